@@ -1,0 +1,157 @@
+// Bindings only: shapes are trusted (kernels/native.py has checked them), the interpreter lock is released.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <stdexcept>
+#include <string>
+
+#include "encode.hpp"
+#include "kernels.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace suffice;
+
+namespace {
+
+using Doubles = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
+using ConstDoubles = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
+using Codes = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Places = nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Rows = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
+
+struct InstructionSet {
+    const char* name;
+    const Kernels<float>* f32;
+    const Kernels<double>* f64;
+};
+
+// Best first, only what this processor can run.
+std::vector<InstructionSet> available() {
+    std::vector<InstructionSet> sets;
+#ifdef SUFFICE_HAS_AVX2
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) sets.push_back({"avx2", &avx2::f32, &avx2::f64});
+#endif
+    sets.push_back({"baseline", &baseline::f32, &baseline::f64});
+    return sets;
+}
+
+InstructionSet chosen = available().front();
+
+template <class T>
+const Kernels<T>& kernels();
+template <>
+const Kernels<float>& kernels() { return *chosen.f32; }
+template <>
+const Kernels<double>& kernels() { return *chosen.f64; }
+
+template <class T>
+Matrix<T> matrix(const Rows<T>& X) {
+    return {X.data(), Index(X.shape(0)), Index(X.shape(1)), Index(X.stride(0)), Index(X.stride(1))};
+}
+
+template <class A>
+auto pointer(const A& array) -> decltype(array->data()) { return array ? array->data() : nullptr; }
+
+template <class T>
+void bind(nb::module_& m) {
+    using Weights = std::optional<ConstDoubles>;
+    using Wanted = std::optional<Doubles>;
+    using Best = std::optional<Places>;
+    const auto free = nb::call_guard<nb::gil_scoped_release>();
+
+    m.def("diag_moments",
+          [](Rows<T> X, Codes code, Weights weight, Doubles n, Doubles mean, Doubles scatter) {
+              kernels<T>().diag_moments(matrix<T>(X), {code.data(), pointer(weight), Index(n.shape(0))},
+                                        {n.data(), mean.data(), scatter.data()});
+          },
+          "X"_a.noconvert(), "code"_a.noconvert(), "weight"_a.none(), "n"_a.noconvert(), "mean"_a.noconvert(),
+          "scatter"_a.noconvert(), free);
+    m.def("full_moments",
+          [](Rows<T> X, Codes code, Weights weight, bool pooled, Doubles n, Doubles mean, Doubles scatter) {
+              kernels<T>().full_moments(matrix<T>(X), {code.data(), pointer(weight), Index(n.shape(0))}, pooled,
+                                        {n.data(), mean.data(), scatter.data()});
+          },
+          "X"_a.noconvert(), "code"_a.noconvert(), "weight"_a.none(), "pooled"_a, "n"_a.noconvert(),
+          "mean"_a.noconvert(), "scatter"_a.noconvert(), free);
+
+    const auto score = [&](const char* name, auto kernel) {
+        m.def(name,
+              [kernel](Rows<T> X, ConstDoubles a, ConstDoubles b, ConstDoubles constant, Wanted all, Best best,
+                       Wanted evidence) {
+                  return (kernels<T>().*kernel)(matrix<T>(X), Index(constant.shape(0)), a.data(), b.data(), constant.data(),
+                                                {pointer(all), pointer(best), pointer(evidence)});
+              },
+              nb::arg().noconvert(), nb::arg(), nb::arg(), nb::arg(), nb::arg().noconvert().none(),
+              nb::arg().noconvert().none(), nb::arg().noconvert().none(), free);
+    };
+    score("diag_scores", &Kernels<T>::diag_scores);
+    score("full_scores", &Kernels<T>::full_scores);
+    score("linear_scores", &Kernels<T>::linear_scores);
+}
+
+using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using OutCodes = nb::ndarray<std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+std::vector<std::int64_t> encode_items(Bytes items, OutCodes code) {
+    nb::gil_scoped_release free;
+    Encoder encoder(reinterpret_cast<const char*>(items.data()), std::int64_t(items.shape(1)));
+    for (std::int64_t r = 0; r < std::int64_t(items.shape(0)); ++r) code.data()[r] = encoder.code(r);
+    return encoder.first();
+}
+
+// Objects are often the same few objects over and over: a small table by address answers before the dictionary does.
+nb::list encode_objects(nb::handle items, OutCodes code) {
+    Py_buffer view;
+    if (PyObject_GetBuffer(items.ptr(), &view, PyBUF_ND | PyBUF_FORMAT)) throw nb::python_error();
+    struct Release {
+        Py_buffer* view;
+        ~Release() { PyBuffer_Release(view); }
+    } release{&view};
+    PyObject* const* object = static_cast<PyObject* const*>(view.buf);
+    constexpr std::size_t slots = 1024;
+    std::vector<std::pair<PyObject*, std::int32_t>> recent(slots, {nullptr, 0});
+    nb::dict known;
+    nb::list distinct;
+    for (std::int64_t r = 0; r < std::int64_t(code.shape(0)); ++r) {
+        auto& slot = recent[mix(reinterpret_cast<std::uintptr_t>(object[r])) % slots];
+        if (slot.first != object[r]) {
+            nb::object item = nb::borrow(object[r]);
+            PyObject* found = PyDict_GetItemWithError(known.ptr(), item.ptr());
+            if (!found && PyErr_Occurred()) throw nb::python_error();
+            if (!found) {
+                known[item] = nb::int_(distinct.size());
+                distinct.append(item);
+            }
+            slot = {object[r], found ? nb::cast<std::int32_t>(nb::handle(found)) : std::int32_t(distinct.size() - 1)};
+        }
+        code.data()[r] = slot.second;
+    }
+    return distinct;
+}
+
+}  // namespace
+
+NB_MODULE(_native, m) {
+    bind<float>(m);
+    bind<double>(m);
+    m.def("encode_items", &encode_items, "items"_a.noconvert(), "code"_a.noconvert());
+    m.def("encode_objects", &encode_objects, "items"_a, "code"_a.noconvert());
+    m.def("instruction_sets", [] {
+        std::vector<std::string> names;
+        for (const auto& set : available()) names.emplace_back(set.name);
+        return names;
+    });
+    m.def("use", [](const std::string& name) {
+        for (const auto& set : available())
+            if (name == set.name) {
+                chosen = set;
+                return;
+            }
+        throw std::invalid_argument("this processor does not run " + name);
+    });
+}

@@ -1,0 +1,183 @@
+// Grouped first and second moments, centred on the running class means.
+//
+// Within a chunk of rows the deviations d = x - m from the mean m so far (or, for a class not seen yet, from its
+// first row) give a = sum w d and q = sum w d d'. With n the weight afterwards the merge is Chan's,
+//     m <- m + a / n,    S <- S + q - a a' / n,
+// which cancels at most a factor two once a class has been seen, whatever the offset of the data.
+#pragma once
+#include "simd.hpp"
+
+namespace suffice::SUFFICE_ISA {
+namespace {
+
+constexpr Index kTile = 64;  // rows converted at a time where X is not row-contiguous doubles
+
+template <bool weighted>
+inline void add_row(const double* __restrict x, const double* __restrict mean, double w, double* __restrict sum,
+                    double* __restrict square, Index d) {
+    Index j = 0;
+    for (; j + 4 <= d; j += 4) {
+        const v4 dev = load(x + j) - load(mean + j), wdev = weighted ? dev * w : dev;
+        store(sum + j, load(sum + j) + wdev);
+        store(square + j, load(square + j) + wdev * dev);
+    }
+    for (; j < d; ++j) {
+        const double dev = x[j] - mean[j], wdev = weighted ? w * dev : dev;
+        sum[j] += wdev;
+        square[j] += wdev * dev;
+    }
+}
+
+template <class T>
+void diag_moments(const Matrix<T>& X, const Labels& y, const Moments& m) {
+    const Index d = X.cols, k = y.classes, chunk = larger<Index>(4096, 8 * k);
+    Scratch weight(k), sum(k * d), square(k * d), buffer(kTile * d);
+    for (Index start = 0; start < X.rows; start += chunk) {
+        const Index stop = smaller(start + chunk, X.rows);
+        weight.clear(), sum.clear(), square.clear();
+        for (Index first = start; first < stop; first += kTile) {
+            const Index count = smaller(kTile, stop - first);
+            Index stride;
+            const double* rows = contiguous_rows(X, first, count, buffer.get(), &stride);
+            for (Index r = 0; r < count; ++r) {
+                const Index c = y.code[first + r];
+                const double w = y.weight ? y.weight[first + r] : 1.0;
+                if (w == 0.0) continue;
+                const double* x = rows + r * stride;
+                if (m.weight[c] == 0.0 && weight[c] == 0.0) std::memcpy(m.mean + c * d, x, sizeof(double) * d);
+                weight[c] += w;
+                if (y.weight)
+                    add_row<true>(x, m.mean + c * d, w, &sum[c * d], &square[c * d], d);
+                else
+                    add_row<false>(x, m.mean + c * d, w, &sum[c * d], &square[c * d], d);
+            }
+        }
+        for (Index c = 0; c < k; ++c) {
+            if (weight[c] == 0.0) continue;
+            const double n = m.weight[c] += weight[c];
+            for (Index j = c * d; j < (c + 1) * d; ++j) {
+                m.mean[j] += sum[j] / n;
+                m.scatter[j] += square[j] - sum[j] * (sum[j] / n);
+            }
+        }
+    }
+}
+
+constexpr Index kPanel = 8;  // columns side by side in the packed form: P[panel][row][8]
+
+// S[i][j] += sum_r P[i][r] P[j][r] for i <= j, a register tile of 4 x 8 at a time.
+inline void add_gram(const double* packed, Index panel_stride, Index rows, Index d, double* S) {
+    for (Index j0 = 0; j0 < d; j0 += kPanel) {
+        const double* b = packed + j0 / kPanel * panel_stride;
+        for (Index i0 = 0; i0 < smaller(j0 + kPanel, d); i0 += 4) {
+            const double* a = packed + i0 / kPanel * panel_stride + i0 % kPanel;
+            v4 acc[4][2] = {};
+            for (Index r = 0; r < rows; ++r) {
+                const v4 b0 = load(b + r * kPanel), b1 = load(b + r * kPanel + 4);
+                for (int q = 0; q < 4; ++q) {
+                    const v4 x = broadcast(a[r * kPanel + q]);
+                    acc[q][0] += x * b0;
+                    acc[q][1] += x * b1;
+                }
+            }
+            if (i0 + 4 <= d && j0 + kPanel <= d) {
+                for (int q = 0; q < 4; ++q) {
+                    double* s = S + (i0 + q) * d + j0;
+                    store(s, load(s) + acc[q][0]);
+                    store(s + 4, load(s + 4) + acc[q][1]);
+                }
+            } else {
+                for (Index q = 0; q < smaller<Index>(4, d - i0); ++q)
+                    for (Index j = 0; j < smaller(kPanel, d - j0); ++j) S[(i0 + q) * d + j0 + j] += acc[q][j / 4][j % 4];
+            }
+        }
+    }
+}
+
+// Writes sqrt(w) (x - mean) into its place in the panels and adds w (x - mean) to sum.
+inline void pack_row(const double* __restrict x, const double* __restrict mean, double root, double* __restrict sum,
+                     double* __restrict packed, Index panel_stride, Index d) {
+    Index j = 0;
+    for (; j + kPanel <= d; j += kPanel, packed += panel_stride) {
+        for (Index q = 0; q < kPanel; q += 4) {
+            const v4 dev = (load(x + j + q) - load(mean + j + q)) * root;
+            store(packed + q, dev);
+            store(sum + j + q, load(sum + j + q) + dev * root);
+        }
+    }
+    for (Index q = 0; j + q < d; ++q) {
+        const double dev = (x[j + q] - mean[j + q]) * root;
+        packed[q] = dev;
+        sum[j + q] += dev * root;
+    }
+}
+
+inline void subtract_outer(const double* a, double n, Index d, double* S) {  // S -= a a' / n, upper triangle
+    for (Index i = 0; i < d; ++i) {
+        const double f = a[i] / n;
+        for (Index j = i; j < d; ++j) S[i * d + j] -= f * a[j];
+    }
+}
+
+inline void mirror(double* S, Index d) {
+    for (Index i = 0; i < d; ++i)
+        for (Index j = 0; j < i; ++j) S[i * d + j] = S[j * d + i];
+}
+
+template <class T>
+void full_moments(const Matrix<T>& X, const Labels& y, bool pooled, const Moments& m) {
+    const Index d = X.cols, k = y.classes, panels = round_up(d, kPanel) / kPanel;
+    // Enough rows that each class has some, few enough that a chunk stays in the cache.
+    const Index cached = larger<Index>(64, 32768 / d), per_class = smaller(64 * k, 524288 / d);
+    const Index chunk = pooled ? cached : larger(cached, per_class);
+    const Index panel_stride = chunk * kPanel;
+    Scratch weight(k), sum(k * d), packed(panels * panel_stride);
+    Scratch buffer(sizeof(T) == sizeof(double) && X.col_stride == 1 ? 0 : chunk * d);
+    Scratch order_storage(chunk + k + 1);
+    Index* order = reinterpret_cast<Index*>(order_storage.get());  // rows of the chunk, class by class
+    Index* begin = order + chunk;                                  // where each class begins in it
+    static_assert(sizeof(Index) == sizeof(double), "scratch is counted in doubles");
+
+    for (Index start = 0; start < X.rows; start += chunk) {
+        const Index count = smaller(chunk, X.rows - start);
+        const std::int32_t* code = y.code + start;
+        const double* w = y.weight ? y.weight + start : nullptr;
+        weight.clear(), sum.clear();
+
+        std::memset(begin, 0, sizeof(Index) * static_cast<std::size_t>(k + 1));
+        for (Index r = 0; r < count; ++r) begin[code[r] + 1] += !w || w[r] != 0.0;
+        for (Index c = 0; c < k; ++c) begin[c + 1] += begin[c];
+        for (Index r = 0; r < count; ++r)
+            if (!w || w[r] != 0.0) order[begin[code[r]]++] = r;  // begin[c] becomes where class c ends
+
+        Index stride;
+        const double* rows = contiguous_rows(X, start, count, buffer.get(), &stride);
+        Index place = 0;
+        for (Index c = 0; c < k; ++c) {
+            const Index first = place;
+            for (; place < begin[c]; ++place) {
+                const Index r = order[place];
+                const double* x = rows + r * stride;
+                if (m.weight[c] == 0.0 && weight[c] == 0.0) std::memcpy(m.mean + c * d, x, sizeof(double) * d);
+                weight[c] += w ? w[r] : 1.0;
+                pack_row(x, m.mean + c * d, w ? __builtin_sqrt(w[r]) : 1.0, &sum[c * d], &packed[place * kPanel],
+                         panel_stride, d);
+            }
+            if (!pooled && place > first)
+                add_gram(&packed[first * kPanel], panel_stride, place - first, d, m.scatter + c * d * d);
+        }
+        if (pooled) add_gram(packed.get(), panel_stride, place, d, m.scatter);
+
+        for (Index c = 0; c < k; ++c) {
+            if (weight[c] == 0.0) continue;
+            const double n = m.weight[c] += weight[c];
+            const double* a = &sum[c * d];
+            subtract_outer(a, n, d, pooled ? m.scatter : m.scatter + c * d * d);
+            for (Index j = 0; j < d; ++j) m.mean[c * d + j] += a[j] / n;
+        }
+    }
+    for (Index c = 0; c < (pooled ? 1 : k); ++c) mirror(m.scatter + c * d * d, d);
+}
+
+}  // namespace
+}  // namespace suffice::SUFFICE_ISA

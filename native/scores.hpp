@@ -1,0 +1,204 @@
+// Log-likelihoods of Gaussian and linear models, with the reductions that a decision needs fused in.
+//
+// A block of rows is transposed once so that rows lie in the vector's lanes, x[feature][lane]; each class then
+// reads the block from the first-level cache.
+#pragma once
+#include <cmath>
+
+#include "simd.hpp"
+
+namespace suffice::SUFFICE_ISA {
+namespace {
+
+constexpr Index kLanes = 8;
+constexpr double kMax = std::numeric_limits<double>::max();
+
+// A finite stand-in for an overflown or undefined sum, so that far outliers keep finite scores.
+inline v4 clamp(v4 v) {
+    v = v < broadcast(kMax) ? v : broadcast(kMax);
+    return v > broadcast(-kMax) ? v : broadcast(-kMax);
+}
+
+inline void transpose4(const double* const row[4], Index j, const double* center, double* x, Index lanes, v4* check) {
+    const v4 m = center ? load(center + j) : v4{};
+    const v4 a = load(row[0] + j), b = load(row[1] + j), c = load(row[2] + j), e = load(row[3] + j);
+    *check += a * 0.0 + b * 0.0 + c * 0.0 + e * 0.0;
+    const v4 p = a - m, q = b - m, r = c - m, s = e - m;
+    const v4 pq0 = shuffle<0, 4, 2, 6>(p, q), pq1 = shuffle<1, 5, 3, 7>(p, q);
+    const v4 rs0 = shuffle<0, 4, 2, 6>(r, s), rs1 = shuffle<1, 5, 3, 7>(r, s);
+    store(x + (j + 0) * lanes, shuffle<0, 1, 4, 5>(pq0, rs0));
+    store(x + (j + 1) * lanes, shuffle<0, 1, 4, 5>(pq1, rs1));
+    store(x + (j + 2) * lanes, shuffle<2, 3, 6, 7>(pq0, rs0));
+    store(x + (j + 3) * lanes, shuffle<2, 3, 6, 7>(pq1, rs1));
+}
+
+// x[j][lane] = X[first + lane][j] - center[j]; returns zero, or NaN where an entry is not finite.
+template <class T>
+double transpose(const Matrix<T>& X, Index first, Index count, const double* center, double* x, Index lanes) {
+    const Index d = X.cols;
+    double check = 0.0;
+    Index r = 0;
+    if constexpr (sizeof(T) == sizeof(double)) {
+        v4 checks = {};
+        for (; X.col_stride == 1 && r + 4 <= count; r += 4) {
+            const double* row[4] = {X.row(first + r), X.row(first + r + 1), X.row(first + r + 2), X.row(first + r + 3)};
+            Index j = 0;
+            for (; j + 4 <= d; j += 4) transpose4(row, j, center, x + r, lanes, &checks);
+            for (; j < d; ++j)
+                for (int q = 0; q < 4; ++q) {
+                    x[j * lanes + r + q] = row[q][j] - (center ? center[j] : 0.0);
+                    check += row[q][j] * 0.0;
+                }
+        }
+        check += checks[0] + checks[1] + checks[2] + checks[3];
+    }
+    for (Index j = 0; j < d; ++j) {
+        const double m = center ? center[j] : 0.0;
+        for (Index q = r; q < count; ++q) {
+            const double v = X.row(first + q)[j * X.col_stride];
+            x[j * lanes + q] = v - m;
+            check += v * 0.0;
+        }
+    }
+    return check;
+}
+
+inline double log_sum_exp(const double* s, Index k, Index stride) {
+    double top = s[0];
+    for (Index c = 1; c < k; ++c) top = larger(top, s[c * stride]);
+    if (top == -std::numeric_limits<double>::infinity()) return top;
+    double sum = 0.0;
+    for (Index c = 0; c < k; ++c) sum += std::exp(s[c * stride] - top);
+    return top + std::log(sum);
+}
+
+// Runs score(x, lanes, used, s) on block after block, where s[class][lane] is its result, and reduces s to `out`.
+template <class T, class Score>
+bool score_blocks(const Matrix<T>& X, const double* center, Index k, const Scores& out, const Score& score) {
+    const Index d = X.cols, lanes = larger<Index>(2 * kLanes, smaller<Index>(64, 1024 / d / kLanes * kLanes));
+    Scratch x(round_up(d, 4) * lanes), s(k * lanes), top(lanes), best_storage(lanes);
+    std::int64_t* best = reinterpret_cast<std::int64_t*>(best_storage.get());
+    double check = 0.0;
+    for (Index first = 0; first < X.rows; first += lanes) {
+        const Index count = smaller(lanes, X.rows - first), used = round_up(count, kLanes);
+        check += transpose(X, first, count, center, x.get(), lanes);
+        score(x.get(), lanes, used, s.get());
+        if (out.all)
+            for (Index r = 0; r < count; ++r)
+                for (Index c = 0; c < k; ++c) out.all[(first + r) * k + c] = s[c * lanes + r];
+        if (out.best) {
+            std::memcpy(top.get(), s.get(), sizeof(double) * used);
+            std::memset(best, 0, sizeof(std::int64_t) * used);
+            for (Index c = 1; c < k; ++c) {
+                const double* sc = &s[c * lanes];
+                for (Index r = 0; r < used; ++r) {
+                    const bool wins = sc[r] > top[r];
+                    top[r] = wins ? sc[r] : top[r];
+                    best[r] = wins ? c : best[r];
+                }
+            }
+            std::memcpy(out.best + first, best, sizeof(std::int64_t) * count);
+        }
+        if (out.evidence)
+            for (Index r = 0; r < count; ++r) out.evidence[first + r] = log_sum_exp(&s[r], k, lanes);
+    }
+    return check == 0.0;
+}
+
+// Squared distances of eight lanes to n classes at once, each feature divided by its standard deviation.
+template <int n>
+inline void diag_tile(const double* x, Index lanes, Index d, const double* mean, const double* scale,
+                      const double* constant, double* s) {
+    v4 acc[n][2] = {};
+    for (Index j = 0; j < d; ++j) {
+        const v4 x0 = load(x + j * lanes), x1 = load(x + j * lanes + 4);
+        for (int c = 0; c < n; ++c) {
+            const v4 m = broadcast(mean[c * d + j]), p = broadcast(scale[c * d + j]);
+            const v4 d0 = (x0 - m) * p, d1 = (x1 - m) * p;
+            acc[c][0] += d0 * d0;
+            acc[c][1] += d1 * d1;
+        }
+    }
+    for (int c = 0; c < n; ++c)
+        for (int q = 0; q < 2; ++q) store(s + c * lanes + 4 * q, constant[c] - 0.5 * clamp(acc[c][q]));
+}
+
+template <class T>
+bool diag_scores(const Matrix<T>& X, Index k, const double* mean, const double* scale, const double* constant,
+                 const Scores& out) {
+    const Index d = X.cols;
+    return score_blocks(X, nullptr, k, out, [=](const double* x, Index lanes, Index used, double* s) {
+        for (Index r = 0; r < used; r += kLanes) {
+            Index c = 0;
+            for (; c + 2 <= k; c += 2)
+                diag_tile<2>(x + r, lanes, d, mean + c * d, scale + c * d, constant + c, s + c * lanes + r);
+            if (c < k) diag_tile<1>(x + r, lanes, d, mean + c * d, scale + c * d, constant + c, s + c * lanes + r);
+        }
+    });
+}
+
+// acc[q][lane] = sum_i w[i][q] x[i][lane]: four outputs of a matrix product for eight lanes.
+inline void product_tile(const double* w, Index length, const double* x, Index lanes, v4 acc[4][2]) {
+    v4 a00 = {}, a01 = {}, a10 = {}, a11 = {}, a20 = {}, a21 = {}, a30 = {}, a31 = {};
+    for (Index i = 0; i < length; ++i) {
+        const v4 x0 = load(x + i * lanes), x1 = load(x + i * lanes + 4);
+        const v4 w0 = broadcast(w[4 * i]), w1 = broadcast(w[4 * i + 1]);
+        const v4 w2 = broadcast(w[4 * i + 2]), w3 = broadcast(w[4 * i + 3]);
+        a00 += w0 * x0, a01 += w0 * x1, a10 += w1 * x0, a11 += w1 * x1;
+        a20 += w2 * x0, a21 += w2 * x1, a30 += w3 * x0, a31 += w3 * x1;
+    }
+    acc[0][0] = a00, acc[0][1] = a01, acc[1][0] = a10, acc[1][1] = a11;
+    acc[2][0] = a20, acc[2][1] = a21, acc[3][0] = a30, acc[3][1] = a31;
+}
+
+// Whitening matrices are lower triangular, so four outputs 4b .. 4b + 3 need the inputs 0 .. 4b + 3 alone.
+template <class T>
+bool full_scores(const Matrix<T>& X, Index k, const double* mean, const double* whitening, const double* constant,
+                 const Scores& out) {
+    const Index d = X.cols, blocks = round_up(d, 4) / 4, per_class = 8 * blocks * (blocks + 1);
+    Scratch packed(k * per_class);  // [class][block][input][4 outputs]
+    for (Index c = 0; c < k; ++c)
+        for (Index j = 0; j < d; ++j)
+            for (Index i = 0; i <= j; ++i)
+                packed[c * per_class + 8 * (j / 4) * (j / 4 + 1) + 4 * i + j % 4] = whitening[(c * d + j) * d + i];
+    Scratch centred(4 * blocks * 64);
+    return score_blocks(X, nullptr, k, out, [&](const double* x, Index lanes, Index used, double* s) {
+        for (Index c = 0; c < k; ++c) {
+            for (Index j = 0; j < d; ++j) {
+                const v4 m = broadcast(mean[c * d + j]);
+                for (Index r = 0; r < used; r += 4) store(&centred[j * lanes + r], load(x + j * lanes + r) - m);
+            }
+            for (Index r = 0; r < used; r += kLanes) {
+                v4 q0 = {}, q1 = {}, z[4][2];
+                const double* w = &packed[c * per_class];
+                for (Index b = 0; b < blocks; w += 16 * (b + 1), ++b) {
+                    product_tile(w, 4 * (b + 1), &centred[r], lanes, z);
+                    for (int q = 0; q < 4; ++q) q0 += z[q][0] * z[q][0], q1 += z[q][1] * z[q][1];
+                }
+                store(s + c * lanes + r, constant[c] - 0.5 * clamp(q0));
+                store(s + c * lanes + r + 4, constant[c] - 0.5 * clamp(q1));
+            }
+        }
+    });
+}
+
+template <class T>
+bool linear_scores(const Matrix<T>& X, Index k, const double* center, const double* slope, const double* constant,
+                   const Scores& out) {
+    const Index d = X.cols;
+    Scratch packed(round_up(k, 4) * d);  // [block of 4 classes][feature][4 classes]
+    for (Index c = 0; c < k; ++c)
+        for (Index j = 0; j < d; ++j) packed[c / 4 * 4 * d + 4 * j + c % 4] = slope[c * d + j];
+    return score_blocks(X, center, k, out, [&](const double* x, Index lanes, Index used, double* s) {
+        for (Index r = 0; r < used; r += kLanes)
+            for (Index c0 = 0; c0 < k; c0 += 4) {
+                v4 z[4][2];
+                product_tile(&packed[c0 * d], d, x + r, lanes, z);
+                for (Index c = c0; c < smaller(c0 + 4, k); ++c)
+                    for (int q = 0; q < 2; ++q) store(s + c * lanes + r + 4 * q, constant[c] + clamp(z[c - c0][q]));
+            }
+    });
+}
+
+}  // namespace
+}  // namespace suffice::SUFFICE_ISA

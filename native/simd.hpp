@@ -1,0 +1,76 @@
+// Small vocabulary of vectors and scratch memory for the kernels. Included once per instruction set.
+#pragma once
+#include <cstring>
+#include <limits>
+#include <new>
+
+#include "kernels.hpp"
+
+namespace suffice::SUFFICE_ISA {
+namespace {
+
+typedef double v4 __attribute__((vector_size(32)));
+typedef double v4u __attribute__((vector_size(32), aligned(8), may_alias));
+
+inline v4 load(const double* p) { return *reinterpret_cast<const v4u*>(p); }
+inline void store(double* p, v4 v) { *reinterpret_cast<v4u*>(p) = v; }
+inline v4 broadcast(double x) { return v4{x, x, x, x}; }
+
+template <int i, int j, int k, int l>
+inline v4 shuffle(v4 a, v4 b) {  // lanes 0 .. 3 are a's, 4 .. 7 are b's
+#ifdef __clang__
+    return __builtin_shufflevector(a, b, i, j, k, l);
+#else
+    typedef long long i4 __attribute__((vector_size(32)));
+    return __builtin_shuffle(a, b, i4{i, j, k, l});
+#endif
+}
+
+inline Index round_up(Index n, Index multiple) { return (n + multiple - 1) / multiple * multiple; }
+template <class A>
+inline A smaller(A a, A b) { return a < b ? a : b; }
+template <class A>
+inline A larger(A a, A b) { return a < b ? b : a; }
+
+class Scratch {  // zeroed doubles on a cache line's boundary
+public:
+    explicit Scratch(Index n) : size_(n), data_(static_cast<double*>(::operator new(bytes(), std::align_val_t(64)))) { clear(); }
+    ~Scratch() { ::operator delete(data_, std::align_val_t(64)); }
+    Scratch(const Scratch&) = delete;
+    Scratch& operator=(const Scratch&) = delete;
+    void clear() { std::memset(data_, 0, bytes()); }
+    double* get() const { return data_; }
+    double& operator[](Index i) const { return data_[i]; }
+
+private:
+    std::size_t bytes() const { return sizeof(double) * static_cast<std::size_t>(size_ + 8); }
+    Index size_;
+    double* data_;
+};
+
+// Rows [first, first + count) as contiguous doubles: in place where they already are, else copied to `buffer`.
+// Whichever stride is shorter is walked innermost.
+template <class T>
+const double* contiguous_rows(const Matrix<T>& X, Index first, Index count, double* buffer, Index* stride) {
+    if constexpr (sizeof(T) == sizeof(double)) {
+        if (X.col_stride == 1) {
+            *stride = X.row_stride;
+            return X.row(first);
+        }
+    }
+    const Index d = X.cols;
+    *stride = d;
+    if (X.col_stride == 1) {
+        for (Index r = 0; r < count; ++r)
+            for (Index j = 0; j < d; ++j) buffer[r * d + j] = X.row(first + r)[j];
+    } else {
+        for (Index r0 = 0; r0 < count; r0 += 8)
+            for (Index j = 0; j < d; ++j)
+                for (Index r = r0; r < smaller(r0 + 8, count); ++r)
+                    buffer[r * d + j] = X.row(first + r)[j * X.col_stride];
+    }
+    return buffer;
+}
+
+}  // namespace
+}  // namespace suffice::SUFFICE_ISA

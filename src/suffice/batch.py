@@ -1,0 +1,89 @@
+"""A batch of rows, validated once, here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import DataError
+from .labels import SoftLabels
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Some rows of a table: features, and labels and weights where there are any."""
+
+    X: Array  # (n, d) float32 or float64, any strides; finiteness is checked by whoever reads the values
+    y: Array | SoftLabels | None = None  # (n,)
+    weight: Array | None = None  # (n,) float64; None means ones
+    start: int = 0  # the position of the first row in its source
+
+    @classmethod
+    def of(cls, X: Any, y: Any = None, weight: Any = None) -> Batch:
+        """Validate arrays and lists. A cast, where X is not float yet, is the only copy."""
+        X = as_float(as_matrix(X))
+        y = y if isinstance(y, SoftLabels) else as_labels(y, len(X))
+        return cls(X, y, as_weight(weight, len(X)))
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+
+def as_matrix(X: Any) -> Array:
+    """A two-dimensional array with at least one column, of the dtype it came with."""
+    X = np.asarray(X)
+    if X.ndim != 2:
+        raise DataError(
+            f"Expected 2D array, got {X.ndim}D array instead. Reshape your data: X.reshape(-1, 1) makes it one "
+            "column, X.reshape(1, -1) one row"
+        )
+    if X.shape[1] == 0:
+        raise DataError(f"0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
+    if X.dtype.kind == "c":
+        raise DataError(f"Complex data not supported: X is {X.dtype}")
+    if X.dtype.kind not in "fiubO" and X.dtype.kind not in "US":
+        raise DataError(f"X holds {X.dtype}; this model takes numbers")
+    return X
+
+
+def as_float(X: Array) -> Array:
+    """X itself where it is float32 or float64 in the machine's byte order, else a float64 copy."""
+    if X.dtype in (np.float64, np.float32) and X.dtype.isnative:
+        return X
+    try:
+        return X.astype(np.float64)
+    except ValueError as error:
+        raise DataError(f"X holds values that are not numbers: {error}") from None
+
+
+def as_labels(y: Any, n: int) -> Array | None:
+    """One label for each of n rows."""
+    if y is None:
+        return None
+    y = np.asarray(y)
+    if y.ndim != 1:
+        raise DataError(f"y should be a 1d array, got an array of shape {y.shape} instead.")
+    if len(y) != n:
+        raise DataError(f"Found input variables with inconsistent numbers of samples: X has {n} rows, y has {len(y)}")
+    return y
+
+
+def as_weight(weight: Any, n: int) -> Array | None:
+    """One finite, non-negative weight for each of n rows, not all of them zero."""
+    if weight is None:
+        return None
+    weight = np.ascontiguousarray(weight, dtype=np.float64)
+    if weight.ndim != 1:
+        raise DataError(f"Sample weights must be 1D array or scalar, got an array of shape {weight.shape}")
+    if len(weight) != n:
+        raise DataError(f"sample_weight.shape == {weight.shape}, expected {(n,)}!")
+    if not np.isfinite(weight).all() or (weight < 0).any():
+        raise DataError("weights must be finite and not negative")
+    if n and not weight.any():
+        raise DataError("all weights are zero: there is nothing to learn from")
+    return weight

@@ -1,0 +1,46 @@
+"""The one pass over the data: the only place where sources and statistics meet."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import TypeVar
+
+import numpy as np
+
+from .batch import Batch
+from .errors import DataError
+from .sources import Source
+from .stats import Statistics
+
+S = TypeVar("S", bound=Statistics)
+
+
+def collect(source: Source, of: Callable[[Batch], S]) -> S:
+    """The statistic of every row of a source."""
+    statistics = source.reduce(of, operator.add)
+    if not statistics.is_finite():
+        refuse_nonfinite(source)
+        raise DataError("the values are too large: their squares overflow; rescale the columns")
+    return statistics
+
+
+def refuse_nonfinite(source: Source) -> None:
+    """Raise an error that names the columns with NaN or infinity and counts the rows, if there are any.
+
+    Called only when a result shows that there must be some: looking first would be a pass of its own.
+    """
+
+    def count(batch: Batch) -> np.ndarray:
+        bad = ~np.isfinite(batch.X)
+        return np.array([bad.any(axis=1).sum(), *bad.sum(axis=0)])
+
+    rows, *cells = source.reduce(count, operator.add)
+    if rows:
+        names = source.names or range(len(cells))
+        found = [f"{name!r} ({n})" for name, n in zip(names, cells, strict=True) if n]
+        more = f" and {len(found) - 8} more" if len(found) > 8 else ""
+        raise DataError(
+            f"X contains NaN or infinity in {rows} row{'s'[: rows > 1]}, in columns {', '.join(found[:8])}{more}; "
+            "remove these rows or impute the values first"
+        )

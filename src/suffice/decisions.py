@@ -1,0 +1,142 @@
+"""From log-likelihoods, priors and costs to posteriors, ratios and Bayes decisions.
+
+Everything here takes log p(x | class), (n, k), and an application: a prior and, for decisions, costs. Nothing here
+knows where the likelihoods came from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import DecisionError, listed
+from .labels import positions
+
+Array = NDArray[Any]
+
+_SUM_TOLERANCE = 1e-6  # priors given in float32 still pass
+
+
+def as_prior(prior: Any, classes: Array, frequencies: Array) -> Array:
+    """A prior over `classes` (k,) from what a user may give: an array in the order of the classes, a dictionary by
+    label, "uniform", or None for `frequencies`.
+
+    >>> as_prior({"ham": 0.9, "spam": 0.1}, np.array(["ham", "spam"]), np.array([0.5, 0.5]))
+    array([0.9, 0.1])
+    """
+    k = len(classes)
+    if prior is None:
+        return frequencies
+    if isinstance(prior, str):
+        if prior != "uniform":
+            raise DecisionError(f'prior={prior!r} is not known; give numbers, a dictionary by class or "uniform"')
+        return np.full(k, 1.0 / k)
+    if isinstance(prior, Mapping):
+        prior = _by_label(prior, classes, "prior")
+    try:
+        values = np.array(prior, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DecisionError(f"a prior is made of numbers, not {prior!r}") from None
+    if values.shape != (k,):
+        raise DecisionError(f"a prior needs one number for each of {k} classes {listed(classes)}, not shape {values.shape}")
+    total = float(values.sum())
+    if not np.isfinite(total) or (values < 0).any():
+        raise DecisionError(f"prior probabilities must be finite and not negative: {values.tolist()}")
+    if abs(total - 1.0) > _SUM_TOLERANCE:
+        raise DecisionError(f"prior probabilities must sum to 1, but these sum to {total:.15g}")
+    return np.asarray(values / total)
+
+
+def as_cost(cost: Any, classes: Array) -> tuple[Array, Array]:
+    """Decisions (m,) and costs (m, k): ``cost[i, j]`` is the cost of deciding i when the truth is j.
+
+    A square matrix decides among the classes. A dictionary names its decisions, which may be more or fewer than the
+    classes: ``{"spam": [0, 10], "ham": [1, 0], "ask": [.3, .3]}``; its rows may themselves be dictionaries by class.
+    """
+    decisions = classes
+    if isinstance(cost, Mapping):
+        decisions = _decisions(list(cost), classes)
+        cost = [_by_label(row, classes, "cost") if isinstance(row, Mapping) else row for row in cost.values()]
+    try:
+        values = np.array(cost, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DecisionError("costs must be a matrix of numbers with one column for each class") from None
+    if values.shape != (len(decisions), len(classes)):
+        raise DecisionError(
+            f"costs of shape {values.shape} do not fit {len(classes)} classes; give a square matrix in the order "
+            f"{listed(classes)}, or a dictionary from decisions to rows where there are other decisions"
+        )
+    if not np.isfinite(values).all():
+        raise DecisionError("costs must be finite")
+    return decisions, values
+
+
+def _decisions(names: list[Any], classes: Array) -> Array:
+    if (positions(np.array(names, dtype=object), classes) >= 0).all() and classes.dtype != object:
+        return np.array(names, dtype=classes.dtype)
+    out = np.empty(len(names), dtype=object)
+    out[:] = names
+    return out
+
+
+def _by_label(values: Mapping[Any, Any], classes: Array, what: str) -> list[Any]:
+    labels = classes.tolist()
+    unknown, missing = [v for v in values if v not in labels], [v for v in labels if v not in values]
+    if unknown or missing:
+        problems = [f"unknown {listed(unknown)}"] * bool(unknown) + [f"missing {listed(missing)}"] * bool(missing)
+        raise DecisionError(f"the {what} does not fit the classes {listed(labels, 10)}: {'; '.join(problems)}")
+    return [values[label] for label in labels]
+
+
+def log(probability: Array) -> Array:
+    """The natural logarithm, with log 0 = -inf and no complaint."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(probability))
+
+
+def log_posterior(log_joint: Array, log_prior: Array) -> Array:
+    """log P(class | x) from log p(x | class) + log P(class), in place.
+
+    Where no class is possible the data say nothing, and the posterior is the prior.
+    """
+    top = log_joint.max(axis=1, keepdims=True)
+    impossible = np.isneginf(top[:, 0])
+    if impossible.any():
+        log_joint[impossible], top[impossible] = log_prior, log_prior.max()
+    log_joint -= top
+    log_joint -= np.log(np.exp(log_joint).sum(axis=1, keepdims=True))
+    return log_joint
+
+
+def cheapest(posterior: Array, cost: Array) -> Array:
+    """The decision (n,) of least expected cost; a tie goes to the lower index."""
+    return np.asarray((posterior @ cost.T).argmin(axis=1))
+
+
+def log_likelihood_ratio(log_likelihood: Array, a: int, b: int) -> Array:
+    """log p(x | b) - log p(x | a), (n,); zero where neither is possible."""
+    one, two = log_likelihood[:, a], log_likelihood[:, b]
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.where(np.isneginf(one) & np.isneginf(two), 0.0, two - one))
+
+
+def estimate_prior(log_likelihood: Array, start: Array, tol: float = 1e-10, max_iter: int = 10_000) -> Array:
+    """Maximum likelihood class proportions of unlabelled rows, by EM from `start` (Saerens et al., 2002)."""
+    top = log_likelihood.max(axis=1, keepdims=True)
+    likelihood = np.exp(log_likelihood - np.where(np.isneginf(top), 0.0, top))
+    likelihood = likelihood[likelihood.any(axis=1)]
+    prior = start
+    for _ in range(max_iter):
+        if not len(likelihood):
+            break
+        evidence = likelihood @ prior
+        new = prior * (likelihood / np.maximum(evidence, np.finfo(float).tiny)[:, None]).mean(axis=0)
+        new /= new.sum()
+        done = np.abs(new - prior).max() <= tol
+        prior = new
+        if done:
+            break
+    return prior

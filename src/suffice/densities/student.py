@@ -1,0 +1,164 @@
+"""Posterior predictive densities: what a Gaussian becomes when its parameters are not known but integrated out.
+
+The prior is normal-inverse-Wishart, centred on what all classes together say: a class mean is worth KAPPA rows at the
+grand mean, a class covariance NU (d + 2) rows of the covariance that all classes share (for tied structures: of its
+diagonal). Small classes therefore lean on the others and get heavy tails; large ones are the plain Gaussian.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.reference import reduce_scores
+from ..stats import MomentStats
+from .base import Density
+from .gaussian import STRUCTURES, GaussianDensity, Structure, covariances
+
+Array = NDArray[Any]
+
+KAPPA = 0.01
+_DRAWS = 10_000  # behind a typicality that has no closed form
+
+
+@dataclass(frozen=True, eq=False)
+class StudentDensity(Density):
+    """A multivariate t (full, spherical) or a product of univariate ones (diag) for every class."""
+
+    gaussian: GaussianDensity  # location and scale matrix, as mean and covariance
+    dof: Array  # (k,) degrees of freedom
+
+    def __repr__(self) -> str:
+        return repr(self.gaussian).replace("Gaussian", "Student", 1)
+
+    @property
+    def n_classes(self) -> int:
+        return self.gaussian.n_classes
+
+    @property
+    def structure(self) -> Structure:
+        return self.gaussian.structure
+
+    @property
+    def mean(self) -> Array:
+        return self.gaussian.mean
+
+    @property
+    def covariance(self) -> Array:
+        """The scale matrices; the covariance proper is larger by dof / (dof - 2)."""
+        return self.gaussian.covariance
+
+    @classmethod
+    def estimate(
+        cls,
+        stats: MomentStats,
+        structure: str = "full",
+        floor: float = 1e-9,
+        names: tuple[str, ...] | None = None,
+    ) -> StudentDensity:
+        """The posterior predictive of every class."""
+        kind, d, n = STRUCTURES[structure], stats.n_features, stats.weight
+        grand = n @ stats.mean / (stats.total or 1.0)
+        kappa = KAPPA + n
+        mean = stats.mean + (KAPPA / kappa)[:, None] * (grand - stats.mean)
+        shift = (stats.mean - grand) * np.sqrt(KAPPA * n / kappa)[:, None]  # (k, d)
+
+        if kind.shape == "full":
+            wide, outer = d + 2.0, shift[:, :, None] * shift[:, None, :]
+        else:
+            wide, outer = 3.0, shift**2
+        if kind.shape == "spherical":
+            outer = np.broadcast_to(outer.mean(axis=1, keepdims=True), outer.shape)
+        rows = np.full(len(n), stats.total) if kind.tied else n
+        own = covariances(stats, kind) * rows[: 1 if kind.tied else None].reshape(-1, *[1] * (outer.ndim - 1))
+        scatter = own + (outer.sum(axis=0) if kind.tied else outer)
+        if kind.shape == "spherical":  # one variance, seen d times in each row
+            scatter, rows = scatter * d, rows * d
+        dof = wide + rows - (d - 1 if kind.shape == "full" else 0)
+        factor = (kappa + 1) / (kappa * dof)
+        spread = (scatter + _prior_scale(stats, kind)) * factor.reshape(-1, *[1] * (outer.ndim - 1))
+        free = Structure(kind.shape, False)  # the factor differs from class to class
+        density = GaussianDensity._floored(stats, free, mean, np.ascontiguousarray(spread), floor, names)
+        everywhere = np.ones(len(n), dtype=bool)
+        return cls(GaussianDensity(free, density.mean, density.covariance, density.whitening, density.log_det, everywhere), dof)
+
+    def score(
+        self,
+        X: Array,
+        offset: Array | float = 0.0,
+        *,
+        all: Array | None = None,
+        best: Array | None = None,
+        evidence: Array | None = None,
+        relative: bool = False,
+    ) -> bool:
+        step = max(64, (1 << 17) // max(self.gaussian.n_features, self.n_classes))
+        finite = True
+        for start in range(0, len(X), step):
+            rows = slice(start, start + step)
+            x = X[rows].astype(np.float64, copy=False)
+            finite &= bool(np.isfinite(x).all())
+            with np.errstate(invalid="ignore", over="ignore"):
+                reduce_scores(self._log_density(x) + offset, rows, all, best, evidence)
+        return finite
+
+    def _log_density(self, X: Array) -> Array:
+        if self.structure.shape != "diag":
+            quadratic, d = self.gaussian.quadratic(X), self.gaussian.n_features
+            return self._log_t(quadratic, d, self.gaussian.log_det, self.dof)
+        return np.stack([self._feature_log_t(X, c).sum(axis=1) for c in range(self.n_classes)], axis=1)
+
+    def _feature_log_t(self, X: Array, c: int) -> Array:
+        dev = (X - self.mean[c]) * self.gaussian.whitening[c]
+        return self._log_t(dev**2, 1, np.log(self.covariance[c]), self.dof[c])
+
+    @staticmethod
+    def _log_t(quadratic: Array, d: int, log_det: Array, dof: Any) -> Array:
+        from scipy.special import gammaln
+
+        constant = gammaln((dof + d) / 2) - gammaln(dof / 2) - 0.5 * (d * np.log(dof * np.pi) + log_det)
+        return np.asarray(constant - (dof + d) / 2 * np.log1p(quadratic / dof))
+
+    def sample(self, c: int, n: int, rng: np.random.Generator) -> Array:
+        normal = self.gaussian.sample(c, n, rng) - self.mean[c]
+        columns = self.gaussian.n_features if self.structure.shape == "diag" else 1
+        return np.asarray(self.mean[c] + normal / np.sqrt(rng.chisquare(self.dof[c], (n, columns)) / self.dof[c]))
+
+    def explain(self, X: Array, c: int) -> Array:
+        if self.structure.shape == "diag":
+            return self._feature_log_t(X, c)
+        shares = self.gaussian.quadratic_shares(X, c)
+        quadratic = shares.sum(axis=1, keepdims=True)
+        d, dof = self.gaussian.n_features, self.dof[c]
+        at_mean = self._log_t(np.zeros(1), d, self.gaussian.log_det[c], dof)
+        slope = np.divide(np.log1p(quadratic / dof), quadratic, out=np.full_like(quadratic, 1 / dof), where=quadratic > 0)
+        return np.asarray(at_mean / d - (dof + d) / 2 * slope * shares)
+
+    def typicality(self, X: Array) -> Array:
+        from scipy.special import fdtrc
+
+        d = self.gaussian.n_features
+        if self.structure.shape != "diag" or d == 1:
+            return np.asarray(fdtrc(d, self.dof, self.gaussian.quadratic(X) / d))
+        rng = np.random.default_rng(0)
+        columns = []
+        for c in range(self.n_classes):
+            drawn = np.sort(self._feature_log_t(self.sample(c, _DRAWS, rng), c).sum(axis=1))
+            columns.append(np.searchsorted(drawn, self._feature_log_t(X, c).sum(axis=1), side="right") / _DRAWS)
+        return np.stack(columns, axis=1)
+
+    def conditional(self, X: Array, c: int, missing: Array) -> tuple[Array, Array]:
+        if self.structure.shape == "diag":
+            shares = self._feature_log_t(np.where(missing, self.mean[c], X), c)
+            return shares[:, ~missing].sum(axis=1), np.tile(self.mean[c, missing], (len(X), 1))
+        quadratic, log_det, expected = self.gaussian.conditional_parts(X, c, missing)
+        return self._log_t(quadratic, int((~missing).sum()), np.float64(log_det), self.dof[c]), expected
+
+
+def _prior_scale(stats: MomentStats, kind: Structure) -> Array:
+    """The prior's scale matrix: the shared covariance, or its diagonal where the structure itself is shared."""
+    shared = covariances(stats, Structure(kind.shape, True))
+    return shared * np.eye(stats.n_features) if kind.tied and kind.shape == "full" else shared

@@ -1,0 +1,55 @@
+"""Everything that suffice raises or warns with, in one tree.
+
+SufficeError
+├── DataError              rows, columns, labels or weights that cannot be used   (ValueError)
+├── StatisticsError        statistics that do not fit together                    (ValueError)
+├── DecisionError          priors or costs that make no sense                     (ValueError)
+└── ModelFileError         a file that is not a whole, readable model             (ValueError)
+
+SufficeWarning             (UserWarning)
+├── SingularWarning        a variance had to be floored
+└── EmptyClassWarning      a class was declared but has no rows
+"""
+
+
+class SufficeError(Exception):
+    """Base of every error of this library."""
+
+
+class DataError(SufficeError, ValueError):
+    """Rows, columns, labels or weights cannot be used."""
+
+
+class StatisticsError(SufficeError, ValueError):
+    """Two statistics do not fit together."""
+
+
+class DecisionError(SufficeError, ValueError):
+    """A prior or a cost makes no sense."""
+
+
+class ModelFileError(SufficeError, ValueError):
+    """A file is not a whole, readable model."""
+
+
+class SufficeWarning(UserWarning):
+    """Base of every warning of this library."""
+
+
+class SingularWarning(SufficeWarning):
+    """A class has (almost) no variance in some direction, so a floor was applied."""
+
+
+class EmptyClassWarning(SufficeWarning):
+    """A class was declared but has no rows; it is never predicted."""
+
+
+def listed(items: object, limit: int = 5) -> str:
+    """Join items for a message and cut long lists: ``'a', 'b' and 7 more``.
+
+    >>> listed(["a", "b", "c"], limit=2)
+    "'a', 'b' and 1 more"
+    """
+    values = [getattr(item, "item", lambda item=item: item)() for item in items]  # type: ignore[attr-defined]
+    text = ", ".join(repr(value) for value in values[:limit])
+    return text if len(values) <= limit else f"{text} and {len(values) - limit} more"

@@ -1,0 +1,22 @@
+"""The scikit-learn skin over statistics and densities."""
+
+from __future__ import annotations
+
+import os
+
+from .. import modelfile
+from ..errors import ModelFileError
+from .base import GenerativeClassifier
+from .gaussian import GaussianClassifier
+
+__all__ = ["GaussianClassifier", "GenerativeClassifier", "load"]
+
+_SAVED: dict[str, type[GenerativeClassifier]] = {"GaussianClassifier": GaussianClassifier}
+
+
+def load(path: str | os.PathLike[str]) -> GenerativeClassifier:
+    """Read a model that `save` wrote. Loading runs no code from the file."""
+    model = modelfile.read(path)
+    if model.estimator not in _SAVED:
+        raise ModelFileError(f"{path} holds a {model.estimator!r}, which this version of suffice does not know")
+    return _SAVED[model.estimator]._from_file(model)

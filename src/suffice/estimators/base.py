@@ -1,0 +1,378 @@
+"""What every generative classifier has: fit is collect, then estimate; the prior and the cost come last."""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.exceptions import DataConversionWarning, NotFittedError
+
+from .. import decisions, modelfile
+from ..batch import Batch
+from ..collect import collect, refuse_nonfinite
+from ..densities import Density
+from ..errors import DataError, StatisticsError
+from ..labels import position
+from ..sources import LocalSource, Source, as_source
+from ..stats import Statistics
+
+Array = NDArray[Any]
+Prior = Any  # an array in the order of classes_, a dictionary by label, "uniform" or None
+
+
+class GenerativeClassifier(ClassifierMixin, BaseEstimator):
+    """A classifier that models p(x | class) and leaves prior and cost to whoever decides."""
+
+    prior: Prior
+    n_jobs: int | None
+    statistics_: Statistics
+
+    # What a family provides.
+
+    @abstractmethod
+    def _statistic(self) -> Callable[[Batch], Any]:
+        """The function from a batch to a statistic, after a check of the parameters."""
+
+    @abstractmethod
+    def _zeros(self, classes: Array, n_features: int) -> Any:
+        """The empty statistic over a vocabulary."""
+
+    @abstractmethod
+    def _adopted(self, statistics: Any) -> Any:
+        """A statistic from elsewhere as this model keeps it, or an error if it does not hold enough."""
+
+    @abstractmethod
+    def _estimate(self) -> Density:
+        """The density from `statistics_` and the parameters."""
+
+    # Learning.
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from labelled rows, in one pass.
+
+        Parameters
+        ----------
+        X : anything tabular, (n, d)
+        y : the labels (n,), or the name of the column of X that holds them
+        sample_weight : (n,) not negative; a weight of k counts as k copies of the row
+        """
+        of = self._statistic()
+        source = self._source(X, _labels(y, self), sample_weight, reset=True)
+        return self._learn(collect(source, of)).estimated()
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from more rows. The model equals one fitted on all rows so far; classes need not be announced.
+
+        Parameters
+        ----------
+        classes : labels that may come later, to have them in `classes_` from the start
+        """
+        of = self._statistic()
+        first = not hasattr(self, "statistics_")
+        source = self._source(X, _labels(y, self), sample_weight, reset=first)
+        new = collect(source, of)
+        if classes is not None:
+            new = self._zeros(np.asarray(classes), source.n_features) + new
+        return self._learn(new if first else self.statistics_ + new)
+
+    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Unlearn rows that were learnt before. The model equals one that never saw them."""
+        self._check_fitted()
+        source = self._source(X, _labels(y, self), sample_weight)
+        return self._learn(self.statistics_ - collect(source, self._statistic()))
+
+    def fit_statistics(self, statistics: Any) -> Self:
+        """The model from a statistic alone, for instance `statistics_` of another model."""
+        statistics = self._adopted(statistics)
+        self._set_columns(None, statistics.n_features)
+        return self._learn(statistics).estimated()
+
+    def __add__(self, other: Self) -> Self:
+        """A model of the rows of both."""
+        if type(other) is not type(self):
+            return NotImplemented
+        self._check_fitted()
+        other._check_fitted()
+        mine, theirs = self._names(), other._names()
+        if mine != theirs:
+            raise StatisticsError(f"models of different columns do not merge: {mine} and {theirs}")
+        merged = clone(self)
+        merged._set_columns(mine, self.n_features_in_)
+        return merged._learn(self.statistics_ + other.statistics_)
+
+    def _learn(self, statistics: Statistics) -> Self:
+        self.statistics_ = statistics
+        self.__dict__.pop("_density", None)
+        return self
+
+    def estimated(self) -> Self:
+        """Estimate the density now rather than at the first use, and return self."""
+        self.__dict__["_density"] = self._estimate()
+        return self
+
+    # What was learnt.
+
+    @property
+    def classes_(self) -> Array:
+        """The labels, sorted."""
+        return self._fitted().classes
+
+    @property
+    def prior_(self) -> Array:
+        """The prior that decisions use unless told otherwise, (k,)."""
+        return self._prior(None)
+
+    @property
+    def density_(self) -> Density:
+        """p(x | class), estimated from `statistics_`."""
+        self._check_fitted()
+        if "_density" not in self.__dict__:
+            self.estimated()
+        density: Density = self.__dict__["_density"]
+        return density
+
+    # Scores: nothing of the prior is in them.
+
+    def log_likelihood(self, X: Any) -> Array:
+        """log p(x | class), (n, k), natural logarithm."""
+        return self._table(X, lambda x, out: self.density_.score(x, all=out))
+
+    def llr(self, X: Any, a: Any = None, b: Any = None) -> Array:
+        """The log-likelihood ratio log p(x | b) - log p(x | a), (n,); with two classes, of the second over the first."""
+        i, j = self._pair(a, b)
+        density = self.density_
+
+        def ratio(x: Array, out: Array) -> bool:
+            scores = np.empty((len(x), density.n_classes))
+            finite = density.score(x, all=scores, relative=True)
+            out[:] = decisions.log_likelihood_ratio(scores, i, j)
+            return finite
+
+        return self._column(X, ratio)
+
+    def explain(self, X: Any, a: Any = None, b: Any = None) -> Array:
+        """The shares of the columns in `llr`, (n, d); they sum to it."""
+        i, j = self._pair(a, b)
+
+        def shares(x: Array, out: Array) -> bool:
+            out[:] = self.density_.explain(x, j) - self.density_.explain(x, i)
+            return bool(np.isfinite(x).all())
+
+        return self._table(X, shares, self.n_features_in_)
+
+    def typicality(self, X: Any) -> Array:
+        """The probability, under each class, of a row no more likely than this one, (n, k): small for outliers."""
+
+        def tail(x: Array, out: Array) -> bool:
+            out[:] = self.density_.typicality(x)
+            return bool(np.isfinite(x).all())
+
+        return self._table(X, tail)
+
+    # Decisions: the application's prior and cost.
+
+    def predict(self, X: Any, prior: Prior = None, cost: Any = None) -> Array:
+        """The Bayes decision for each row, (n,).
+
+        Parameters
+        ----------
+        prior : class probabilities of the application; None takes those of this model (`prior_`)
+        cost : ``cost[i, j]`` is the cost of deciding i when the truth is j; a dictionary from decisions to such rows
+            may hold other decisions than the classes. None counts errors. A tie goes to the earlier decision.
+        """
+        log_prior = decisions.log(self._prior(prior))
+        density = self.density_
+        if cost is None:
+            if not np.isfinite(log_prior[self.statistics_.weight > 0]).any():  # no class is possible: the prior decides
+                return np.asarray(self.classes_[np.full(len(self.log_likelihood(X)), log_prior.argmax())])
+            best = self._column(X, lambda x, out: density.score(x, log_prior, best=out, relative=True), np.int64)
+            return np.asarray(self.classes_[best])
+        actions, costs = decisions.as_cost(cost, self.classes_)
+
+        def decide(x: Array, out: Array) -> bool:
+            posterior = np.empty((len(x), density.n_classes))
+            finite = density.score(x, log_prior, all=posterior, relative=True)
+            decisions.log_posterior(posterior, log_prior)
+            out[:] = decisions.cheapest(np.exp(posterior, out=posterior), costs)
+            return finite
+
+        return np.asarray(actions[self._column(X, decide, np.int64)])
+
+    def predict_proba(self, X: Any, prior: Prior = None) -> Array:
+        """Posterior probabilities P(class | x), (n, k)."""
+        return self._posterior(X, prior, exponentiate=True)
+
+    def predict_log_proba(self, X: Any, prior: Prior = None) -> Array:
+        """Logarithms of the posterior probabilities, (n, k)."""
+        return self._posterior(X, prior, exponentiate=False)
+
+    def score_samples(self, X: Any, prior: Prior = None) -> Array:
+        """log p(x) over all classes, (n,)."""
+        log_prior = decisions.log(self._prior(prior))
+        return self._column(X, lambda x, out: self.density_.score(x, log_prior, evidence=out))
+
+    def estimate_prior(self, X: Any) -> Array:
+        """The class proportions of unlabelled rows, (k,), by EM."""
+        return decisions.estimate_prior(self.log_likelihood(X), np.full(len(self.classes_), 1 / len(self.classes_)))
+
+    # What only generative models can do.
+
+    def sample(self, n: int = 1, label: Any = None, random_state: Any = None) -> tuple[Array, Array]:
+        """Draw n rows (n, d) and their labels (n,): of one class, or of all in the proportions of `prior_`."""
+        rng = np.random.default_rng(random_state)
+        k = len(self.classes_)
+        chosen = rng.choice(k, n, p=self.prior_) if label is None else np.full(n, position(label, self.classes_))
+        X = np.empty((n, self.n_features_in_))
+        for c in np.unique(chosen):
+            rows = chosen == c
+            X[rows] = self.density_.sample(int(c), int(rows.sum()), rng)
+        return X, self.classes_[chosen]
+
+    def impute(self, X: Any, prior: Prior = None) -> Array:
+        """X with every NaN replaced by its expectation given the rest of the row."""
+        log_prior = decisions.log(np.where(self.statistics_.weight > 0, self._prior(prior), 0.0))
+
+        def fill(x: Array, out: Array) -> bool:
+            out[:] = self.density_.impute(x, log_prior)
+            return not np.isinf(x).any()
+
+        return self._table(X, fill, self.n_features_in_)
+
+    # Files.
+
+    def save(self, path: Any) -> None:
+        """Write the model, statistics and all, to a file that `suffice.load` reads."""
+        params = self.get_params(deep=False)
+        modelfile.write(path, modelfile.ModelFile(type(self).__name__, params, self._names(), self._fitted()))
+
+    @classmethod
+    def _from_file(cls, model: modelfile.ModelFile) -> Self:
+        loaded = cls(**model.params)
+        loaded._set_columns(model.names, model.statistics.n_features)
+        return loaded._learn(model.statistics)
+
+    # Plumbing.
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "statistics_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "statistics_"):
+            raise NotFittedError(f"this {type(self).__name__} is not fitted yet: call fit, partial_fit or fit_statistics")
+
+    def _fitted(self) -> Statistics:
+        self._check_fitted()
+        return self.statistics_
+
+    def _prior(self, prior: Prior) -> Array:
+        weight = self._fitted().weight
+        chosen = self.prior if prior is None else prior
+        return decisions.as_prior(chosen, self.classes_, weight / (weight.sum() or 1.0))
+
+    def _pair(self, a: Any, b: Any) -> tuple[int, int]:
+        classes = self.classes_
+        if a is None and b is None and len(classes) == 2:
+            return 0, 1
+        if a is None or b is None:
+            raise DataError(f"with {len(classes)} classes name two of them: the ratio is of b over a")
+        return position(a, classes), position(b, classes)
+
+    def _posterior(self, X: Any, prior: Prior, exponentiate: bool) -> Array:
+        log_prior = decisions.log(self._prior(prior))
+
+        def posterior(x: Array, out: Array) -> bool:
+            finite = self.density_.score(x, log_prior, all=out, relative=True)
+            decisions.log_posterior(out, log_prior)
+            if exponentiate:
+                np.exp(out, out=out)
+            return finite
+
+        return self._table(X, posterior)
+
+    def _column(self, X: Any, work: Callable[[Array, Array], bool], dtype: Any = np.float64) -> Array:
+        return self._rows(X, work, lambda n: np.empty(n, dtype))
+
+    def _table(self, X: Any, work: Callable[[Array, Array], bool], width: int | None = None) -> Array:
+        return self._rows(X, work, lambda n: np.empty((n, width or len(self.classes_))))
+
+    def _rows(self, X: Any, work: Callable[[Array, Array], bool], make: Callable[[int], Array]) -> Array:
+        """Fill an array with one row of results for each row of X, on several threads; refuse NaN and infinity."""
+        self.density_  # noqa: B018  estimated here, not in the threads
+        source = self._source(X)
+        if not isinstance(source, LocalSource):
+            raise DataError(f"{type(source).__name__} cannot be scored row by row here")
+        out = make(source.n_rows)
+        finite = source.reduce(lambda batch: work(batch.X, out[batch.start : batch.start + len(batch)]), operator.and_)
+        if not finite:
+            refuse_nonfinite(source)
+        return out
+
+    def _source(self, X: Any, y: Any = None, weight: Any = None, reset: bool = False) -> Source:
+        """X as a source whose columns are those of this model, or become them."""
+        source = as_source(X, y, weight, self.n_jobs)
+        if reset:
+            self._set_columns(source.names, source.n_features)
+        else:
+            self._check_fitted()
+            self._check_columns(source)
+        if isinstance(source, LocalSource) and source.n_rows == 0:
+            shape = (0, source.n_features)
+            raise DataError(f"Found array with 0 sample(s) (shape={shape}) while a minimum of 1 is required.")
+        return source
+
+    def _names(self) -> tuple[str, ...] | None:
+        names = getattr(self, "feature_names_in_", None)
+        return None if names is None else tuple(names.tolist())
+
+    def _set_columns(self, names: tuple[str, ...] | None, n_features: int) -> None:
+        self.n_features_in_ = n_features
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _check_columns(self, source: Source) -> None:
+        known, given, me = self._names(), source.names, type(self).__name__
+        if known is not None and given is not None and known != given:
+            lines = ["The feature names should match those that were passed during fit."]
+            lines += _named("Feature names unseen at fit time:", set(given) - set(known))
+            lines += _named("Feature names seen at fit time, yet now missing:", set(known) - set(given))
+            if len(lines) == 1:
+                lines.append("Feature names must be in the same order as they were in fit.")
+            raise DataError("\n".join(lines) + "\n")
+        if known is None and given is not None:
+            warnings.warn(f"X has feature names, but {me} was fitted without feature names", UserWarning, stacklevel=5)
+        if known is not None and given is None:
+            message = f"X does not have valid feature names, but {me} was fitted with feature names"
+            warnings.warn(message, UserWarning, stacklevel=5)
+        if source.n_features != self.n_features_in_:
+            raise DataError(
+                f"X has {source.n_features} features, but {me} is expecting {self.n_features_in_} features as input."
+            )
+
+
+def _named(title: str, names: set[str]) -> list[str]:
+    shown = [f"- {name}" for name in sorted(names)[:5]]
+    return [title, *shown, *["- ..."] * (len(names) > 5)] if names else []
+
+
+def _labels(y: Any, estimator: object) -> Any:
+    """Labels as given, but a column vector becomes a vector, with scikit-learn's warning."""
+    if y is None:
+        raise DataError(f"{type(estimator).__name__} requires y to be passed, but the target y is None")
+    if isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] == 1:
+        message = "A column-vector y was passed when a 1d array was expected; it is taken as y.ravel()"
+        warnings.warn(message, DataConversionWarning, stacklevel=3)
+        return y.ravel()
+    return y

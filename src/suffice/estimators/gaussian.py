@@ -1,0 +1,170 @@
+"""The Gaussian classifiers: quadratic and linear discriminants and Gaussian naive Bayes, one class for all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import decisions
+from ..batch import Batch
+from ..densities import Density, GaussianDensity, StudentDensity
+from ..densities.gaussian import STRUCTURES
+from ..errors import DataError, listed
+from ..stats import MomentStats
+from .base import GenerativeClassifier, Prior
+
+if TYPE_CHECKING:
+    from sklearn.linear_model import LogisticRegression
+
+Array = NDArray[Any]
+
+
+class GaussianClassifier(GenerativeClassifier):
+    """Classes with Gaussian densities.
+
+    Parameters
+    ----------
+    covariance : {"full", "diag", "tied", "tied_diag", "spherical", "tied_spherical"}
+        "full" is quadratic discriminant analysis, "diag" Gaussian naive Bayes, "tied" linear discriminant analysis.
+    shrinkage : float in [0, 1], "oas", "ledoit_wolf" or None
+        How far covariances are pulled towards a multiple of the identity.
+    prior : array, dict, "uniform" or None
+        Class probabilities for decisions, unless a call gives others; None takes the frequencies of the training rows.
+    predictive : bool
+        Integrate over mean and covariance (a Student t under a normal-inverse-Wishart prior) instead of plugging in
+        their estimates: for very small classes.
+    variance_floor : float
+        The least variance in any direction, relative to each feature's own variance over all rows.
+    n_jobs : int or None
+        Threads; None uses every processor unless SUFFICE_NUM_THREADS or OMP_NUM_THREADS says less.
+
+    Attributes
+    ----------
+    classes_, prior_ : (k,)
+    means_ : (k, d)
+    covariances_ : (k, d, d) full; (d, d) tied; (k, d) diag; (d,) tied_diag; (k,) spherical; () tied_spherical
+    statistics_ : MomentStats, all that was kept of the rows
+    density_ : GaussianDensity or StudentDensity
+
+    Examples
+    --------
+    >>> from suffice import GaussianClassifier
+    >>> X = [[1.70], [1.78], [1.75], [1.60], [1.64], [1.55]]
+    >>> clf = GaussianClassifier().fit(X, ["m", "m", "m", "f", "f", "f"])
+    >>> clf.predict([[1.69]]).item(), clf.predict([[1.69]], prior={"f": 0.99, "m": 0.01}).item()
+    ('m', 'f')
+    """
+
+    statistics_: MomentStats
+
+    def __init__(
+        self,
+        covariance: str = "full",
+        shrinkage: float | str | None = None,
+        prior: Prior = None,
+        *,
+        predictive: bool = False,
+        variance_floor: float = 1e-9,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.covariance = covariance
+        self.shrinkage = shrinkage
+        self.prior = prior
+        self.predictive = predictive
+        self.variance_floor = variance_floor
+        self.n_jobs = n_jobs
+
+    def _layout(self) -> str:
+        if self.covariance not in STRUCTURES:
+            raise DataError(f"covariance={self.covariance!r} is not known; choose one of {listed(STRUCTURES, 6)}")
+        if isinstance(self.shrinkage, str):
+            if self.shrinkage not in ("oas", "ledoit_wolf"):
+                raise DataError(f'shrinkage={self.shrinkage!r} is not known; give a number, "oas" or "ledoit_wolf"')
+            if STRUCTURES[self.covariance].shape != "full":
+                raise DataError(f'shrinkage={self.shrinkage!r} needs covariance="full" or "tied"; give a number instead')
+        elif self.shrinkage is not None and not (isinstance(self.shrinkage, Real) and 0 <= self.shrinkage <= 1):
+            raise DataError(f"shrinkage={self.shrinkage!r} must be a number from 0 to 1")
+        if self.predictive and self.shrinkage:
+            raise DataError("predictive=True shrinks by its own prior; leave shrinkage out")
+        if not (isinstance(self.variance_floor, Real) and 0 < self.variance_floor < 1):
+            raise DataError(f"variance_floor={self.variance_floor!r} must be a number between 0 and 1")
+        return STRUCTURES[self.covariance].layout(self.shrinkage)
+
+    def _statistic(self) -> Callable[[Batch], MomentStats]:
+        return partial(MomentStats.of, layout=self._layout())
+
+    def _zeros(self, classes: Array, n_features: int) -> MomentStats:
+        return MomentStats.zeros(classes, n_features, self._layout())
+
+    def _adopted(self, statistics: Any) -> MomentStats:
+        if not isinstance(statistics, MomentStats):
+            raise DataError(f"a Gaussian model needs MomentStats, not {type(statistics).__name__}")
+        return statistics.to_layout(self._layout())
+
+    def _estimate(self) -> Density:
+        choices: dict[str, Any] = {"floor": self.variance_floor, "names": self._names()}
+        if self.predictive:
+            return StudentDensity.estimate(self.statistics_, self.covariance, **choices)
+        return GaussianDensity.estimate(self.statistics_, self.covariance, self.shrinkage, **choices)
+
+    @property
+    def means_(self) -> Array:
+        """Class means, (k, d)."""
+        return self._gaussian().mean
+
+    @property
+    def covariances_(self) -> Array:
+        """Covariances as they are used, shrunk and floored, in the shape of the structure."""
+        covariance = self._gaussian().covariance
+        if STRUCTURES[self.covariance].shape == "spherical":
+            covariance = covariance[:, 0]
+        return covariance[0] if self._gaussian().structure.tied else covariance
+
+    def quadratic_form(self, a: Any = None, b: Any = None) -> tuple[Array, Array, float]:
+        """A (d, d), b (d,) and c with ``llr(x, a, b) = x'Ax + x'b + c``; A is zero for tied structures."""
+        i, j = self._pair(a, b)
+        density = self._plug_in("quadratic_form")
+        lower, upper = density.precision(i), density.precision(j)
+        m0, m1 = density.mean[i], density.mean[j]
+        if density.structure.tied:
+            slope = upper @ (m1 - m0)
+            return np.zeros_like(upper), slope, float(-0.5 * slope @ (m1 + m0))
+        constant = density.constant[j] - density.constant[i] - 0.5 * (m1 @ upper @ m1 - m0 @ lower @ m0)
+        return -0.5 * (upper - lower), upper @ m1 - lower @ m0, float(constant)
+
+    def to_logistic(self, prior: Prior = None) -> LogisticRegression:
+        """The logistic model that a tied structure is: a fitted scikit-learn LogisticRegression with its posterior."""
+        from sklearn.linear_model import LogisticRegression
+
+        density = self._plug_in("to_logistic")
+        if not density.structure.tied:
+            raise DataError(f'covariance={self.covariance!r} is quadratic in x, not logistic; use "tied" or "tied_diag"')
+        log_prior = decisions.log(self._prior(prior))
+        if not np.isfinite(log_prior).all():
+            raise DataError("a class with prior 0 has no logistic model; give a prior without zeros")
+        precision = density.precision(0)
+        slope = density.mean @ precision
+        intercept = log_prior - 0.5 * np.einsum("kd,kd->k", slope, density.mean)
+        if len(slope) == 2:
+            _, weights, constant = self.quadratic_form()
+            slope, intercept = weights[None], np.array([constant + log_prior[1] - log_prior[0]])
+        logistic = LogisticRegression()
+        logistic.classes_, logistic.coef_, logistic.intercept_ = self.classes_, slope, intercept
+        logistic.n_features_in_ = self.n_features_in_
+        if self._names() is not None:
+            logistic.feature_names_in_ = self.feature_names_in_
+        return logistic
+
+    def _gaussian(self) -> Any:
+        return self.density_
+
+    def _plug_in(self, what: str) -> GaussianDensity:
+        density = self.density_
+        if not isinstance(density, GaussianDensity):
+            raise DataError(f"{what} needs a Gaussian density; this model is predictive")
+        return density

@@ -1,0 +1,152 @@
+"""Model files: safetensors with a JSON header. They hold numbers and names, never code.
+
+The header says what the arrays are; a digest over both finds damage that the container itself would not.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._version import __version__
+from .errors import ModelFileError
+from .stats import MomentStats, Statistics
+
+Array = NDArray[Any]
+
+FORMAT = 1
+_KEY = "suffice"
+_STATISTICS: dict[str, type[Statistics]] = {"MomentStats": MomentStats}
+
+
+@dataclass(frozen=True)
+class ModelFile:
+    """What a file says of a model: enough to score, and to go on learning."""
+
+    estimator: str  # the class's name
+    params: dict[str, Any]
+    names: tuple[str, ...] | None  # of the features
+    statistics: Statistics
+    version: str = __version__  # of the library that wrote it
+
+
+def write(path: str | os.PathLike[str], model: ModelFile) -> None:
+    """Write a model atomically: whoever reads finds the old file or the new one, whole."""
+    from safetensors.numpy import save
+
+    classes = model.statistics.classes
+    if classes.dtype.kind not in "biufUSO":
+        raise ModelFileError(f"classes of type {classes.dtype} cannot be saved")
+    arrays = {name: np.ascontiguousarray(array) for name, array in model.statistics.to_arrays().items()}
+    header = {
+        "format": FORMAT,
+        "version": model.version,
+        "estimator": model.estimator,
+        "params": {name: _plain(value) for name, value in model.params.items()},
+        "names": model.names,
+        "statistics": type(model.statistics).__name__,
+        "classes": (classes.astype(str) if classes.dtype.kind == "S" else classes).tolist(),
+        "classes_dtype": classes.dtype.str,
+    }
+    text = json.dumps(header, sort_keys=True)
+    content = save(arrays, metadata={_KEY: text, "digest": _digest(text, arrays)})
+    _replace(Path(path), content)
+
+
+def read(path: str | os.PathLike[str]) -> ModelFile:
+    """Read a model file, or say clearly why it is not one."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="np") as file:
+            metadata = file.metadata() or {}
+            if _KEY not in metadata:
+                raise ModelFileError(f"{path} is a safetensors file, but not a model of suffice")
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except FileNotFoundError:
+        raise
+    except (SafetensorError, OSError, UnicodeDecodeError, TypeError, ValueError) as error:
+        if isinstance(error, ModelFileError):
+            raise
+        raise ModelFileError(f"{path} is not a model file, or is damaged: {error}") from None
+    text = metadata[_KEY]
+    header = _header(path, text)
+    if metadata.get("digest") != _digest(text, arrays):
+        raise ModelFileError(f"{path} is damaged: its content does not match its digest; restore it from a copy")
+    dtype = np.dtype(header["classes_dtype"])
+    classes = np.empty(len(header["classes"]), dtype)
+    classes[:] = header["classes"]
+    statistics = _STATISTICS[header["statistics"]].from_arrays(classes, arrays)
+    params = {name: _restored(value) for name, value in header["params"].items()}
+    names = None if header["names"] is None else tuple(header["names"])
+    return ModelFile(header["estimator"], params, names, statistics, header["version"])
+
+
+def _header(path: Any, text: str) -> dict[str, Any]:
+    try:
+        header: dict[str, Any] = json.loads(text)
+        found = header["format"]
+    except (ValueError, KeyError, TypeError):
+        raise ModelFileError(f"{path} is damaged: its header cannot be read; restore it from a copy") from None
+    if found != FORMAT:
+        raise ModelFileError(
+            f"{path} has format {found!r}, written by suffice {header.get('version', '?')}; this is suffice "
+            f"{__version__}, which reads format {FORMAT}; upgrade suffice or save the model again with this version"
+        )
+    return header
+
+
+def _digest(text: str, arrays: dict[str, Array]) -> str:
+    digest = hashlib.blake2b(text.encode(), digest_size=16)
+    for name in sorted(arrays):
+        array = arrays[name]
+        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()
+
+
+def _replace(path: Path, content: bytes) -> None:
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _plain(value: Any) -> Any:
+    """A constructor's parameter in JSON; dictionaries become pairs, since their keys are labels."""
+    if isinstance(value, dict):
+        return {"pairs": [[_plain(key), _plain(item)] for key, item in value.items()]}
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    raise ModelFileError(f"a parameter {value!r} of type {type(value).__name__} cannot be saved")
+
+
+def _restored(value: Any) -> Any:
+    return dict(value["pairs"]) if isinstance(value, dict) else value

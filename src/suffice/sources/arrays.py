@@ -1,0 +1,169 @@
+"""Tables in memory: NumPy, SciPy sparse, pandas, polars, Arrow. A table is never copied as a whole."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..batch import Batch, as_float, as_labels, as_matrix, as_weight
+from ..errors import DataError, listed
+from ..labels import SoftLabels
+from .base import LocalSource
+
+Array = NDArray[Any]
+Rows = Callable[[int, int], Array]  # the rows from start up to stop as a float array
+
+
+class ArraySource(LocalSource):
+    """A table in memory, given by a function that cuts rows out of it."""
+
+    def __init__(self, rows: Rows, shape: tuple[int, int], names: tuple[str, ...] | None, y: Any, weight: Any) -> None:
+        self.n_rows, self.n_features = shape
+        if self.n_features == 0:
+            raise DataError(f"0 feature(s) (shape={shape}) while a minimum of 1 is required.")
+        self.names = names
+        self.rows = rows
+        self.y = y if isinstance(y, SoftLabels) else as_labels(_column(y), self.n_rows)
+        self.weight = as_weight(_column(weight), self.n_rows)
+
+    def batch(self, start: int, stop: int) -> Batch:
+        y = None if self.y is None else self.y[start:stop]
+        weight = None if self.weight is None else self.weight[start:stop]
+        return Batch(self.rows(start, stop), y, weight, start)
+
+
+def array_source(X: Any, y: Any = None, weight: Any = None) -> ArraySource:
+    """The source for whatever table X is; y may name one of its columns."""
+    for module, kind, convert in _KINDS:
+        if module in sys.modules and isinstance(X, kind(sys.modules[module])):
+            return convert(X, y, weight)
+    return _numpy(X, y, weight)
+
+
+def _numpy(X: Any, y: Any, weight: Any) -> ArraySource:
+    if isinstance(y, str):
+        raise DataError(f"y={y!r} names a column, but X has no named columns; pass the labels themselves")
+    X = as_matrix(X)
+    return ArraySource(lambda start, stop: as_float(X[start:stop]), X.shape, None, y, weight)
+
+
+def _sparse(X: Any, y: Any, weight: Any) -> ArraySource:
+    if X.dtype.kind == "c":
+        raise DataError(f"Complex data not supported: X is {X.dtype}")
+    X = X.tocsr()
+    return ArraySource(lambda start, stop: as_float(X[start:stop].toarray()), X.shape, None, y, weight)
+
+
+def _pandas(X: Any, y: Any, weight: Any) -> ArraySource:
+    X, y = _split(X, y, list(X.columns), lambda kept, name: (X[kept], X[name]))
+    names = _names(list(X.columns))
+    dtypes = set(X.dtypes)
+    if len(dtypes) == 1 and dtypes <= {np.dtype(np.float64), np.dtype(np.float32)} and _is_one_block(X):
+        values = X.to_numpy(copy=False)
+        return ArraySource(lambda start, stop: values[start:stop], X.shape, names, y, weight)
+    _refuse_text({name: dtype for name, dtype in X.dtypes.items() if not _is_number(dtype)})
+
+    def rows(start: int, stop: int) -> Array:
+        return np.asarray(X.iloc[start:stop].to_numpy(dtype=np.float64, na_value=np.nan))
+
+    return ArraySource(rows, X.shape, names, y, weight)
+
+
+def _is_one_block(frame: Any) -> bool:
+    """Whether the values of a pandas frame lie in one array, so that a view of it costs nothing."""
+    head = frame.iloc[:1]
+    return bool(np.shares_memory(head.to_numpy(copy=False), head.iloc[:, 0].to_numpy(copy=False)))
+
+
+def _is_number(dtype: Any) -> bool:
+    # Object columns are tried value by value, as NumPy does it.
+    return getattr(dtype, "kind", "O") in "fiub" or dtype == object
+
+
+def _polars(X: Any, y: Any, weight: Any) -> ArraySource:
+    return _arrow(X.to_arrow(), y, weight)
+
+
+def _arrow(X: Any, y: Any, weight: Any) -> ArraySource:
+    import pyarrow as pa
+
+    X, y = _split(X, y, X.column_names, lambda kept, name: (X.select(kept), X.column(name)))
+
+    def numeric(kind: Any) -> bool:
+        types = pa.types
+        return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind))
+
+    _refuse_text({field.name: field.type for field in X.schema if not numeric(field.type)})
+
+    def rows(start: int, stop: int) -> Array:
+        out = np.empty((stop - start, X.num_columns), order="F")
+        for j, column in enumerate(X.slice(start, stop - start).columns):
+            out[:, j] = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
+        return out
+
+    if isinstance(X, pa.RecordBatch):
+        X = pa.Table.from_batches([X])
+    return ArraySource(rows, (X.num_rows, X.num_columns), _names(X.column_names), y, weight)
+
+
+# Modules that are looked for only when somebody has imported them.
+_KINDS: tuple[tuple[str, Callable[[Any], Any], Callable[[Any, Any, Any], ArraySource]], ...] = (
+    ("pandas", lambda pandas: pandas.DataFrame, _pandas),
+    ("polars", lambda polars: polars.DataFrame, _polars),
+    ("pyarrow", lambda pyarrow: (pyarrow.Table, pyarrow.RecordBatch), _arrow),
+    ("scipy.sparse", lambda sparse: (sparse.sparray, sparse.spmatrix), _sparse),
+)
+
+
+def _split(X: Any, y: Any, columns: list[Any], cut: Callable[[list[Any], Any], tuple[Any, Any]]) -> tuple[Any, Any]:
+    """Features and labels of a table; y may be a column's name."""
+    repeated = sorted({str(name) for name in columns if columns.count(name) > 1})
+    if repeated:
+        raise DataError(f"column names must be unique; {listed(repeated)} stand more than once")
+    if not isinstance(y, str):
+        return X, y
+    if y not in columns:
+        raise DataError(f"there is no column {y!r} to take the labels from; the columns are {listed(columns, 10)}")
+    return cut([name for name in columns if name != y], y)
+
+
+def _names(columns: list[Any]) -> tuple[str, ...] | None:
+    """Feature names, if every column has a string for one."""
+    text = [isinstance(name, str) for name in columns]
+    if any(text) and not all(text):
+        raise TypeError("Feature names are only supported if all input features have string names")
+    return tuple(columns) if columns and all(text) else None
+
+
+def _refuse_text(columns: dict[Any, Any]) -> None:
+    if columns:
+        found = ", ".join(f"{name!r} ({kind})" for name, kind in columns.items())
+        raise DataError(f"this model takes numbers, but these columns hold something else: {found}; leave them out")
+
+
+def _column(values: Any) -> Any:
+    """A column of any library as a NumPy array; strings become a few shared objects."""
+    pyarrow = sys.modules.get("pyarrow")
+    if (polars := sys.modules.get("polars")) and isinstance(values, polars.Series):
+        values = values.to_arrow()
+    elif (pandas := sys.modules.get("pandas")) and isinstance(values, pandas.Series):
+        dtype = values.dtype
+        if not isinstance(dtype, pandas.StringDtype) or dtype.storage != "pyarrow":
+            return values.to_numpy()
+        import pyarrow
+
+        values = pyarrow.array(values, from_pandas=True)
+    if pyarrow is None or not isinstance(values, (pyarrow.Array, pyarrow.ChunkedArray)):
+        return values
+    types = pyarrow.types
+    if types.is_string(values.type) or types.is_large_string(values.type) or types.is_string_view(values.type):
+        values = values.dictionary_encode()
+    if types.is_dictionary(values.type):
+        values = values.combine_chunks() if isinstance(values, pyarrow.ChunkedArray) else values
+        words = np.array([*values.dictionary.to_pylist(), None], dtype=object)
+        return words[values.indices.fill_null(len(words) - 1).to_numpy(zero_copy_only=False)]
+    return values.to_numpy(zero_copy_only=False) if isinstance(values, pyarrow.Array) else values.to_numpy()

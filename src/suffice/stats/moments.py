@@ -1,0 +1,257 @@
+"""First and second moments of numeric columns, class by class."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import kernels
+from ..batch import Batch
+from ..errors import DataError, StatisticsError
+from ..labels import SoftLabels, encode, positions, same
+from .base import Statistics, frozen, spread
+
+Array = NDArray[Any]
+
+LAYOUTS = ("diag", "pooled", "full", "quartic")
+"""What is kept of the second moments: variances alone, the scatter summed over classes, every class's scatter, or
+that and the third and fourth moments that Ledoit and Wolf's shrinkage needs. Each later one but "pooled" holds
+all that "diag" holds, and "full" holds "pooled" too."""
+
+_SOFT_ROWS = 4096  # of a soft-labelled batch, read once for each class while in the cache
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MomentStats(Statistics):
+    """Weights, means and centred second moments of every class.
+
+    Examples
+    --------
+    >>> a = MomentStats.of(Batch.of([[1.0], [3.0]], ["x", "x"]))
+    >>> b = MomentStats.of(Batch.of([[5.0], [0.0]], ["x", "y"]))
+    >>> (a + b).mean
+    array([[3.],
+           [0.]])
+    >>> ((a + b) - b).weight
+    array([2., 0.])
+    """
+
+    classes: Array  # (k,) sorted labels
+    weight: Array  # (k,) total weight, the number of rows where there are no weights
+    mean: Array  # (k, d)
+    scatter: Array  # sum of w (x - mean)(x - mean)': its diagonal (k, d), full (k, d, d) or over all classes (d, d)
+    layout: str = "diag"
+    cubic: Array | None = None  # (k, d) sum of w |x - mean|^2 (x - mean), in the quartic layout
+    quartic: Array | None = None  # (k,) sum of w |x - mean|^4, in the quartic layout
+
+    def __post_init__(self) -> None:
+        for array in (self.classes, self.weight, self.mean, self.scatter, self.cubic, self.quartic):
+            if array is not None:
+                frozen(array)
+
+    def __repr__(self) -> str:
+        return f"MomentStats({self.layout}, {len(self.classes)} classes, {self.n_features} features, weight {self.total:g})"
+
+    @property
+    def n_features(self) -> int:
+        return int(self.mean.shape[1])
+
+    @property
+    def total(self) -> float:
+        """The weight of all classes together."""
+        return float(self.weight.sum())
+
+    @classmethod
+    def zeros(cls, classes: Any, n_features: int, layout: str = "diag") -> Self:
+        """The identity of addition over a vocabulary."""
+        classes = encode(np.asarray(classes))[0] if len(classes) else np.asarray(classes)
+        k, d = len(classes), n_features
+        shape = {"diag": (k, d), "pooled": (d, d)}.get(layout, (k, d, d))
+        higher = {"cubic": np.zeros((k, d)), "quartic": np.zeros(k)} if layout == "quartic" else {}
+        return cls(classes, np.zeros(k), np.zeros((k, d)), np.zeros(shape), layout, **higher)
+
+    @classmethod
+    def of(cls, batch: Batch, layout: str = "diag") -> Self:
+        """The statistic of one batch of labelled rows, hard or soft."""
+        if batch.y is None:
+            raise DataError("labels are needed to collect the moments of classes")
+        if isinstance(batch.y, SoftLabels):
+            return cls._of_soft(batch, batch.y, layout)
+        classes, code = encode(batch.y)
+        return cls._of_codes(batch.X, classes, code, batch.weight, layout)
+
+    @classmethod
+    def _of_codes(cls, X: Array, classes: Array, code: Array, weight: Array | None, layout: str) -> Self:
+        k = len(classes)
+        if layout == "diag":
+            return cls(classes, *kernels.active.diag_moments(X, code, weight, k), layout)
+        if layout != "quartic":
+            return cls(classes, *kernels.active.full_moments(X, code, weight, k, layout == "pooled"), layout)
+        total = cls.zeros(classes, X.shape[1], layout)
+        step = max(256, (1 << 17) // X.shape[1])
+        for start in range(0, len(X), step):  # in the cache, so that X itself is read once
+            rows = slice(start, start + step)
+            w = None if weight is None else weight[rows]
+            total = total._merged(cls._of_block(X[rows], classes, code[rows], w))
+        return total
+
+    @classmethod
+    def _of_block(cls, X: Array, classes: Array, code: Array, weight: Array | None) -> Self:
+        k = len(classes)
+        n, mean, scatter = kernels.active.full_moments(X, code, weight, k, False)
+        z = X - mean[code]
+        square = np.einsum("ij,ij->i", z, z)
+        w = np.ones(len(X)) if weight is None else weight
+        order = np.argsort(code, kind="stable")
+        present, begins = np.unique(code[order], return_index=True)
+        cubic = np.zeros_like(mean)
+        cubic[present] = np.add.reduceat((z * (w * square)[:, None])[order], begins)
+        quartic = np.bincount(code, w * square**2, minlength=k)
+        return cls(classes, n, mean, scatter, "quartic", cubic, quartic)
+
+    @classmethod
+    def _of_soft(cls, batch: Batch, soft: SoftLabels, layout: str) -> Self:
+        """A soft label is one weight per class: the same kernels, once for each class, on rows that are in the cache."""
+        total = cls.zeros(soft.classes, batch.X.shape[1], layout)
+        for start in range(0, len(batch), _SOFT_ROWS):
+            rows = slice(start, start + _SOFT_ROWS)
+            X = batch.X[rows]
+            same_class = np.zeros(len(X), np.int32)
+            for c in range(len(soft.classes)):
+                w = np.ascontiguousarray(soft.responsibility[rows, c], dtype=np.float64)
+                w = w if batch.weight is None else w * batch.weight[rows]
+                total = total + cls._of_codes(X, soft.classes[c : c + 1], same_class, w, layout)
+        return total
+
+    def aligned(self, classes: Array) -> Self:
+        if same(classes, self.classes):
+            return self
+        places, k = positions(self.classes, classes), len(classes)
+
+        def move(array: Array | None) -> Array | None:
+            return None if array is None else spread(array, places, k)
+
+        return replace(
+            self,
+            classes=classes,
+            weight=move(self.weight),
+            mean=move(self.mean),
+            scatter=self.scatter if self.layout == "pooled" else move(self.scatter),
+            cubic=move(self.cubic),
+            quartic=move(self.quartic),
+        )
+
+    def _check_columns(self, other: Self) -> None:
+        if self.n_features != other.n_features:
+            raise StatisticsError(f"statistics of {self.n_features} and of {other.n_features} features do not merge")
+        if self.layout != other.layout:
+            raise StatisticsError(
+                f"statistics with layouts {self.layout!r} and {other.layout!r} do not merge; "
+                "bring the richer one down with to_layout() first"
+            )
+
+    def _merged(self, other: Self) -> Self:
+        with np.errstate(over="ignore", invalid="ignore"):  # is_finite reports it
+            n = self.weight + other.weight
+            share = np.divide(other.weight, n, out=np.zeros_like(n), where=n > 0)[:, None]
+            delta = other.mean - self.mean
+            mean = self.mean + delta * share
+            scatter = self.scatter + other.scatter
+            self._add_outer(scatter, delta * np.sqrt(self.weight[:, None] * share))
+            merged = replace(self, weight=n, mean=mean, scatter=scatter)
+            if self.layout != "quartic":
+                return merged
+            one, two = self._higher_about(mean), other._higher_about(mean)
+            return replace(merged, cubic=one[0] + two[0], quartic=one[1] + two[1])
+
+    def _without(self, other: Self) -> Self:
+        with np.errstate(over="ignore", invalid="ignore"):
+            n = self.weight - other.weight
+            gone = n <= 1e-9 * self.weight
+            n[gone] = 0.0
+            ratio = np.divide(other.weight, n, out=np.zeros_like(n), where=~gone)[:, None]
+            mean = np.where(gone[:, None], 0.0, self.mean + (self.mean - other.mean) * ratio)
+            scatter = self.scatter - other.scatter
+            share = np.divide(other.weight, self.weight, out=np.zeros_like(n), where=self.weight > 0)[:, None]
+            step = (mean - other.mean) * np.sqrt(n[:, None] * share)
+            self._add_outer(scatter, step, sign=-1.0)
+            self._clip(scatter, gone)
+            left = replace(self, weight=n, mean=mean, scatter=scatter)
+            if self.layout != "quartic":
+                return left
+            one, two = self._higher_about(mean), other._higher_about(mean)
+            cubic, quartic = one[0] - two[0], np.maximum(one[1] - two[1], 0.0)
+            cubic[gone], quartic[gone] = 0.0, 0.0
+            return replace(left, cubic=cubic, quartic=quartic)
+
+    def _add_outer(self, scatter: Array, step: Array, sign: float = 1.0) -> None:
+        if self.layout == "diag":
+            scatter += sign * step**2
+        elif self.layout == "pooled":
+            scatter += sign * (step.T @ step)
+        else:
+            scatter += sign * (step[:, :, None] * step[:, None, :])
+
+    def _clip(self, scatter: Array, gone: Array) -> None:
+        """Rounding may leave what is gone, or what never varied, a little off zero."""
+        if self.layout == "diag":
+            np.maximum(scatter, 0.0, out=scatter)
+        else:
+            diagonal = np.einsum("...ii->...i", scatter)
+            np.maximum(diagonal, 0.0, out=diagonal)
+        if self.layout != "pooled":
+            scatter[gone] = 0.0
+        elif gone.all():
+            scatter[:] = 0.0
+
+    def _higher_about(self, center: Array) -> tuple[Array, Array]:
+        """Third and fourth moments about another centre (k, d)."""
+        assert self.cubic is not None and self.quartic is not None
+        shift = self.mean - center
+        length = np.einsum("kd,kd->k", shift, shift)
+        s_shift = np.einsum("kij,kj->ki", self.scatter, shift)
+        trace = np.einsum("kii->k", self.scatter)
+        n = self.weight
+        cubic = self.cubic + 2 * s_shift + shift * (trace + n * length)[:, None]
+        quartic = (
+            self.quartic
+            + 4 * np.einsum("kd,kd->k", shift, self.cubic + s_shift)
+            + length * (2 * trace + n * length)
+        )
+        return cubic, quartic
+
+    def to_layout(self, layout: str) -> Self:
+        """A poorer layout of the same rows: "quartic" to "full" to "diag" or "pooled"."""
+        if layout == self.layout:
+            return self
+        order = {"diag": {"full", "quartic"}, "pooled": {"full", "quartic"}, "full": {"quartic"}}
+        if self.layout not in order.get(layout, ()):
+            raise StatisticsError(f"a {self.layout!r} statistic does not hold what {layout!r} needs; collect it anew")
+        scatter = self.scatter
+        if layout == "diag":
+            scatter = np.einsum("kii->ki", scatter).copy()
+        elif layout == "pooled":
+            scatter = scatter.sum(axis=0)
+        return replace(self, scatter=scatter, layout=layout, cubic=None, quartic=None)
+
+    def is_finite(self) -> bool:
+        # A sum is finite only if its terms are; most data need not be looked at twice.
+        sums = (self.weight, self.mean, self.scatter)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return all(np.isfinite(a.sum()) or bool(np.isfinite(a).all()) for a in sums)
+
+    def to_arrays(self) -> dict[str, Array]:
+        arrays = {"weight": self.weight, "mean": self.mean, f"scatter_{self.layout}": self.scatter}
+        if self.cubic is not None and self.quartic is not None:
+            arrays |= {"cubic": self.cubic, "quartic": self.quartic}
+        return arrays
+
+    @classmethod
+    def from_arrays(cls, classes: Array, arrays: Mapping[str, Array]) -> Self:
+        copies = {name: np.array(array) for name, array in arrays.items()}
+        layout = next(layout for layout in LAYOUTS if f"scatter_{layout}" in copies)
+        return cls(np.array(classes), scatter=copies.pop(f"scatter_{layout}"), layout=layout, **copies)

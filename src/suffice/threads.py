@@ -1,0 +1,73 @@
+"""How many threads to use, and an ordered reduction over them."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+T = TypeVar("T")
+P = TypeVar("P")
+
+_VARIABLES = ("SUFFICE_NUM_THREADS", "OMP_NUM_THREADS")
+
+
+def thread_count(n_jobs: int | None = None) -> int:
+    """Threads for `n_jobs`: None is every processor that this process may use, unless SUFFICE_NUM_THREADS or
+    OMP_NUM_THREADS says less; -1 is every processor; -2 all but one."""
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if n_jobs is None:
+        asked = next((int(v) for name in _VARIABLES if (v := os.environ.get(name, "")).isdecimal() and int(v)), None)
+        return asked or processors
+    if n_jobs == 0:
+        raise ValueError("n_jobs == 0 has no meaning; use None for the default or a number of threads")
+    return n_jobs if n_jobs > 0 else max(1, processors + 1 + n_jobs)
+
+
+def reduce_ordered(work: Callable[[P], T], merge: Callable[[T, T], T], pieces: Sequence[P], threads: int) -> T:
+    """``merge`` over ``work(piece)`` in the order of the pieces, whatever the number of threads.
+
+    Threads live as long as the call, so there is nothing that a fork could lose, and any number of calls may run
+    side by side.
+    """
+    if threads == 1 or len(pieces) == 1:
+        total = work(pieces[0])
+        for piece in pieces[1:]:
+            total = merge(total, work(piece))
+        return total
+
+    lock = threading.Lock()
+    todo = iter(enumerate(pieces))
+    done: dict[int, T] = {}  # finished, waiting for an earlier one
+    merged: list[T] = []  # the running total, once there is one
+    n_merged = 0
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        nonlocal n_merged
+        try:
+            while not failures:
+                with lock:
+                    number, piece = next(todo, (-1, None))
+                if number < 0:
+                    return
+                result = work(piece)  # type: ignore[arg-type]
+                with lock:
+                    done[number] = result
+                    while n_merged in done:
+                        result = done.pop(n_merged)
+                        merged[:] = [merge(merged[0], result) if merged else result]
+                        n_merged += 1
+        except BaseException as failure:
+            failures.append(failure)
+
+    others = [threading.Thread(target=run, daemon=True) for _ in range(min(threads, len(pieces)) - 1)]
+    for thread in others:
+        thread.start()
+    run()
+    for thread in others:
+        thread.join()
+    if failures:
+        raise failures[0]
+    return merged[0]
