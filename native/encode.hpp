@@ -11,61 +11,94 @@ inline std::uint64_t mix(std::uint64_t h) {
     return h ^ (h >> 32);
 }
 
-class Encoder {  // an open-addressing table from items of `width` bytes to codes
-public:
-    Encoder(const char* data, std::int64_t width) : data_(data), width_(width), slots_(64, -1) {}
+template <class Word>
+Word read(const char* p) {
+    Word w;
+    std::memcpy(&w, p, sizeof w);
+    return w;
+}
 
-    std::int32_t code(std::int64_t row) {
-        const char* item = data_ + row * width_;
-        for (std::uint64_t h = hash(item);; ++h) {
-            std::int32_t& slot = slots_[h & (slots_.size() - 1)];
-            if (slot < 0) {
-                slot = static_cast<std::int32_t>(first_.size());
-                first_.push_back(row);
-                if (2 * first_.size() > slots_.size()) grow();
-                return static_cast<std::int32_t>(first_.size() - 1);
-            }
-            if (same(item, data_ + first_[slot] * width_)) return slot;
-        }
-    }
+template <class Word>
+struct Narrow {  // items that are one machine word: the tag is the item
+    std::int64_t width = sizeof(Word);
+    std::uint64_t tag(const char* p) const { return read<Word>(p); }
+    bool same(const char*, const char*) const { return true; }
+};
 
-    const std::vector<std::int64_t>& first() const { return first_; }  // the row where each code appeared first
-
-private:
-    bool same(const char* a, const char* b) const {
-        if (width_ == 8) return word(a) == word(b);
-        return std::memcmp(a, b, static_cast<std::size_t>(width_)) == 0;
-    }
-    static std::uint64_t word(const char* p) {
-        std::uint64_t w;
-        std::memcpy(&w, p, 8);
-        return w;
-    }
-    std::uint64_t hash(const char* p) const {
-        if (width_ == 8) return mix(word(p));
-        std::uint64_t h = 0;
-        std::int64_t i = 0;
-        for (; i + 8 <= width_; i += 8) h = mix(h ^ word(p + i));
-        if (i < width_) {
-            std::uint64_t rest = 0;
-            std::memcpy(&rest, p + i, static_cast<std::size_t>(width_ - i));
-            h = mix(h ^ rest);
-        }
+struct Wide {  // items of eight bytes or more: the tag is a hash, the last word may overlap the one before
+    std::int64_t width;
+    std::uint64_t tag(const char* p) const {
+        std::uint64_t h = mix(read<std::uint64_t>(p + width - 8)), odd = 0x9E3779B97F4A7C15ull;
+        for (std::int64_t i = 0; i + 8 < width; i += 8, odd += 0x632BE59BD9B4E01Aull) h += read<std::uint64_t>(p + i) * odd;
         return h;
     }
-    void grow() {
-        slots_.assign(2 * slots_.size(), -1);
-        for (std::size_t c = 0; c < first_.size(); ++c) {
-            std::uint64_t h = hash(data_ + first_[c] * width_);
-            while (slots_[h & (slots_.size() - 1)] >= 0) ++h;
-            slots_[h & (slots_.size() - 1)] = static_cast<std::int32_t>(c);
-        }
+    bool same(const char* a, const char* b) const {
+        bool equal = read<std::uint64_t>(a + width - 8) == read<std::uint64_t>(b + width - 8);
+        for (std::int64_t i = 0; i + 8 < width; i += 8) equal &= read<std::uint64_t>(a + i) == read<std::uint64_t>(b + i);
+        return equal;
     }
-
-    const char* data_;
-    std::int64_t width_;
-    std::vector<std::int32_t> slots_;
-    std::vector<std::int64_t> first_;
 };
+
+struct Odd {  // items of three, five, six or seven bytes
+    std::int64_t width;
+    std::uint64_t tag(const char* p) const {
+        std::uint64_t w = 0;
+        std::memcpy(&w, p, static_cast<std::size_t>(width));
+        return w;
+    }
+    bool same(const char*, const char*) const { return true; }
+};
+
+// Codes for n items; returns the row where each code appeared first.
+template <class Items>
+std::vector<std::int64_t> encode(const Items items, const char* data, std::int64_t n, std::int32_t* code) {
+    struct Slot {
+        std::uint64_t tag = 0;
+        std::int32_t code = -1;
+    };
+    std::vector<Slot> table(256);  // open addressing, never more than half full
+    std::vector<std::int64_t> first;
+    const auto place = [&](std::uint64_t tag) {
+        std::uint64_t h = mix(tag);
+        while (table[h & (table.size() - 1)].code >= 0) ++h;
+        return h & (table.size() - 1);
+    };
+    const Slot* slots = table.data();
+    std::uint64_t mask = table.size() - 1;
+    for (std::int64_t r = 0; r < n; ++r) {
+        const char* item = data + r * items.width;
+        const std::uint64_t tag = items.tag(item);
+        std::uint64_t h = mix(tag);
+        while (slots[h & mask].code >= 0 &&
+               (slots[h & mask].tag != tag || !items.same(item, data + first[slots[h & mask].code] * items.width)))
+            ++h;
+        std::int32_t found = slots[h & mask].code;
+        if (found < 0) {
+            found = static_cast<std::int32_t>(first.size());
+            first.push_back(r);
+            table[h & mask] = {tag, found};
+            if (2 * first.size() > table.size()) {
+                table.assign(2 * table.size(), Slot());
+                for (std::size_t c = 0; c < first.size(); ++c) {
+                    const std::uint64_t old = items.tag(data + first[c] * items.width);
+                    table[place(old)] = {old, static_cast<std::int32_t>(c)};
+                }
+                slots = table.data(), mask = table.size() - 1;
+            }
+        }
+        code[r] = found;
+    }
+    return first;
+}
+
+inline std::vector<std::int64_t> encode(const char* data, std::int64_t width, std::int64_t n, std::int32_t* code) {
+    switch (width) {
+        case 1: return encode(Narrow<std::uint8_t>{}, data, n, code);
+        case 2: return encode(Narrow<std::uint16_t>{}, data, n, code);
+        case 4: return encode(Narrow<std::uint32_t>{}, data, n, code);
+        case 8: return encode(Narrow<std::uint64_t>{}, data, n, code);
+        default: return width > 8 ? encode(Wide{width}, data, n, code) : encode(Odd{width}, data, n, code);
+    }
+}
 
 }  // namespace suffice

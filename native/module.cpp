@@ -99,9 +99,8 @@ using OutCodes = nb::ndarray<std::int32_t, nb::ndim<1>, nb::c_contig, nb::device
 
 std::vector<std::int64_t> encode_items(Bytes items, OutCodes code) {
     nb::gil_scoped_release free;
-    Encoder encoder(reinterpret_cast<const char*>(items.data()), std::int64_t(items.shape(1)));
-    for (std::int64_t r = 0; r < std::int64_t(items.shape(0)); ++r) code.data()[r] = encoder.code(r);
-    return encoder.first();
+    return encode(reinterpret_cast<const char*>(items.data()), std::int64_t(items.shape(1)), std::int64_t(items.shape(0)),
+                  code.data());
 }
 
 // Objects are often the same few objects over and over: a small table by address answers before the dictionary does.

@@ -69,7 +69,7 @@ constexpr Index kPanel = 8;  // columns side by side in the packed form: P[panel
 inline void add_gram(const double* packed, Index panel_stride, Index rows, Index d, double* S) {
     for (Index j0 = 0; j0 < d; j0 += kPanel) {
         const double* b = packed + j0 / kPanel * panel_stride;
-        for (Index i0 = 0; i0 < smaller(j0 + kPanel, d); i0 += 4) {
+        for (Index i0 = 0; rows && i0 < smaller(j0 + kPanel, d); i0 += 4) {
             const double* a = packed + i0 / kPanel * panel_stride + i0 % kPanel;
             v4 acc[4][2] = {};
             for (Index r = 0; r < rows; ++r) {
@@ -128,14 +128,13 @@ template <class T>
 void full_moments(const Matrix<T>& X, const Labels& y, bool pooled, const Moments& m) {
     const Index d = X.cols, k = y.classes, panels = round_up(d, kPanel) / kPanel;
     // Enough rows that each class has some, few enough that a chunk stays in the cache.
-    const Index cached = larger<Index>(64, 32768 / d), per_class = smaller(64 * k, 524288 / d);
+    const Index cached = larger<Index>(64, 131072 / d), per_class = smaller(64 * k, 524288 / d);
     const Index chunk = pooled ? cached : larger(cached, per_class);
     const Index panel_stride = chunk * kPanel;
     Scratch weight(k), sum(k * d), packed(panels * panel_stride);
     Scratch buffer(sizeof(T) == sizeof(double) && X.col_stride == 1 ? 0 : chunk * d);
-    Scratch order_storage(chunk + k + 1);
-    Index* order = reinterpret_cast<Index*>(order_storage.get());  // rows of the chunk, class by class
-    Index* begin = order + chunk;                                  // where each class begins in it
+    Scratch next_storage(k + 1);
+    Index* next = reinterpret_cast<Index*>(next_storage.get());  // the next place of each class among the packed rows
     static_assert(sizeof(Index) == sizeof(double), "scratch is counted in doubles");
 
     for (Index start = 0; start < X.rows; start += chunk) {
@@ -144,29 +143,28 @@ void full_moments(const Matrix<T>& X, const Labels& y, bool pooled, const Moment
         const double* w = y.weight ? y.weight + start : nullptr;
         weight.clear(), sum.clear();
 
-        std::memset(begin, 0, sizeof(Index) * static_cast<std::size_t>(k + 1));
-        for (Index r = 0; r < count; ++r) begin[code[r] + 1] += !w || w[r] != 0.0;
-        for (Index c = 0; c < k; ++c) begin[c + 1] += begin[c];
-        for (Index r = 0; r < count; ++r)
-            if (!w || w[r] != 0.0) order[begin[code[r]]++] = r;  // begin[c] becomes where class c ends
-
+        // Rows are read in the order of memory and land in the order of classes.
+        std::memset(next, 0, sizeof(Index) * static_cast<std::size_t>(k + 1));
+        if (!pooled) {
+            for (Index r = 0; r < count; ++r) next[code[r] + 1] += !w || w[r] != 0.0;
+            for (Index c = 0; c < k; ++c) next[c + 1] += next[c];
+        }
         Index stride;
         const double* rows = contiguous_rows(X, start, count, buffer.get(), &stride);
-        Index place = 0;
-        for (Index c = 0; c < k; ++c) {
-            const Index first = place;
-            for (; place < begin[c]; ++place) {
-                const Index r = order[place];
-                const double* x = rows + r * stride;
-                if (m.weight[c] == 0.0 && weight[c] == 0.0) std::memcpy(m.mean + c * d, x, sizeof(double) * d);
-                weight[c] += w ? w[r] : 1.0;
-                pack_row(x, m.mean + c * d, w ? __builtin_sqrt(w[r]) : 1.0, &sum[c * d], &packed[place * kPanel],
-                         panel_stride, d);
-            }
-            if (!pooled && place > first)
-                add_gram(&packed[first * kPanel], panel_stride, place - first, d, m.scatter + c * d * d);
+        for (Index r = 0; r < count; ++r) {
+            const Index c = code[r];
+            const double wr = w ? w[r] : 1.0;
+            if (wr == 0.0) continue;
+            const double* x = rows + r * stride;
+            double* mean = m.mean + c * d;
+            if (m.weight[c] == 0.0 && weight[c] == 0.0) std::memcpy(mean, x, sizeof(double) * d);
+            weight[c] += wr;
+            const Index place = next[pooled ? 0 : c]++;
+            pack_row(x, mean, w ? __builtin_sqrt(wr) : 1.0, &sum[c * d], &packed[place * kPanel], panel_stride, d);
         }
-        if (pooled) add_gram(packed.get(), panel_stride, place, d, m.scatter);
+        Index first = 0;
+        for (Index c = 0; c < (pooled ? 1 : k); first = next[c], ++c)
+            add_gram(&packed[first * kPanel], panel_stride, next[c] - first, d, m.scatter + c * d * d);
 
         for (Index c = 0; c < k; ++c) {
             if (weight[c] == 0.0) continue;

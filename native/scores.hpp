@@ -76,7 +76,7 @@ inline double log_sum_exp(const double* s, Index k, Index stride) {
 template <class T, class Score>
 bool score_blocks(const Matrix<T>& X, const double* center, Index k, const Scores& out, const Score& score) {
     const Index d = X.cols, lanes = larger<Index>(2 * kLanes, smaller<Index>(64, 1024 / d / kLanes * kLanes));
-    Scratch x(round_up(d, 4) * lanes), s(k * lanes), top(lanes), best_storage(lanes);
+    Scratch x(round_up(d, 4) * lanes), s(k * lanes), best_storage(lanes);
     std::int64_t* best = reinterpret_cast<std::int64_t*>(best_storage.get());
     double check = 0.0;
     for (Index first = 0; first < X.rows; first += lanes) {
@@ -87,15 +87,16 @@ bool score_blocks(const Matrix<T>& X, const double* center, Index k, const Score
             for (Index r = 0; r < count; ++r)
                 for (Index c = 0; c < k; ++c) out.all[(first + r) * k + c] = s[c * lanes + r];
         if (out.best) {
-            std::memcpy(top.get(), s.get(), sizeof(double) * used);
-            std::memset(best, 0, sizeof(std::int64_t) * used);
-            for (Index c = 1; c < k; ++c) {
-                const double* sc = &s[c * lanes];
-                for (Index r = 0; r < used; ++r) {
-                    const bool wins = sc[r] > top[r];
-                    top[r] = wins ? sc[r] : top[r];
-                    best[r] = wins ? c : best[r];
+            for (Index r = 0; r < used; r += 4) {
+                v4 top = load(&s[r]);
+                i4 place = {};
+                for (Index c = 1; c < k; ++c) {
+                    const v4 sc = load(&s[c * lanes + r]);
+                    const i4 wins = sc > top;
+                    top = wins ? sc : top;
+                    place = wins ? i4{c, c, c, c} : place;
                 }
+                std::memcpy(best + r, &place, sizeof place);
             }
             std::memcpy(out.best + first, best, sizeof(std::int64_t) * count);
         }
@@ -137,18 +138,19 @@ bool diag_scores(const Matrix<T>& X, Index k, const double* mean, const double* 
     });
 }
 
-// acc[q][lane] = sum_i w[i][q] x[i][lane]: four outputs of a matrix product for eight lanes.
-inline void product_tile(const double* w, Index length, const double* x, Index lanes, v4 acc[4][2]) {
-    v4 a00 = {}, a01 = {}, a10 = {}, a11 = {}, a20 = {}, a21 = {}, a30 = {}, a31 = {};
+// acc[q][lane] = sum_i w[i][q] x[i][lane]: n outputs of a matrix product for eight lanes.
+template <int n>
+inline void product_tile(const double* w, Index length, const double* x, Index lanes, v4 acc[n][2]) {
+    v4 a[n][2] = {};
     for (Index i = 0; i < length; ++i) {
         const v4 x0 = load(x + i * lanes), x1 = load(x + i * lanes + 4);
-        const v4 w0 = broadcast(w[4 * i]), w1 = broadcast(w[4 * i + 1]);
-        const v4 w2 = broadcast(w[4 * i + 2]), w3 = broadcast(w[4 * i + 3]);
-        a00 += w0 * x0, a01 += w0 * x1, a10 += w1 * x0, a11 += w1 * x1;
-        a20 += w2 * x0, a21 += w2 * x1, a30 += w3 * x0, a31 += w3 * x1;
+        for (int q = 0; q < n; ++q) {
+            const v4 wq = broadcast(w[n * i + q]);
+            a[q][0] += wq * x0;
+            a[q][1] += wq * x1;
+        }
     }
-    acc[0][0] = a00, acc[0][1] = a01, acc[1][0] = a10, acc[1][1] = a11;
-    acc[2][0] = a20, acc[2][1] = a21, acc[3][0] = a30, acc[3][1] = a31;
+    for (int q = 0; q < n; ++q) acc[q][0] = a[q][0], acc[q][1] = a[q][1];
 }
 
 // Whitening matrices are lower triangular, so four outputs 4b .. 4b + 3 need the inputs 0 .. 4b + 3 alone.
@@ -172,7 +174,7 @@ bool full_scores(const Matrix<T>& X, Index k, const double* mean, const double* 
                 v4 q0 = {}, q1 = {}, z[4][2];
                 const double* w = &packed[c * per_class];
                 for (Index b = 0; b < blocks; w += 16 * (b + 1), ++b) {
-                    product_tile(w, 4 * (b + 1), &centred[r], lanes, z);
+                    product_tile<4>(w, 4 * (b + 1), &centred[r], lanes, z);
                     for (int q = 0; q < 4; ++q) q0 += z[q][0] * z[q][0], q1 += z[q][1] * z[q][1];
                 }
                 store(s + c * lanes + r, constant[c] - 0.5 * clamp(q0));
@@ -182,22 +184,31 @@ bool full_scores(const Matrix<T>& X, Index k, const double* mean, const double* 
     });
 }
 
-template <class T>
-bool linear_scores(const Matrix<T>& X, Index k, const double* center, const double* slope, const double* constant,
-                   const Scores& out) {
+// Classes are taken n at a time.
+template <class T, int n>
+bool linear_tiles(const Matrix<T>& X, Index k, const double* center, const double* slope, const double* constant,
+                  const Scores& out) {
     const Index d = X.cols;
-    Scratch packed(round_up(k, 4) * d);  // [block of 4 classes][feature][4 classes]
+    Scratch packed(round_up(k, n) * d);  // [tile of classes][feature][n classes]
     for (Index c = 0; c < k; ++c)
-        for (Index j = 0; j < d; ++j) packed[c / 4 * 4 * d + 4 * j + c % 4] = slope[c * d + j];
+        for (Index j = 0; j < d; ++j) packed[c / n * n * d + n * j + c % n] = slope[c * d + j];
     return score_blocks(X, center, k, out, [&](const double* x, Index lanes, Index used, double* s) {
         for (Index r = 0; r < used; r += kLanes)
-            for (Index c0 = 0; c0 < k; c0 += 4) {
-                v4 z[4][2];
-                product_tile(&packed[c0 * d], d, x + r, lanes, z);
-                for (Index c = c0; c < smaller(c0 + 4, k); ++c)
+            for (Index c0 = 0; c0 < k; c0 += n) {
+                v4 z[n][2];
+                product_tile<n>(&packed[c0 * d], d, x + r, lanes, z);
+                for (Index c = c0; c < smaller(c0 + n, k); ++c)
                     for (int q = 0; q < 2; ++q) store(s + c * lanes + r + 4 * q, constant[c] + clamp(z[c - c0][q]));
             }
     });
+}
+
+template <class T>
+bool linear_scores(const Matrix<T>& X, Index k, const double* center, const double* slope, const double* constant,
+                   const Scores& out) {
+    const Index tiles = round_up(k, 6) / 6, width = (k + tiles - 1) / tiles;  // as even as can be
+    const auto run = width <= 2 ? linear_tiles<T, 2> : width <= 4 ? linear_tiles<T, 4> : width == 5 ? linear_tiles<T, 5> : linear_tiles<T, 6>;
+    return run(X, k, center, slope, constant, out);
 }
 
 }  // namespace

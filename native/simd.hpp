@@ -10,6 +10,7 @@ namespace suffice::SUFFICE_ISA {
 namespace {
 
 typedef double v4 __attribute__((vector_size(32)));
+typedef long long i4 __attribute__((vector_size(32)));
 typedef double v4u __attribute__((vector_size(32), aligned(8), may_alias));
 
 inline v4 load(const double* p) { return *reinterpret_cast<const v4u*>(p); }
@@ -21,7 +22,6 @@ inline v4 shuffle(v4 a, v4 b) {  // lanes 0 .. 3 are a's, 4 .. 7 are b's
 #ifdef __clang__
     return __builtin_shufflevector(a, b, i, j, k, l);
 #else
-    typedef long long i4 __attribute__((vector_size(32)));
     return __builtin_shuffle(a, b, i4{i, j, k, l});
 #endif
 }

@@ -41,6 +41,6 @@ def refuse_nonfinite(source: Source) -> None:
         found = [f"{name!r} ({n})" for name, n in zip(names, cells, strict=True) if n]
         more = f" and {len(found) - 8} more" if len(found) > 8 else ""
         raise DataError(
-            f"X contains NaN or infinity in {rows} row{'s'[: rows > 1]}, in columns {', '.join(found[:8])}{more}; "
+            f"X contains NaN or infinity in {rows} row{'s' if rows > 1 else ''}, in columns {', '.join(found[:8])}{more}; "
             "remove these rows or impute the values first"
         )

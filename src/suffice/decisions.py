@@ -111,8 +111,10 @@ def log_posterior(log_joint: Array, log_prior: Array) -> Array:
     return log_joint
 
 
-def cheapest(posterior: Array, cost: Array) -> Array:
-    """The decision (n,) of least expected cost; a tie goes to the lower index."""
+def cheapest(posterior: Array, cost: Array | None) -> Array:
+    """The decision (n,) of least expected cost, or of most probability; a tie goes to the lower index."""
+    if cost is None:
+        return np.asarray(posterior.argmax(axis=1))
     return np.asarray((posterior @ cost.T).argmin(axis=1))
 
 

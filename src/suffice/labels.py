@@ -45,7 +45,8 @@ def encode(y: Array) -> tuple[Array, Array]:
     classes, order = _sorted(distinct, code)
     rank = np.empty(len(order), np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
-    return classes, (code if (rank == np.arange(len(rank))).all() else rank[code])
+    np.take(rank, code, out=code, mode="clip")
+    return classes, code
 
 
 def _sorted(distinct: Array, code: Array) -> tuple[Array, Array]:

@@ -244,7 +244,7 @@ def covariances(stats: MomentStats, kind: Structure, shrinkage: float | str | No
         scatter = stats.scatter
         if kind.tied:
             scatter = (scatter if stats.layout == "pooled" else scatter.sum(axis=0))[None]
-        covariance = scatter / divisor[:, None, None]
+        covariance = np.asarray(scatter / divisor[:, None, None])
         if not shrinks:
             return covariance
         return _shrinkage.shrunk(covariance, _intensity(shrinkage, covariance, n, stats, kind))
@@ -320,31 +320,31 @@ def _floored_diagonal(variance: Array, own: Array, floor: float, report: _FloorR
 
 
 def _floored_full(covariance: Array, own: Array, floor: float, report: _FloorReport) -> tuple[Array, Array, Array]:
+    unit = np.sqrt(own)
+    whitening = np.empty_like(covariance)
+    log_det = np.empty(len(covariance))
+    for g in range(len(covariance)):
+        matrix = covariance[g] / unit / unit[:, None]
+        inverse = _inverse_factor(matrix, floor)
+        if inverse is None:
+            values, vectors = np.linalg.eigh(matrix)
+            report.add(g, (vectors[:, values < floor] ** 2).sum(axis=1) > 0.1)
+            matrix = (vectors * np.maximum(values, floor)) @ vectors.T
+            inverse = _inverse_factor(matrix, 0.0)
+            covariance[g] = matrix * unit * unit[:, None]
+        assert inverse is not None
+        log_det[g] = 2 * (np.log(unit).sum() - np.log(np.diag(inverse)).sum())
+        np.divide(inverse, unit, out=whitening[g])
+    return covariance, whitening, log_det
+
+
+def _inverse_factor(matrix: Array, floor: float) -> Array | None:
+    """The inverse of the Cholesky factor, or None where an eigenvalue may be below the floor."""
     from scipy.linalg.lapack import dtrtri
 
-    unit = np.sqrt(own)
-    scaled = covariance / unit / unit[:, None]
-    whitening = np.empty_like(scaled)
-    log_det = np.empty(len(scaled))
-    eye = np.eye(len(own))
-    changed = False
-    for g, matrix in enumerate(scaled):
-        if not _is_above(matrix, floor, eye):
-            values, vectors = np.linalg.eigh(matrix)
-            low = values < floor
-            report.add(g, (vectors[:, low] ** 2).sum(axis=1) > 0.1)
-            scaled[g] = matrix = (vectors * np.maximum(values, floor)) @ vectors.T
-            changed = True
-        lower = np.linalg.cholesky(matrix)
-        log_det[g] = 2 * (np.log(np.diag(lower)).sum() + np.log(unit).sum())
-        whitening[g] = dtrtri(lower, lower=1)[0] / unit
-    return (scaled * unit * unit[:, None] if changed else covariance), whitening, log_det
-
-
-def _is_above(matrix: Array, floor: float, eye: Array) -> bool:
-    """Whether no eigenvalue is below the floor."""
     try:
-        np.linalg.cholesky(matrix - floor * eye)
+        inverse = dtrtri(np.linalg.cholesky(matrix), lower=1)[0]
     except np.linalg.LinAlgError:
-        return False
-    return True
+        return None
+    # The sum of squares is the trace of the matrix's inverse, which is at least one over its least eigenvalue.
+    return np.asarray(inverse) if np.vdot(inverse, inverse) * floor <= 1.0 else None

@@ -187,22 +187,22 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
             may hold other decisions than the classes. None counts errors. A tie goes to the earlier decision.
         """
         log_prior = decisions.log(self._prior(prior))
-        density = self.density_
-        if cost is None:
-            if not np.isfinite(log_prior[self.statistics_.weight > 0]).any():  # no class is possible: the prior decides
-                return np.asarray(self.classes_[np.full(len(self.log_likelihood(X)), log_prior.argmax())])
-            best = self._column(X, lambda x, out: density.score(x, log_prior, best=out, relative=True), np.int64)
-            return np.asarray(self.classes_[best])
-        actions, costs = decisions.as_cost(cost, self.classes_)
+        density, impossible = self.density_, self._is_impossible(log_prior)
+        actions, costs = (self.classes_, None) if cost is None else decisions.as_cost(cost, self.classes_)
 
         def decide(x: Array, out: Array) -> bool:
-            posterior = np.empty((len(x), density.n_classes))
-            finite = density.score(x, log_prior, all=posterior, relative=True)
-            decisions.log_posterior(posterior, log_prior)
-            out[:] = decisions.cheapest(np.exp(posterior, out=posterior), costs)
+            best = np.empty(len(x), np.int64)
+            if costs is None and not impossible:
+                finite = density.score(x, log_prior, best=best, relative=True)
+            else:
+                posterior = np.empty((len(x), density.n_classes))
+                finite = density.score(x, log_prior, all=posterior, relative=True)
+                decisions.log_posterior(posterior, log_prior)
+                best[:] = decisions.cheapest(np.exp(posterior, out=posterior), costs)
+            np.take(actions, best, out=out, mode="clip")
             return finite
 
-        return np.asarray(actions[self._column(X, decide, np.int64)])
+        return self._column(X, decide, actions.dtype)
 
     def predict_proba(self, X: Any, prior: Prior = None) -> Array:
         """Posterior probabilities P(class | x), (n, k)."""
@@ -279,6 +279,10 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         weight = self._fitted().weight
         chosen = self.prior if prior is None else prior
         return decisions.as_prior(chosen, self.classes_, weight / (weight.sum() or 1.0))
+
+    def _is_impossible(self, log_prior: Array) -> bool:
+        """Whether the prior allows only classes that had no rows; then nothing but the prior can decide."""
+        return not np.isfinite(log_prior[self.statistics_.weight > 0]).any()
 
     def _pair(self, a: Any, b: Any) -> tuple[int, int]:
         classes = self.classes_

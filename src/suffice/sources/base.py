@@ -11,9 +11,9 @@ from ..threads import reduce_ordered, thread_count
 
 T = TypeVar("T")
 
-# Elements of X in a piece of work: some hundred microseconds of memory traffic, and the largest copy made where the
+# Elements of X in a piece of work: a millisecond of memory traffic, and the largest copy made where the
 # rows must be converted. It does not depend on the number of threads, hence neither does any result.
-PIECE = 1 << 20
+PIECE = 1 << 21
 
 
 class Source(ABC):

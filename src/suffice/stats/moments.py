@@ -189,12 +189,13 @@ class MomentStats(Statistics):
             return replace(left, cubic=cubic, quartic=quartic)
 
     def _add_outer(self, scatter: Array, step: Array, sign: float = 1.0) -> None:
+        """Add sign * step step' class by class. No BLAS: its own threads would get in the way of those that merge."""
         if self.layout == "diag":
             scatter += sign * step**2
-        elif self.layout == "pooled":
-            scatter += sign * (step.T @ step)
-        else:
-            scatter += sign * (step[:, :, None] * step[:, None, :])
+            return
+        for c in np.flatnonzero(step.any(axis=1)):
+            target = scatter if self.layout == "pooled" else scatter[c]
+            target += sign * step[c, :, None] * step[c]
 
     def _clip(self, scatter: Array, gone: Array) -> None:
         """Rounding may leave what is gone, or what never varied, a little off zero."""
