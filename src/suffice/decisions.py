@@ -41,7 +41,9 @@ def as_prior(prior: Any, classes: Array, frequencies: Array) -> Array:
     except (TypeError, ValueError):
         raise DecisionError(f"a prior is made of numbers, not {prior!r}") from None
     if values.shape != (k,):
-        raise DecisionError(f"a prior needs one number for each of {k} classes {listed(classes)}, not shape {values.shape}")
+        raise DecisionError(
+            f"a prior needs one number for each of {k} classes {listed(classes)}, not shape {values.shape}"
+        )
     total = float(values.sum())
     if not np.isfinite(total) or (values < 0).any():
         raise DecisionError(f"prior probabilities must be finite and not negative: {values.tolist()}")

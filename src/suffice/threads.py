@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 P = TypeVar("P")
@@ -63,11 +65,49 @@ def reduce_ordered(work: Callable[[P], T], merge: Callable[[T, T], T], pieces: S
             failures.append(failure)
 
     others = [threading.Thread(target=run, daemon=True) for _ in range(min(threads, len(pieces)) - 1)]
-    for thread in others:
-        thread.start()
-    run()
-    for thread in others:
-        thread.join()
+    with _single_threaded_blas():
+        for thread in others:
+            thread.start()
+        run()
+        for thread in others:
+            thread.join()
     if failures:
         raise failures[0]
     return merged[0]
+
+
+class _Blas:
+    """BLAS threads are set for the whole process: the first to come sets them to one, the last to go restores them."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.users = 0
+        self.limiter: Any = None
+
+
+_blas = _Blas()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_blas.__init__)  # type: ignore[misc]
+
+
+@cache
+def _controller() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+@contextmanager
+def _single_threaded_blas() -> Iterator[None]:
+    """Threads of ours, each with BLAS threads of its own, would stand in each other's way."""
+    with _blas.lock:
+        _blas.users += 1
+        if _blas.users == 1:
+            _blas.limiter = _controller().limit(limits=1, user_api="blas")
+    try:
+        yield
+    finally:
+        with _blas.lock:
+            _blas.users -= 1
+            if _blas.users == 0:
+                _blas.limiter.restore_original_limits()

@@ -101,7 +101,9 @@ class GaussianDensity(Density):
     ) -> GaussianDensity:
         seen = stats.weight > 0
         owners = np.array([None], object) if kind.tied else stats.classes
-        report = _FloorReport(owners, names or tuple(range(stats.n_features)), seen if not kind.tied else np.array([True]))
+        report = _FloorReport(
+            owners, names or tuple(range(stats.n_features)), seen if not kind.tied else np.array([True])
+        )
         floored = _floored_full if kind.shape == "full" else _floored_diagonal
         covariance, whitening, log_det = floored(covariance, feature_variance(stats), floor, report)
         report.warn(kind)
@@ -255,7 +257,9 @@ def covariances(stats: MomentStats, kind: Structure, shrinkage: float | str | No
     return (1 - shrinkage) * variance + shrinkage * even if shrinks else variance  # type: ignore[operator]
 
 
-def _intensity(shrinkage: float | str | None, covariance: Array, n: Array, stats: MomentStats, kind: Structure) -> Array:
+def _intensity(
+    shrinkage: float | str | None, covariance: Array, n: Array, stats: MomentStats, kind: Structure
+) -> Array:
     if shrinkage == "oas":
         return _shrinkage.oas(covariance, n)
     if shrinkage == "ledoit_wolf":

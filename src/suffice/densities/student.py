@@ -83,7 +83,9 @@ class StudentDensity(Density):
         free = Structure(kind.shape, False)  # the factor differs from class to class
         density = GaussianDensity._floored(stats, free, mean, np.ascontiguousarray(spread), floor, names)
         everywhere = np.ones(len(n), dtype=bool)
-        return cls(GaussianDensity(free, density.mean, density.covariance, density.whitening, density.log_det, everywhere), dof)
+        return cls(
+            GaussianDensity(free, density.mean, density.covariance, density.whitening, density.log_det, everywhere), dof
+        )
 
     def score(
         self,
@@ -102,7 +104,7 @@ class StudentDensity(Density):
             x = X[rows].astype(np.float64, copy=False)
             finite &= bool(np.isfinite(x).all())
             with np.errstate(invalid="ignore", over="ignore"):
-                reduce_scores(self._log_density(x) + offset, rows, all, best, evidence)
+                reduce_scores((self._log_density(x) + offset).T, rows, all, best, evidence)
         return finite
 
     def _log_density(self, X: Array) -> Array:
@@ -134,7 +136,9 @@ class StudentDensity(Density):
         quadratic = shares.sum(axis=1, keepdims=True)
         d, dof = self.gaussian.n_features, self.dof[c]
         at_mean = self._log_t(np.zeros(1), d, self.gaussian.log_det[c], dof)
-        slope = np.divide(np.log1p(quadratic / dof), quadratic, out=np.full_like(quadratic, 1 / dof), where=quadratic > 0)
+        slope = np.divide(
+            np.log1p(quadratic / dof), quadratic, out=np.full_like(quadratic, 1 / dof), where=quadratic > 0
+        )
         return np.asarray(at_mean / d - (dof + d) / 2 * slope * shares)
 
     def typicality(self, X: Array) -> Array:

@@ -269,7 +269,9 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "statistics_"):
-            raise NotFittedError(f"this {type(self).__name__} is not fitted yet: call fit, partial_fit or fit_statistics")
+            raise NotFittedError(
+                f"this {type(self).__name__} is not fitted yet: call fit, partial_fit or fit_statistics"
+            )
 
     def _fitted(self) -> Statistics:
         self._check_fitted()

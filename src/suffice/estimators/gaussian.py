@@ -86,7 +86,9 @@ class GaussianClassifier(GenerativeClassifier):
             if self.shrinkage not in ("oas", "ledoit_wolf"):
                 raise DataError(f'shrinkage={self.shrinkage!r} is not known; give a number, "oas" or "ledoit_wolf"')
             if STRUCTURES[self.covariance].shape != "full":
-                raise DataError(f'shrinkage={self.shrinkage!r} needs covariance="full" or "tied"; give a number instead')
+                raise DataError(
+                    f'shrinkage={self.shrinkage!r} needs covariance="full" or "tied"; give a number instead'
+                )
         elif self.shrinkage is not None and not (isinstance(self.shrinkage, Real) and 0 <= self.shrinkage <= 1):
             raise DataError(f"shrinkage={self.shrinkage!r} must be a number from 0 to 1")
         if self.predictive and self.shrinkage:
@@ -143,7 +145,9 @@ class GaussianClassifier(GenerativeClassifier):
 
         density = self._plug_in("to_logistic")
         if not density.structure.tied:
-            raise DataError(f'covariance={self.covariance!r} is quadratic in x, not logistic; use "tied" or "tied_diag"')
+            raise DataError(
+                f'covariance={self.covariance!r} is quadratic in x, not logistic; use "tied" or "tied_diag"'
+            )
         log_prior = decisions.log(self._prior(prior))
         if not np.isfinite(log_prior).all():
             raise DataError("a class with prior 0 has no logistic model; give a prior without zeros")

@@ -6,7 +6,7 @@ Rows are taken in blocks that fit the cache, and all sums are in float64.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -21,43 +21,53 @@ def _blocks(n: int, width: int) -> Iterator[slice]:
     return (slice(start, min(start + step, n)) for start in range(0, n, step))
 
 
-def _grouped(code: Array, weight: Array | None, k: int) -> tuple[Array, Array, Array, Array]:
-    """Row order by class, the weights in it, the classes present and where each begins."""
-    order = np.argsort(code, kind="stable")
-    if weight is not None:
-        order = order[weight[code.argsort(kind="stable")] != 0.0]
-    sizes = np.bincount(code[order], minlength=k)
-    present = np.flatnonzero(sizes)
-    begins = (np.cumsum(sizes) - sizes)[present]
-    return order, np.ones(len(order)) if weight is None else weight[order], present, begins
+class _Groups:
+    """The rows of a block, class by class."""
+
+    def __init__(self, code: Array, weight: Array | None, k: int) -> None:
+        from scipy.sparse import csr_array
+
+        self.code = code
+        self.order = np.argsort(code, kind="stable")
+        sizes = np.bincount(code, minlength=k)
+        self.ends = np.cumsum(sizes)
+        ones = np.ones(len(code)) if weight is None else weight[self.order]
+        starts = np.concatenate([[0], self.ends])
+        self.membership = csr_array((ones, self.order, starts), shape=(k, len(code)))
+        self.weight = self.sum(np.ones((len(code), 1)))[:, 0]
+
+    def sum(self, x: Array) -> Array:
+        """Weighted sums over the rows of each class, (k, d)."""
+        return np.asarray(self.membership @ x)
+
+    def centred(self, x: Array) -> tuple[Array, Array]:
+        """Class means (k, d), and each row's deviation from the mean of its class."""
+        mean = self.sum(x) / np.where(self.weight > 0, self.weight, 1.0)[:, None]
+        return mean, x - mean[self.code]
 
 
-def _merge(n: Array, mean: Array, present: Array, n_new: Array, mean_new: Array) -> Array:
+def _merge(n: Array, mean: Array, n_new: Array, mean_new: Array) -> Array:
     """Chan's update of n and mean in place; returns delta * sqrt(n_a n_b / n), whose square goes to the scatter."""
-    total = n[present] + n_new
-    delta = mean_new - mean[present]
-    root = np.sqrt(n[present] * n_new / total)
-    mean[present] += delta * (n_new / total)[:, None]
-    n[present] = total
-    return np.asarray(delta * root[:, None])
+    total = n + n_new
+    share = np.divide(n_new, total, out=np.zeros_like(total), where=total > 0)
+    delta = mean_new - mean
+    step = delta * np.sqrt(n * share)[:, None]
+    mean += delta * share[:, None]
+    n[:] = total
+    return np.asarray(step)
 
 
 def diag_moments(X: Array, code: Array, weight: Array | None, k: int) -> Moments:
     """Weight (k,), mean (k, d) and centred sum of squares (k, d) of every class."""
     d = X.shape[1]
     n, mean, scatter = np.zeros(k), np.zeros((k, d)), np.zeros((k, d))
-    for rows in _blocks(len(X), d):
-        order, w, present, begins = _grouped(code[rows], None if weight is None else weight[rows], k)
-        if not len(present):
-            continue
-        x = X[rows][order].astype(np.float64, copy=False)
-        sizes = np.diff(begins, append=len(order))
-        n_new = np.add.reduceat(w, begins)
-        mean_new = np.add.reduceat(x if weight is None else x * w[:, None], begins) / n_new[:, None]
-        z = x - np.repeat(mean_new, sizes, axis=0)
-        z *= z if weight is None else z * w[:, None]
-        scatter[present] += np.add.reduceat(z, begins)
-        scatter[present] += _merge(n, mean, present, n_new, mean_new) ** 2
+    with np.errstate(over="ignore", invalid="ignore"):
+        for rows in _blocks(len(X), d):
+            groups = _Groups(code[rows], None if weight is None else weight[rows], k)
+            mean_new, z = groups.centred(X[rows].astype(np.float64, copy=False))
+            np.multiply(z, z, out=z)
+            scatter += groups.sum(z)
+            scatter += _merge(n, mean, groups.weight, mean_new) ** 2
     return n, mean, scatter
 
 
@@ -65,96 +75,132 @@ def full_moments(X: Array, code: Array, weight: Array | None, k: int, pooled: bo
     """Weight (k,), mean (k, d) and scatter matrices (k, d, d), or their sum (d, d) where `pooled`."""
     d = X.shape[1]
     n, mean, scatter = np.zeros(k), np.zeros((k, d)), np.zeros((d, d) if pooled else (k, d, d))
-    for rows in _blocks(len(X), d):
-        order, w, present, begins = _grouped(code[rows], None if weight is None else weight[rows], k)
-        if not len(present):
-            continue
-        z = X[rows][order].astype(np.float64, copy=False)
-        sizes = np.diff(begins, append=len(order))
-        n_new = np.add.reduceat(w, begins)
-        mean_new = np.add.reduceat(z if weight is None else z * w[:, None], begins) / n_new[:, None]
-        z = z - np.repeat(mean_new, sizes, axis=0)
-        if weight is not None:
-            z *= np.sqrt(w)[:, None]
-        shift = _merge(n, mean, present, n_new, mean_new)
-        if pooled:
-            scatter += z.T @ z + shift.T @ shift
-        else:
-            for c, first, size, s in zip(present, begins, sizes, shift, strict=True):
-                zc = z[first : first + size]
-                scatter[c] += zc.T @ zc + np.outer(s, s)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for rows in _blocks(len(X), d):
+            groups = _Groups(code[rows], None if weight is None else weight[rows], k)
+            mean_new, z = groups.centred(X[rows].astype(np.float64, copy=False))
+            if weight is not None:
+                z *= np.sqrt(weight[rows])[:, None]
+            step = _merge(n, mean, groups.weight, mean_new)
+            if pooled:
+                scatter += z.T @ z + step.T @ step
+                continue
+            z, start = z[groups.order], 0
+            for c, end in enumerate(groups.ends):
+                scatter[c] += z[start:end].T @ z[start:end] + np.outer(step[c], step[c])
+                start = end
     return n, mean, scatter
 
 
 def reduce_scores(scores: Array, rows: slice, all: Array | None, best: Array | None, evidence: Array | None) -> None:
+    """Write scores (k, n) of some rows, their arg max and their log-sum-exp, where they are wanted."""
     if all is not None:
-        all[rows] = scores
+        all[rows] = scores.T
     if best is not None:
-        best[rows] = scores.argmax(axis=1)
+        top, place = scores[0].copy(), np.zeros(scores.shape[1], np.int64)
+        for c in range(1, len(scores)):
+            np.copyto(place, c, where=scores[c] > top)
+            np.maximum(top, scores[c], out=top)
+        best[rows] = place
     if evidence is not None:
-        top = scores.max(axis=1)
+        top = scores.max(axis=0)
         finite = np.where(np.isneginf(top), 0.0, top)
         with np.errstate(divide="ignore"):
-            evidence[rows] = finite + np.log(np.exp(scores - finite[:, None]).sum(axis=1))
+            evidence[rows] = finite + np.log(np.exp(scores - finite).sum(axis=0))
 
 
 _MAX = np.finfo(np.float64).max
 
 
-def _clamp(values: Array) -> Array:
-    return np.nan_to_num(values, copy=False, nan=_MAX, posinf=_MAX, neginf=-_MAX)
+def _minus(x: Array, row: Array) -> Array:
+    """x - row. Narrow rows are taken 64 at a time, which spares NumPy most of its inner loops."""
+    n, d = x.shape
+    if n % 64 or d > 64 or not x.flags.c_contiguous:
+        return np.asarray(x - row)
+    return np.asarray((x.reshape(n // 64, 64 * d) - np.tile(row, 64)).reshape(n, d))
+
+
+def _score(
+    X: Array,
+    raw: Callable[[Array], Array],
+    constant: Array,
+    all: Array | None,
+    best: Array | None,
+    evidence: Array | None,
+) -> bool:
+    """Reduce constant + raw(x) (k, n) block by block; returns whether X is finite."""
+    finite = True
+    with np.errstate(over="ignore", invalid="ignore"):
+        for rows in _blocks(len(X), X.shape[1]):
+            x = X[rows].astype(np.float64, copy=False)
+            scores = raw(x)
+            if not np.isfinite(scores.sum()):  # so are its terms, and what went into them, unless there was overflow
+                finite &= bool(np.isfinite(x).all())
+                # Finite stand-ins for sums that overflow, so that far outliers keep finite scores.
+                np.nan_to_num(scores, copy=False, nan=-_MAX, posinf=_MAX, neginf=-_MAX)
+            scores += constant[:, None]
+            reduce_scores(scores, rows, all, best, evidence)
+    return finite
 
 
 def diag_scores(
-    X: Array, mean: Array, scale: Array, constant: Array,
-    all: Array | None, best: Array | None, evidence: Array | None,
+    X: Array,
+    mean: Array,
+    scale: Array,
+    constant: Array,
+    all: Array | None,
+    best: Array | None,
+    evidence: Array | None,
 ) -> bool:
     """Scores constant - 1/2 sum_j (scale (x - mean))^2 to where they are wanted; returns whether X is finite."""
-    finite = True
-    with np.errstate(over="ignore", invalid="ignore"):
-        for rows in _blocks(len(X), X.shape[1]):
-            x = X[rows].astype(np.float64, copy=False)
-            finite &= bool(np.isfinite(x).all())
-            q = np.empty((len(x), len(mean)))
-            z = np.empty_like(x)
-            for c, (m, s) in enumerate(zip(mean, scale, strict=True)):
-                np.subtract(x, m, out=z)
-                np.multiply(z, s, out=z)
-                np.einsum("ij,ij->i", z, z, out=q[:, c])
-            reduce_scores(constant - 0.5 * _clamp(q), rows, all, best, evidence)
-    return finite
+
+    def raw(x: Array) -> Array:
+        q = np.empty((len(mean), len(x)))
+        for c, (m, s) in enumerate(zip(mean, scale, strict=True)):
+            z = _minus(x, m)
+            z *= s
+            np.einsum("ij,ij->i", z, z, out=q[c])
+        q *= -0.5
+        return q
+
+    return _score(X, raw, constant, all, best, evidence)
 
 
 def full_scores(
-    X: Array, mean: Array, whitening: Array, constant: Array,
-    all: Array | None, best: Array | None, evidence: Array | None,
+    X: Array,
+    mean: Array,
+    whitening: Array,
+    constant: Array,
+    all: Array | None,
+    best: Array | None,
+    evidence: Array | None,
 ) -> bool:
     """Scores constant - 1/2 |whitening (x - mean)|^2; whitening (k, d, d) is lower triangular."""
-    finite = True
-    with np.errstate(over="ignore", invalid="ignore"):
-        for rows in _blocks(len(X), X.shape[1]):
-            x = X[rows].astype(np.float64, copy=False)
-            finite &= bool(np.isfinite(x).all())
-            q = np.empty((len(x), len(mean)))
-            for c, (m, w) in enumerate(zip(mean, whitening, strict=True)):
-                z = (x - m) @ w.T
-                np.einsum("ij,ij->i", z, z, out=q[:, c])
-            reduce_scores(constant - 0.5 * _clamp(q), rows, all, best, evidence)
-    return finite
+
+    def raw(x: Array) -> Array:
+        q = np.empty((len(mean), len(x)))
+        for c, (m, w) in enumerate(zip(mean, whitening, strict=True)):
+            z = _minus(x, m) @ w.T
+            np.einsum("ij,ij->i", z, z, out=q[c])
+        q *= -0.5
+        return q
+
+    return _score(X, raw, constant, all, best, evidence)
 
 
 def linear_scores(
-    X: Array, center: Array, slope: Array, constant: Array,
-    all: Array | None, best: Array | None, evidence: Array | None,
+    X: Array,
+    center: Array,
+    slope: Array,
+    constant: Array,
+    all: Array | None,
+    best: Array | None,
+    evidence: Array | None,
 ) -> bool:
     """Scores constant + slope (x - center); slope (k, d)."""
-    finite = True
-    with np.errstate(over="ignore", invalid="ignore"):
-        for rows in _blocks(len(X), X.shape[1]):
-            x = X[rows].astype(np.float64, copy=False)
-            finite &= bool(np.isfinite(x).all())
-            reduce_scores(constant + _clamp((x - center) @ slope.T), rows, all, best, evidence)
-    return finite
+    if (np.abs(slope) @ np.abs(center)).max() > 1e6:  # digits would be lost without centring
+        return _score(X, lambda x: np.asarray(slope @ _minus(x, center).T), constant, all, best, evidence)
+    return _score(X, lambda x: np.asarray(slope @ x.T), constant - slope @ center, all, best, evidence)
 
 
 def encode(y: Array) -> tuple[Array, Array]:

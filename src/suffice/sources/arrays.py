@@ -95,7 +95,9 @@ def _arrow(X: Any, y: Any, weight: Any) -> ArraySource:
 
     def numeric(kind: Any) -> bool:
         types = pa.types
-        return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind))
+        return bool(
+            types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind)
+        )
 
     _refuse_text({field.name: field.type for field in X.schema if not numeric(field.type)})
 

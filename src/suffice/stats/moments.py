@@ -219,9 +219,7 @@ class MomentStats(Statistics):
         n = self.weight
         cubic = self.cubic + 2 * s_shift + shift * (trace + n * length)[:, None]
         quartic = (
-            self.quartic
-            + 4 * np.einsum("kd,kd->k", shift, self.cubic + s_shift)
-            + length * (2 * trace + n * length)
+            self.quartic + 4 * np.einsum("kd,kd->k", shift, self.cubic + s_shift) + length * (2 * trace + n * length)
         )
         return cubic, quartic
 

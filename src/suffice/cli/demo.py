@@ -1,0 +1,82 @@
+"""`suffice demo`: the penguins, four models, and a decision that flips with the prior."""
+
+from __future__ import annotations
+
+from importlib import resources
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+_FEATURES = ("bill_length_mm", "bill_depth_mm", "flipper_length_mm", "body_mass_g")
+_MODELS = {
+    "full": "quadratic discriminant analysis",
+    "diag": "Gaussian naive Bayes",
+    "tied": "linear discriminant analysis",
+    "tied_diag": "naive Bayes with shared variances",
+}
+
+
+def demo() -> None:
+    """Fit the Gaussian models on the Palmer penguins and show what they can do."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from ..estimators import GaussianClassifier
+
+    console = Console()
+    X, y = penguins()
+    console.print(f"\n[bold]Palmer penguins[/]: {len(X)} birds with all four measurements, {len(set(y))} species\n")
+
+    table = Table(title="Errors when each bird in turn is forgotten, then classified", title_justify="left")
+    for heading in ("covariance", "also known as", "leave-one-out error", "on the training set"):
+        table.add_column(heading, justify="left" if heading in ("covariance", "also known as") else "right")
+    for covariance, name in _MODELS.items():
+        clf = GaussianClassifier(covariance).fit(X, y)
+        held_out = leave_one_out_error(clf, X, y)
+        table.add_row(covariance, name, f"{held_out:.2%}", f"{np.mean(clf.predict(X) != y):.2%}")
+    console.print(table)
+
+    clf = GaussianClassifier("tied").fit(X, y)
+    pair = ("Adelie", "Chinstrap")
+    bird, llr = undecided(clf, X, y, pair)
+    console.print("\n[bold]The prior is yours.[/] One bird, measured:")
+    console.print("  " + ", ".join(f"{name} {value:g}" for name, value in zip(_FEATURES, bird, strict=True)))
+    console.print(f"  log-likelihood ratio of {pair[1]} over {pair[0]}: {llr:+.2f}")
+    for place, share in (("where both are equally common", 0.5), (f"where {pair[0]} are 99 of 100", 0.01)):
+        prior = {pair[0]: 1 - share, pair[1]: share, "Gentoo": 0.0}
+        decided = clf.predict(bird[None], prior=prior).item()
+        probability = clf.predict_proba(bird[None], prior=prior)[0, list(clf.classes_).index(pair[1])]
+        console.print(f"  {place}: P({pair[1]}) = {probability:.2f}, so it is [bold]{decided}[/]")
+    console.print("The model was not fitted again: statistics know no prior.\n")
+
+
+def penguins() -> tuple[Array, Array]:
+    """Measurements (n, 4) and species (n,) of the penguins that have all of them."""
+    import pyarrow.csv as csv
+
+    with resources.files("suffice").joinpath("data/penguins.csv").open("rb") as file:
+        table = csv.read_csv(file, convert_options=csv.ConvertOptions(null_values=["NA"]))
+    table = table.select(["species", *_FEATURES]).drop_null()
+    X = np.column_stack([table.column(name).to_numpy() for name in _FEATURES]).astype(np.float64)
+    return X, np.array(table.column("species").to_pylist())
+
+
+def leave_one_out_error(clf: Any, X: Array, y: Array) -> float:
+    """The share of rows that are misclassified once they have been forgotten; clf is as before afterwards."""
+    wrong = 0
+    for i in range(len(X)):
+        row, label = X[i : i + 1], y[i : i + 1]
+        wrong += clf.forget(row, label).predict(row).item() != label.item()
+        clf.partial_fit(row, label)
+    return wrong / len(X)
+
+
+def undecided(clf: Any, X: Array, y: Array, pair: tuple[str, str]) -> tuple[Array, float]:
+    """A bird of the pair's second species whose evidence for it is real but moderate, and that evidence."""
+    llr = clf.llr(X, *pair)
+    candidates = np.flatnonzero(y == pair[1])
+    chosen = candidates[np.abs(llr[candidates] - 2.0).argmin()]
+    return X[chosen], float(llr[chosen])
