@@ -34,9 +34,9 @@ class Batch:
         return len(self.X)
 
 
-def as_matrix(X: Any) -> Array:
+def as_matrix(table: Any) -> Array:
     """A two-dimensional array with at least one column, of the dtype it came with."""
-    X = np.asarray(X)
+    X: Array = np.asarray(table)
     if X.ndim != 2:
         raise DataError(
             f"Expected 2D array, got {X.ndim}D array instead. Reshape your data: X.reshape(-1, 1) makes it one "
@@ -46,7 +46,7 @@ def as_matrix(X: Any) -> Array:
         raise DataError(f"0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
     if X.dtype.kind == "c":
         raise DataError(f"Complex data not supported: X is {X.dtype}")
-    if X.dtype.kind not in "fiubO" and X.dtype.kind not in "US":
+    if X.dtype.kind not in "fiubOUS":
         raise DataError(f"X holds {X.dtype}; this model takes numbers")
     return X
 
@@ -61,11 +61,11 @@ def as_float(X: Array) -> Array:
         raise DataError(f"X holds values that are not numbers: {error}") from None
 
 
-def as_labels(y: Any, n: int) -> Array | None:
+def as_labels(labels: Any, n: int) -> Array | None:
     """One label for each of n rows."""
-    if y is None:
+    if labels is None:
         return None
-    y = np.asarray(y)
+    y: Array = np.asarray(labels)
     if y.ndim != 1:
         raise DataError(f"y should be a 1d array, got an array of shape {y.shape} instead.")
     if len(y) != n:
@@ -73,11 +73,11 @@ def as_labels(y: Any, n: int) -> Array | None:
     return y
 
 
-def as_weight(weight: Any, n: int) -> Array | None:
+def as_weight(weights: Any, n: int) -> Array | None:
     """One finite, non-negative weight for each of n rows, not all of them zero."""
-    if weight is None:
+    if weights is None:
         return None
-    weight = np.ascontiguousarray(weight, dtype=np.float64)
+    weight: Array = np.ascontiguousarray(weights, dtype=np.float64)
     if weight.ndim != 1:
         raise DataError(f"Sample weights must be 1D array or scalar, got an array of shape {weight.shape}")
     if len(weight) != n:

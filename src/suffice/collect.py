@@ -18,7 +18,7 @@ S = TypeVar("S", bound=Statistics)
 
 def collect(source: Source, of: Callable[[Batch], S]) -> S:
     """The statistic of every row of a source."""
-    statistics = source.reduce(of, operator.add)
+    statistics: S = source.reduce(of, operator.add)
     if not statistics.is_finite():
         refuse_nonfinite(source)
         raise DataError("the values are too large: their squares overflow; rescale the columns")
@@ -41,6 +41,6 @@ def refuse_nonfinite(source: Source) -> None:
         found = [f"{name!r} ({n})" for name, n in zip(names, cells, strict=True) if n]
         more = f" and {len(found) - 8} more" if len(found) > 8 else ""
         raise DataError(
-            f"X contains NaN or infinity in {rows} row{'s' if rows > 1 else ''}, in columns {', '.join(found[:8])}{more}; "
-            "remove these rows or impute the values first"
+            f"X contains NaN or infinity in {rows} row{'s' if rows > 1 else ''}, "
+            f"in columns {', '.join(found[:8])}{more}; remove these rows or impute the values first"
         )

@@ -58,7 +58,8 @@ class GaussianDensity(Density):
     seen: Array  # (k,) whether the class had any rows; one that had none has log-likelihood -inf
 
     def __repr__(self) -> str:
-        return f"GaussianDensity({'tied ' * self.structure.tied}{self.structure.shape}, {self.n_classes} classes, {self.n_features} features)"
+        tied = "tied " if self.structure.tied else ""
+        return f"GaussianDensity({tied}{self.structure.shape}, {self.n_classes} classes, {self.n_features} features)"
 
     @property
     def n_classes(self) -> int:
@@ -270,18 +271,20 @@ def _intensity(
 
 
 def feature_variance(stats: MomentStats) -> Array:
-    """The variance of each feature over all rows, (d,): the yardstick of the floor.
+    """The variance of each feature within classes, (d,): the yardstick of the floor.
 
-    A feature that never varies says nothing; any positive number serves, and its own square keeps the scale.
+    A feature that never varies within a class is measured by its variance between them, and one that never varies at
+    all says nothing: any positive number serves, and its own square keeps the scale.
     """
     total = stats.total or 1.0
-    within = {"diag": "kd->d", "pooled": "dd->d"}.get(stats.layout, "kdd->d")
+    diagonal = {"diag": "kd->d", "pooled": "dd->d"}.get(stats.layout, "kdd->d")
+    within = np.einsum(diagonal, stats.scatter) / total
+    if (within > 0).all():
+        return np.asarray(within)
     grand = stats.weight @ stats.mean / total
-    shift = (stats.mean - grand) * np.sqrt(stats.weight / total)[:, None]
-    variance = np.einsum(within, stats.scatter) / total + (shift**2).sum(axis=0)
+    between = (((stats.mean - grand) * np.sqrt(stats.weight / total)[:, None]) ** 2).sum(axis=0)
     square = grand**2
-    never = np.where((square > 1e-200) & np.isfinite(square), square, 1.0)
-    return np.where(variance > 0, variance, never)
+    return np.select([within > 0, between > 0, square > 1e-200], [within, between, square], 1.0)
 
 
 class _FloorReport:

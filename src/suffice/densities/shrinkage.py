@@ -37,7 +37,7 @@ def oas(covariance: Array, n: Array | float) -> Array:
     alpha, _ = _even_share(covariance)
     top, bottom = alpha + 1.0, (np.asarray(n) + 1.0) * (alpha - 1.0 / d)
     ratio = np.divide(top, bottom, out=np.ones_like(alpha), where=bottom > 0)
-    return np.minimum(ratio, 1.0)
+    return np.asarray(np.minimum(ratio, 1.0))
 
 
 def ledoit_wolf(covariance: Array, n: Array | float, quartic: Array | float) -> Array:
@@ -49,4 +49,4 @@ def ledoit_wolf(covariance: Array, n: Array | float, quartic: Array | float) -> 
     delta = alpha * d - 1.0  # |C - mean I|^2 / (d mean^2)
     beta = np.clip((quartic / square / n - alpha * d**2) / (d * n), 0.0, None)
     ratio = np.divide(beta, delta, out=np.zeros_like(alpha), where=delta > 0)
-    return np.minimum(ratio, 1.0)
+    return np.asarray(np.minimum(ratio, 1.0))

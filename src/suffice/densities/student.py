@@ -95,7 +95,7 @@ class StudentDensity(Density):
         all: Array | None = None,
         best: Array | None = None,
         evidence: Array | None = None,
-        relative: bool = False,
+        relative: bool = False,  # noqa: ARG002  nothing is shared by all classes
     ) -> bool:
         step = max(64, (1 << 17) // max(self.gaussian.n_features, self.n_classes))
         finite = True
@@ -118,7 +118,7 @@ class StudentDensity(Density):
         return self._log_t(dev**2, 1, np.log(self.covariance[c]), self.dof[c])
 
     @staticmethod
-    def _log_t(quadratic: Array, d: int, log_det: Array, dof: Any) -> Array:
+    def _log_t(quadratic: Array, d: int, log_det: Any, dof: Any) -> Array:
         from scipy.special import gammaln
 
         constant = gammaln((dof + d) / 2) - gammaln(dof / 2) - 0.5 * (d * np.log(dof * np.pi) + log_det)
@@ -159,7 +159,7 @@ class StudentDensity(Density):
             shares = self._feature_log_t(np.where(missing, self.mean[c], X), c)
             return shares[:, ~missing].sum(axis=1), np.tile(self.mean[c, missing], (len(X), 1))
         quadratic, log_det, expected = self.gaussian.conditional_parts(X, c, missing)
-        return self._log_t(quadratic, int((~missing).sum()), np.float64(log_det), self.dof[c]), expected
+        return self._log_t(quadratic, int((~missing).sum()), log_det, self.dof[c]), expected
 
 
 def _prior_scale(stats: MomentStats, kind: Structure) -> Array:

@@ -102,7 +102,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         mine, theirs = self._names(), other._names()
         if mine != theirs:
             raise StatisticsError(f"models of different columns do not merge: {mine} and {theirs}")
-        merged = clone(self)
+        merged: Self = clone(self)
         merged._set_columns(mine, self.n_features_in_)
         return merged._learn(self.statistics_ + other.statistics_)
 
@@ -144,7 +144,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         return self._table(X, lambda x, out: self.density_.score(x, all=out))
 
     def llr(self, X: Any, a: Any = None, b: Any = None) -> Array:
-        """The log-likelihood ratio log p(x | b) - log p(x | a), (n,); with two classes, of the second over the first."""
+        """The log-likelihood ratio log p(x | b) - log p(x | a), (n,); of two classes, the second over the first."""
         i, j = self._pair(a, b)
         density = self.density_
 

@@ -39,7 +39,7 @@ class GaussianClassifier(GenerativeClassifier):
         Integrate over mean and covariance (a Student t under a normal-inverse-Wishart prior) instead of plugging in
         their estimates: for very small classes.
     variance_floor : float
-        The least variance in any direction, relative to each feature's own variance over all rows.
+        The least variance in any direction, relative to each feature's own variance within classes.
     n_jobs : int or None
         Threads; None uses every processor unless SUFFICE_NUM_THREADS or OMP_NUM_THREADS says less.
 
@@ -117,12 +117,13 @@ class GaussianClassifier(GenerativeClassifier):
     @property
     def means_(self) -> Array:
         """Class means, (k, d)."""
-        return self._gaussian().mean
+        mean: Array = self._gaussian().mean
+        return mean
 
     @property
     def covariances_(self) -> Array:
         """Covariances as they are used, shrunk and floored, in the shape of the structure."""
-        covariance = self._gaussian().covariance
+        covariance: Array = self._gaussian().covariance
         if STRUCTURES[self.covariance].shape == "spherical":
             covariance = covariance[:, 0]
         return covariance[0] if self._gaussian().structure.tied else covariance

@@ -13,17 +13,16 @@ from types import ModuleType
 
 from . import reference
 
+native: ModuleType | None
 try:
     from . import native
 except ImportError:  # installed without a compiler
-    _native: ModuleType | None = None
-else:
-    _native = native
+    native = None
 
 
 def available() -> tuple[str, ...]:
     """Names for `select`, the fastest first."""
-    return (*(_native.instruction_sets() if _native else ()), "reference")
+    return (*(native.instruction_sets() if native else ()), "reference")
 
 
 def select(name: str) -> None:
@@ -31,11 +30,11 @@ def select(name: str) -> None:
     global active, active_name
     if name not in available():
         raise ValueError(f"no kernels {name!r} here; choose one of {', '.join(available())}")
-    if name == "reference" or _native is None:
+    if name == "reference" or native is None:
         active = reference
     else:
-        _native.use(name)
-        active = _native
+        native.use(name)
+        active = native
     active_name = name
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import _native  # type: ignore[attr-defined, unused-ignore]
+from . import _native
 from .reference import Array, Moments
 
 instruction_sets = _native.instruction_sets

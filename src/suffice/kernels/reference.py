@@ -21,40 +21,44 @@ def _blocks(n: int, width: int) -> Iterator[slice]:
     return (slice(start, min(start + step, n)) for start in range(0, n, step))
 
 
-class _Groups:
-    """The rows of a block, class by class."""
+def present_rows(X: Array, code: Array, weight: Array | None) -> tuple[Array, Array, Array | None]:
+    """Without the rows of weight zero: they are absent, whatever they hold."""
+    if weight is None or weight.all():
+        return X, code, weight
+    kept = weight != 0.0
+    return X[kept], code[kept], weight[kept]
 
-    def __init__(self, code: Array, weight: Array | None, k: int) -> None:
+
+def _parts(X: Array, code: Array, weight: Array | None) -> Iterator[tuple[Array, Array, Array | None]]:
+    for rows in _blocks(len(X), X.shape[1]):
+        x, c, w = present_rows(X[rows], code[rows], None if weight is None else weight[rows])
+        yield x.astype(np.float64, copy=False), c, w
+
+
+class _Update:
+    """One block's part in the moments: deviations from the running means, and what they add up to."""
+
+    def __init__(self, x: Array, code: Array, weight: Array | None, n: Array, mean: Array) -> None:
+        """Update n (k,) and mean (k, d) in place by Chan's formula, n <- n + sum w, mean <- mean + a / n."""
         from scipy.sparse import csr_array
 
-        self.code = code
+        k = len(n)
         self.order = np.argsort(code, kind="stable")
         sizes = np.bincount(code, minlength=k)
-        self.ends = np.cumsum(sizes)
+        self.bounds = np.concatenate([[0], np.cumsum(sizes)])
         ones = np.ones(len(code)) if weight is None else weight[self.order]
-        starts = np.concatenate([[0], self.ends])
-        self.membership = csr_array((ones, self.order, starts), shape=(k, len(code)))
-        self.weight = self.sum(np.ones((len(code), 1)))[:, 0]
+        self._membership = csr_array((ones, self.order, self.bounds), shape=(k, len(code)))
+        new = np.flatnonzero((n == 0) & (sizes > 0))
+        mean[new] = x[self.order[self.bounds[new]]]  # the first row of a class stands in for its mean
+        self.z = x - mean[code]  # (n, d)
+        self.a = self.sum(self.z)  # (k, d)
+        n += np.bincount(code, weight, minlength=k)
+        self.shift = self.a / np.where(n > 0, n, 1.0)[:, None]  # of the means, (k, d)
+        mean += self.shift
 
-    def sum(self, x: Array) -> Array:
-        """Weighted sums over the rows of each class, (k, d)."""
-        return np.asarray(self.membership @ x)
-
-    def centred(self, x: Array) -> tuple[Array, Array]:
-        """Class means (k, d), and each row's deviation from the mean of its class."""
-        mean = self.sum(x) / np.where(self.weight > 0, self.weight, 1.0)[:, None]
-        return mean, x - mean[self.code]
-
-
-def _merge(n: Array, mean: Array, n_new: Array, mean_new: Array) -> Array:
-    """Chan's update of n and mean in place; returns delta * sqrt(n_a n_b / n), whose square goes to the scatter."""
-    total = n + n_new
-    share = np.divide(n_new, total, out=np.zeros_like(total), where=total > 0)
-    delta = mean_new - mean
-    step = delta * np.sqrt(n * share)[:, None]
-    mean += delta * share[:, None]
-    n[:] = total
-    return np.asarray(step)
+    def sum(self, values: Array) -> Array:
+        """Weighted sums of rows (n, d) over each class, (k, d)."""
+        return np.asarray(self._membership @ values)
 
 
 def diag_moments(X: Array, code: Array, weight: Array | None, k: int) -> Moments:
@@ -62,12 +66,9 @@ def diag_moments(X: Array, code: Array, weight: Array | None, k: int) -> Moments
     d = X.shape[1]
     n, mean, scatter = np.zeros(k), np.zeros((k, d)), np.zeros((k, d))
     with np.errstate(over="ignore", invalid="ignore"):
-        for rows in _blocks(len(X), d):
-            groups = _Groups(code[rows], None if weight is None else weight[rows], k)
-            mean_new, z = groups.centred(X[rows].astype(np.float64, copy=False))
-            np.multiply(z, z, out=z)
-            scatter += groups.sum(z)
-            scatter += _merge(n, mean, groups.weight, mean_new) ** 2
+        for x, c, w in _parts(X, code, weight):
+            block = _Update(x, c, w, n, mean)
+            scatter += block.sum(block.z**2) - block.a * block.shift
     return n, mean, scatter
 
 
@@ -76,19 +77,16 @@ def full_moments(X: Array, code: Array, weight: Array | None, k: int, pooled: bo
     d = X.shape[1]
     n, mean, scatter = np.zeros(k), np.zeros((k, d)), np.zeros((d, d) if pooled else (k, d, d))
     with np.errstate(over="ignore", invalid="ignore"):
-        for rows in _blocks(len(X), d):
-            groups = _Groups(code[rows], None if weight is None else weight[rows], k)
-            mean_new, z = groups.centred(X[rows].astype(np.float64, copy=False))
-            if weight is not None:
-                z *= np.sqrt(weight[rows])[:, None]
-            step = _merge(n, mean, groups.weight, mean_new)
+        for x, c, w in _parts(X, code, weight):
+            block = _Update(x, c, w, n, mean)
+            z = block.z if w is None else block.z * np.sqrt(w)[:, None]
             if pooled:
-                scatter += z.T @ z + step.T @ step
+                scatter += z.T @ z - block.a.T @ block.shift
                 continue
-            z, start = z[groups.order], 0
-            for c, end in enumerate(groups.ends):
-                scatter[c] += z[start:end].T @ z[start:end] + np.outer(step[c], step[c])
-                start = end
+            z = z[block.order]
+            for i in range(k):
+                zi = z[block.bounds[i] : block.bounds[i + 1]]
+                scatter[i] += zi.T @ zi - np.outer(block.a[i], block.shift[i])
     return n, mean, scatter
 
 

@@ -81,7 +81,7 @@ def _is_one_block(frame: Any) -> bool:
 
 def _is_number(dtype: Any) -> bool:
     # Object columns are tried value by value, as NumPy does it.
-    return getattr(dtype, "kind", "O") in "fiub" or dtype == object
+    return getattr(dtype, "kind", "") in ("f", "i", "u", "b") or dtype == np.dtype(object)
 
 
 def _polars(X: Any, y: Any, weight: Any) -> ArraySource:
@@ -148,24 +148,28 @@ def _refuse_text(columns: dict[Any, Any]) -> None:
 
 
 def _column(values: Any) -> Any:
-    """A column of any library as a NumPy array; strings become a few shared objects."""
-    pyarrow = sys.modules.get("pyarrow")
+    """A column of any library as a NumPy array; what is none is returned as it is."""
     if (polars := sys.modules.get("polars")) and isinstance(values, polars.Series):
-        values = values.to_arrow()
-    elif (pandas := sys.modules.get("pandas")) and isinstance(values, pandas.Series):
-        dtype = values.dtype
-        if not isinstance(dtype, pandas.StringDtype) or dtype.storage != "pyarrow":
-            return values.to_numpy()
-        import pyarrow
+        return _from_arrow(values.to_arrow())
+    if (pandas := sys.modules.get("pandas")) and isinstance(values, pandas.Series):
+        if isinstance(values.dtype, pandas.StringDtype) and values.dtype.storage == "pyarrow":
+            return _from_arrow(sys.modules["pyarrow"].array(values, from_pandas=True))
+        return values.to_numpy()
+    if (pa := sys.modules.get("pyarrow")) and isinstance(values, (pa.Array, pa.ChunkedArray)):
+        return _from_arrow(values)
+    return values
 
-        values = pyarrow.array(values, from_pandas=True)
-    if pyarrow is None or not isinstance(values, (pyarrow.Array, pyarrow.ChunkedArray)):
-        return values
-    types = pyarrow.types
+
+def _from_arrow(values: Any) -> Array:
+    """An Arrow array or chunked array as NumPy; strings become a few shared objects, which encode fast."""
+    import pyarrow as pa
+
+    if isinstance(values, pa.ChunkedArray):
+        values = values.combine_chunks()
+    types = pa.types
     if types.is_string(values.type) or types.is_large_string(values.type) or types.is_string_view(values.type):
         values = values.dictionary_encode()
-    if types.is_dictionary(values.type):
-        values = values.combine_chunks() if isinstance(values, pyarrow.ChunkedArray) else values
-        words = np.array([*values.dictionary.to_pylist(), None], dtype=object)
-        return words[values.indices.fill_null(len(words) - 1).to_numpy(zero_copy_only=False)]
-    return values.to_numpy(zero_copy_only=False) if isinstance(values, pyarrow.Array) else values.to_numpy()
+    if not types.is_dictionary(values.type):
+        return np.asarray(values.to_numpy(zero_copy_only=False))
+    words = np.array([*values.dictionary.to_pylist(), None], dtype=object)
+    return np.asarray(words[values.indices.fill_null(len(words) - 1).to_numpy(zero_copy_only=False)])

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from .. import kernels
 from ..batch import Batch
 from ..errors import DataError, StatisticsError
+from ..kernels.reference import present_rows
 from ..labels import SoftLabels, encode, positions, same
 from .base import Statistics, frozen, spread
 
@@ -54,7 +55,8 @@ class MomentStats(Statistics):
                 frozen(array)
 
     def __repr__(self) -> str:
-        return f"MomentStats({self.layout}, {len(self.classes)} classes, {self.n_features} features, weight {self.total:g})"
+        size = f"{len(self.classes)} classes, {self.n_features} features, weight {self.total:g}"
+        return f"MomentStats({self.layout}, {size})"
 
     @property
     def n_features(self) -> int:
@@ -88,9 +90,11 @@ class MomentStats(Statistics):
     def _of_codes(cls, X: Array, classes: Array, code: Array, weight: Array | None, layout: str) -> Self:
         k = len(classes)
         if layout == "diag":
-            return cls(classes, *kernels.active.diag_moments(X, code, weight, k), layout)
+            n, mean, scatter = kernels.active.diag_moments(X, code, weight, k)
+            return cls(classes, n, mean, scatter, layout)
         if layout != "quartic":
-            return cls(classes, *kernels.active.full_moments(X, code, weight, k, layout == "pooled"), layout)
+            n, mean, scatter = kernels.active.full_moments(X, code, weight, k, layout == "pooled")
+            return cls(classes, n, mean, scatter, layout)
         total = cls.zeros(classes, X.shape[1], layout)
         step = max(256, (1 << 17) // X.shape[1])
         for start in range(0, len(X), step):  # in the cache, so that X itself is read once
@@ -102,7 +106,10 @@ class MomentStats(Statistics):
     @classmethod
     def _of_block(cls, X: Array, classes: Array, code: Array, weight: Array | None) -> Self:
         k = len(classes)
+        X, code, weight = present_rows(X, code, weight)
         n, mean, scatter = kernels.active.full_moments(X, code, weight, k, False)
+        if not len(X):
+            return cls.zeros(classes, X.shape[1], "quartic")
         z = X - mean[code]
         square = np.einsum("ij,ij->i", z, z)
         w = np.ones(len(X)) if weight is None else weight
@@ -115,7 +122,7 @@ class MomentStats(Statistics):
 
     @classmethod
     def _of_soft(cls, batch: Batch, soft: SoftLabels, layout: str) -> Self:
-        """A soft label is one weight per class: the same kernels, once for each class, on rows that are in the cache."""
+        """A soft label is one weight per class: the same kernels, class after class, on rows in the cache."""
         total = cls.zeros(soft.classes, batch.X.shape[1], layout)
         for start in range(0, len(batch), _SOFT_ROWS):
             rows = slice(start, start + _SOFT_ROWS)
@@ -132,17 +139,14 @@ class MomentStats(Statistics):
             return self
         places, k = positions(self.classes, classes), len(classes)
 
-        def move(array: Array | None) -> Array | None:
-            return None if array is None else spread(array, places, k)
-
         return replace(
             self,
             classes=classes,
-            weight=move(self.weight),
-            mean=move(self.mean),
-            scatter=self.scatter if self.layout == "pooled" else move(self.scatter),
-            cubic=move(self.cubic),
-            quartic=move(self.quartic),
+            weight=spread(self.weight, places, k),
+            mean=spread(self.mean, places, k),
+            scatter=self.scatter if self.layout == "pooled" else spread(self.scatter, places, k),
+            cubic=None if self.cubic is None else spread(self.cubic, places, k),
+            quartic=None if self.quartic is None else spread(self.quartic, places, k),
         )
 
     def _check_columns(self, other: Self) -> None:
@@ -211,7 +215,8 @@ class MomentStats(Statistics):
 
     def _higher_about(self, center: Array) -> tuple[Array, Array]:
         """Third and fourth moments about another centre (k, d)."""
-        assert self.cubic is not None and self.quartic is not None
+        assert self.cubic is not None
+        assert self.quartic is not None
         shift = self.mean - center
         length = np.einsum("kd,kd->k", shift, shift)
         s_shift = np.einsum("kij,kj->ki", self.scatter, shift)
