@@ -108,7 +108,8 @@ def log_posterior(log_joint: Array, log_prior: Array) -> Array:
     impossible = np.isneginf(top[:, 0])
     if impossible.any():
         log_joint[impossible], top[impossible] = log_prior, log_prior.max()
-    log_joint -= top
+    with np.errstate(over="ignore"):  # scores of far outliers may be as far apart as floats go
+        log_joint -= top
     log_joint -= np.log(np.exp(log_joint).sum(axis=1, keepdims=True))
     return log_joint
 

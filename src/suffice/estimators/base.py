@@ -236,7 +236,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
 
     def impute(self, X: Any, prior: Prior = None) -> Array:
         """X with every NaN replaced by its expectation given the rest of the row."""
-        log_prior = decisions.log(np.where(self.statistics_.weight > 0, self._prior(prior), 0.0))
+        log_prior = decisions.log(np.where(self._fitted().weight > 0, self._prior(prior), 0.0))
 
         def fill(x: Array, out: Array) -> bool:
             out[:] = self.density_.impute(x, log_prior)

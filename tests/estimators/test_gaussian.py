@@ -1,0 +1,424 @@
+"""GaussianClassifier as a user meets it: every call, every awkward input."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+import sklearn
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from suffice import GaussianClassifier
+from suffice.errors import DataError, DecisionError, EmptyClassWarning, SingularWarning, StatisticsError
+from suffice.labels import SoftLabels
+from suffice.sources import as_source
+
+STRUCTURES = ["full", "diag", "tied", "tied_diag", "spherical", "tied_spherical"]
+X, Y = load_iris(return_X_y=True)
+NAMES = load_iris().target_names[Y]
+
+
+@pytest.fixture(params=STRUCTURES)
+def structure(request):
+    return request.param
+
+
+@pytest.fixture(params=[False, True], ids=["plug-in", "predictive"])
+def clf(request, structure):
+    return GaussianClassifier(structure, predictive=request.param).fit(X, NAMES)
+
+
+# Some of scikit-learn's checks have constant columns, one row, or a class of weight zero: there a warning is right.
+@pytest.mark.filterwarnings("ignore::suffice.errors.SufficeWarning")
+@parametrize_with_checks(
+    [
+        *(GaussianClassifier(s) for s in STRUCTURES),
+        *(GaussianClassifier(s, predictive=True) for s in STRUCTURES),
+        GaussianClassifier(shrinkage="ledoit_wolf"),
+        GaussianClassifier("tied", "oas", prior="uniform"),
+    ]
+)
+def test_scikit_learn_conventions(estimator, check, monkeypatch):
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
+    check(estimator)
+
+
+def test_every_call_fits_the_others(clf):
+    log_likelihood, k = clf.log_likelihood(X), 3
+    prior = np.array([0.2, 0.3, 0.5])
+    joint = log_likelihood + np.log(prior)
+    evidence = np.logaddexp.reduce(joint, axis=1)
+    np.testing.assert_allclose(clf.score_samples(X, prior=prior), evidence, rtol=1e-9)
+    np.testing.assert_allclose(clf.predict_log_proba(X, prior=prior), joint - evidence[:, None], rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(clf.predict_proba(X, prior=prior), np.exp(joint - evidence[:, None]), atol=1e-9)
+    np.testing.assert_allclose(clf.predict_proba(X).sum(axis=1), 1, rtol=1e-12)
+    np.testing.assert_array_equal(clf.predict(X, prior=prior), clf.classes_[joint.argmax(axis=1)])
+    errors = 1 - np.eye(k)
+    np.testing.assert_array_equal(clf.predict(X, prior=prior, cost=errors), clf.predict(X, prior=prior))
+    llr = clf.llr(X, "setosa", "virginica")
+    np.testing.assert_allclose(llr, log_likelihood[:, 2] - log_likelihood[:, 0], rtol=1e-8)
+    np.testing.assert_allclose(clf.explain(X, "setosa", "virginica").sum(axis=1), llr, rtol=1e-8)
+    assert clf.explain(X, "setosa", "virginica").shape == X.shape
+    drawn, labels = clf.sample(30, random_state=1)
+    assert drawn.shape == (30, 4)
+    assert set(labels) <= set(clf.classes_)
+    again, _ = clf.sample(30, random_state=1)
+    np.testing.assert_array_equal(drawn, again)
+
+
+def test_merge_stream_and_forget_equal_a_fresh_fit(clf):
+    whole = clf.log_likelihood(X)
+    parts = [clone(clf).fit(X[r::3], NAMES[r::3]) for r in range(3)]
+    merged = parts[0] + parts[1] + parts[2]
+    np.testing.assert_allclose(merged.log_likelihood(X), whole, rtol=1e-8)
+    streamed = clone(clf)
+    for start in range(0, 150, 10):
+        streamed.partial_fit(X[start : start + 10], NAMES[start : start + 10])
+    np.testing.assert_allclose(streamed.log_likelihood(X), whole, rtol=1e-8)
+    more = clone(clf).fit(np.vstack([X, X[:40] + 1]), np.concatenate([NAMES, NAMES[60:100]]))
+    np.testing.assert_allclose(more.forget(X[:40] + 1, NAMES[60:100]).log_likelihood(X), whole, rtol=1e-7)
+    np.testing.assert_allclose(clone(clf).fit_statistics(clf.statistics_).log_likelihood(X), whole, rtol=1e-12)
+
+
+def test_one_statistic_serves_every_structure():
+    rich = GaussianClassifier("full").fit(X, Y).statistics_
+    for s in STRUCTURES:
+        both = GaussianClassifier(s).fit_statistics(rich), GaussianClassifier(s).fit(X, Y)
+        np.testing.assert_allclose(both[0].covariances_, both[1].covariances_, rtol=1e-12)
+    with pytest.raises(StatisticsError, match="collect it anew"):
+        GaussianClassifier("full").fit_statistics(GaussianClassifier("diag").fit(X, Y).statistics_)
+    with pytest.raises(DataError, match="MomentStats"):
+        GaussianClassifier().fit_statistics("no statistic")
+
+
+def test_a_failed_call_leaves_the_model_as_it_was(clf):
+    before = clf.log_likelihood(X)
+    bad = X.copy()
+    bad[0, 0] = np.nan
+    for call in (
+        lambda: clf.partial_fit(bad, NAMES),
+        lambda: clf.forget(bad, NAMES),
+        lambda: clf.forget(np.vstack([X, X]), np.concatenate([NAMES, NAMES])),
+        lambda: clf.forget(X[:1], ["dandelion"]),
+        lambda: clf.partial_fit(X[:, :3], NAMES),
+        lambda: clf + GaussianClassifier(clf.covariance).fit(X[:, :3], NAMES),
+    ):
+        with pytest.raises((DataError, StatisticsError)):
+            call()
+        np.testing.assert_array_equal(clf.log_likelihood(X), before)
+
+
+@pytest.mark.parametrize(
+    ("labels", "kind"),
+    [
+        (np.array(["ham", "spam"])[Y % 2], "U"),
+        (np.array(["ham", "spam"], object)[Y % 2], "O"),
+        (Y % 2 == 1, "b"),
+        ((Y % 2).astype(np.int8), "i"),
+        ((Y % 2).astype(float), "f"),
+        (list(Y % 2), "i"),
+    ],
+)
+def test_labels_come_back_as_they_were(labels, kind):
+    clf = GaussianClassifier("diag").fit(X, labels)
+    assert clf.classes_.dtype.kind == clf.predict(X).dtype.kind == kind
+    assert np.mean(clf.predict(X) == np.asarray(labels)) > 0.6
+
+
+def test_weights_are_copies(structure):
+    k = np.arange(150) % 3
+    weighted = GaussianClassifier(structure).fit(X, Y, sample_weight=k)
+    copied = GaussianClassifier(structure).fit(np.repeat(X, k, axis=0), np.repeat(Y, k))
+    np.testing.assert_allclose(weighted.log_likelihood(X), copied.log_likelihood(X), rtol=1e-9)
+    np.testing.assert_allclose(weighted.prior_, copied.prior_)
+    np.testing.assert_allclose(weighted.forget(X, Y, sample_weight=k / 2).covariances_, copied.covariances_, rtol=1e-9)
+
+
+def test_soft_labels_at_the_level_of_statistics():
+    share = np.eye(3)[Y] * 0.8 + 0.2 / 3
+    source = as_source(X, SoftLabels(np.arange(3), share))
+    clf = GaussianClassifier("full")
+    stats = source.reduce(clf._statistic(), lambda a, b: a + b)
+    for c in range(3):
+        np.testing.assert_allclose(stats.mean[c], np.average(X, axis=0, weights=share[:, c]))
+        np.testing.assert_allclose(stats.scatter[c] / stats.weight[c], np.cov(X.T, aweights=share[:, c], ddof=0))
+    assert clf.fit_statistics(stats).predict(X[:1]) == 0
+
+
+# Degenerate data: a right answer or a clear error.
+
+
+def check_finite(clf, data):
+    scores = clf.log_likelihood(data)
+    assert np.isfinite(scores).all()
+    np.testing.assert_allclose(clf.predict_proba(data).sum(axis=1), 1)
+    assert set(clf.predict(data)) <= set(clf.classes_)
+
+
+DEGENERATE = {
+    "fewer rows than columns": (np.random.default_rng(0).normal(size=(6, 10)), [0, 0, 0, 1, 1, 1]),
+    "duplicate columns": (np.column_stack([X, X[:, 0]]), Y),
+    "a column constant in one class": (np.column_stack([X, np.where(Y == 1, 7.0, np.sin(1e3 * X[:, 1]))]), Y),
+    "a column constant in all classes": (np.column_stack([X, np.full(150, 0.1)]), Y),
+    "a column constant and zero": (np.column_stack([X, np.zeros(150)]), Y),
+    "a column constant within each class": (np.column_stack([X, Y]), Y),
+    "one row in a class": (np.vstack([X[:100], X[149:]]), [*Y[:100], 2]),
+    "one row in all": (X[:1], [3]),
+    "two equal rows": (X[[0, 0]], [0, 1]),
+}
+
+
+@pytest.mark.parametrize("case", DEGENERATE)
+def test_degenerate_data_give_finite_scores(case, structure):
+    data, labels = DEGENERATE[case]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SingularWarning)
+        check_finite(GaussianClassifier(structure).fit(data, labels), data)
+        check_finite(GaussianClassifier(structure, predictive=True).fit(data, labels), data)
+
+
+@pytest.mark.parametrize(
+    ("case", "structure", "words"),
+    [
+        ("a column constant in one class", "full", r"class 1 in columns 4[.].*shrinkage"),
+        ("a column constant in one class", "diag", r"class 1 in columns 4[.]"),
+        ("duplicate columns", "tied", r"all classes in columns 0, 4[.]"),
+        ("duplicate columns", "full", r"class 0 in columns 0, 4; class 1 in columns 0, 4; class 2"),
+        ("one row in a class", "spherical", r"class 2 in columns 0, 1, 2, 3"),
+    ],
+)
+def test_a_floor_is_announced_with_class_and_columns(case, structure, words):
+    with pytest.warns(SingularWarning, match=words):
+        GaussianClassifier(structure).fit(*DEGENERATE[case])
+
+
+# A spherical structure has one variance for all columns, so each column's scale matters there.
+PER_COLUMN = pytest.mark.parametrize("structure", ["full", "diag", "tied", "tied_diag"])
+
+
+@PER_COLUMN
+def test_a_useless_column_changes_no_decision(structure):
+    plain = GaussianClassifier(structure).fit(X, Y)
+    padded = np.column_stack([X, np.full(150, 5.0)])
+    with pytest.warns(SingularWarning, match="columns 4"):
+        clf = GaussianClassifier(structure).fit(padded, Y)
+    np.testing.assert_allclose(clf.predict_proba(padded), plain.predict_proba(X), atol=1e-7)
+
+
+@PER_COLUMN
+@pytest.mark.filterwarnings("ignore::suffice.errors.SingularWarning")
+def test_decisions_do_not_depend_on_the_scale_of_a_floored_column(structure):
+    data, labels = DEGENERATE["a column constant in one class"]
+    scale = np.array([1, 1, 1, 1, 1e40])
+    one, two = GaussianClassifier(structure).fit(data, labels), GaussianClassifier(structure).fit(data * scale, labels)
+    np.testing.assert_array_equal(one.predict(data), two.predict(data * scale))
+
+
+def test_one_class(structure):
+    clf = GaussianClassifier(structure).fit(X, np.full(150, "only"))
+    assert set(clf.predict(X)) == {"only"}
+    np.testing.assert_array_equal(clf.predict_proba(X), 1)
+
+
+def test_a_class_declared_but_never_seen(structure):
+    clf = GaussianClassifier(structure).partial_fit(X, NAMES, classes=[*np.unique(NAMES), "tulip"])
+    with pytest.warns(EmptyClassWarning, match="'tulip' has no rows"):
+        scores = clf.log_likelihood(X)
+    assert np.isneginf(scores[:, 1]).all()
+    assert list(clf.classes_) == ["setosa", "tulip", "versicolor", "virginica"]
+    np.testing.assert_allclose(clf.predict_proba(X, prior="uniform").sum(axis=1), 1)
+    np.testing.assert_allclose(
+        clf.predict_proba(X)[:, [0, 2, 3]], GaussianClassifier(structure).fit(X, Y).predict_proba(X)
+    )
+    assert set(clf.predict(X, prior={"setosa": 0, "tulip": 1, "versicolor": 0, "virginica": 0})) == {"tulip"}
+    later = clf.partial_fit(X[:50] + 20, np.full(50, "tulip"))
+    assert set(later.predict(X[:50] + 20)) == {"tulip"}
+
+
+def test_a_predictive_model_knows_what_an_unseen_class_may_look_like():
+    clf = GaussianClassifier(predictive=True).partial_fit(X, NAMES, classes=[*np.unique(NAMES), "tulip"])
+    assert np.isfinite(clf.log_likelihood(X)).all()
+
+
+def test_new_classes_may_come_at_any_time(structure):
+    clf = GaussianClassifier(structure).partial_fit(X[:100], NAMES[:100]).partial_fit(X[100:], NAMES[100:])
+    np.testing.assert_allclose(clf.log_likelihood(X), GaussianClassifier(structure).fit(X, NAMES).log_likelihood(X))
+
+
+def test_far_outliers_are_finite_and_ordered(clf):
+    far = X[:1] + np.array([[1e1], [1e5], [1e20], [1e100], [1e150]])
+    scores = clf.log_likelihood(far)
+    assert np.isfinite(scores).all()
+    assert (np.diff(scores, axis=0) < 0).all()
+    assert np.isfinite(clf.predict_proba(far)).all()
+    assert (clf.typicality(far[2:]) == 0).all()
+
+
+BAD_INPUT = [
+    (np.where(np.eye(150, 4), np.nan, X), Y, None, r"NaN or infinity in 4 rows, in columns 0 \(1\), 1 \(1\), 2 \(1\)"),
+    (np.where(np.arange(150)[:, None] == 3, np.inf, X), Y, None, "in 1 row, in columns 0"),
+    (X, np.where(Y == 1, np.nan, Y), None, "50 missing labels"),
+    (X, Y + 0.5, None, "continuous"),
+    (X, Y[:-1], None, "150 rows, y has 149"),
+    (X, None, None, "target y is None"),
+    (X, Y, np.zeros(150), "all weights are zero"),
+    (X, Y, -np.ones(150), "not negative"),
+    (X, Y, np.full(150, np.nan), "finite"),
+    (X[:0], Y[:0], None, "0 sample"),
+    (X[:, :0], Y, None, "0 feature"),
+    (X[:, 0], Y, None, "Reshape your data"),
+    (X + 1j, Y, None, "Complex data not supported"),
+    (np.array([["a"], ["b"]]), [0, 1], None, "not numbers"),
+    (X * 1e200, Y, None, "too large"),
+    (X, "species", None, "no named columns"),
+]
+
+
+@pytest.mark.parametrize(("data", "labels", "weight", "words"), BAD_INPUT)
+def test_bad_input_is_refused_in_clear_words(data, labels, weight, words, structure):
+    with pytest.raises(DataError, match=words):
+        GaussianClassifier(structure).fit(data, labels, weight)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("call", ["predict", "predict_proba", "log_likelihood", "score_samples", "typicality"])
+def test_bad_rows_are_refused_when_scoring(bad, call, clf):
+    spoilt = X.copy()
+    spoilt[7, 2] = bad
+    with pytest.raises(DataError, match=r"in 1 row, in columns 2 \(1\)"):
+        getattr(clf, call)(spoilt)
+
+
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [
+        ({"covariance": "round"}, "choose one of 'full'"),
+        ({"shrinkage": 1.5}, "from 0 to 1"),
+        ({"shrinkage": "much"}, '"oas" or "ledoit_wolf"'),
+        ({"covariance": "diag", "shrinkage": "oas"}, 'needs covariance="full" or "tied"'),
+        ({"predictive": True, "shrinkage": 0.1}, "leave shrinkage out"),
+        ({"variance_floor": 0}, "between 0 and 1"),
+    ],
+)
+def test_bad_parameters_are_refused(params, words):
+    with pytest.raises(DataError, match=words):
+        GaussianClassifier(**params).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("prior", "words"),
+    [
+        ([0.5, 0.5], "each of 3 classes"),
+        ([0.5, 0.4, 0.2], "sum to 1, but these sum to 1.1"),
+        ([1.5, -0.5, 0.0], "not negative"),
+        ({"setosa": 1.0}, "missing 'versicolor', 'virginica'"),
+        ({"setosa": 0.5, "rose": 0.5, "versicolor": 0, "virginica": 0}, "unknown 'rose'"),
+        ("jeffreys", '"uniform"'),
+    ],
+)
+def test_bad_priors_are_refused(prior, words):
+    clf = GaussianClassifier().fit(X, NAMES)
+    with pytest.raises(DecisionError, match=words):
+        clf.predict(X, prior=prior)
+    with pytest.raises(DecisionError, match=words):
+        GaussianClassifier(prior=prior).fit(X, NAMES).predict_proba(X)
+
+
+def test_priors_that_sum_to_one_but_for_rounding_are_taken():
+    clf = GaussianClassifier().fit(X, NAMES)
+    for off in (1e-12, -1e-12):
+        np.testing.assert_allclose(clf.predict_proba(X, prior=[0.2, 0.3, 0.5 + off]).sum(axis=1), 1)
+
+
+def test_costs_may_name_other_decisions():
+    clf = GaussianClassifier().fit(X, NAMES)
+    cost = {"setosa": [0, 1, 1], "versicolor": [1, 0, 1], "virginica": [1, 1, 0], "ask": [0.1, 0.1, 0.1]}
+    decided = clf.predict(X, cost=cost)
+    posterior = clf.predict_proba(X)
+    np.testing.assert_array_equal(decided == "ask", posterior.max(axis=1) < 0.9)
+    assert (decided == "ask").any()
+    square = clf.predict(X, cost={"virginica": {"setosa": 9, "versicolor": 1, "virginica": 0}, "setosa": [0, 1, 9]})
+    assert square.dtype == clf.classes_.dtype
+    with pytest.raises(DecisionError, match="dictionary from decisions"):
+        clf.predict(X, cost=np.ones((4, 3)))
+
+
+def test_estimate_prior_finds_the_proportions_of_unlabelled_rows():
+    rng = np.random.default_rng(0)
+    means = np.array([0.0, 2.0, 4.0])
+    train = np.repeat([0, 1, 2], 2000)
+    clf = GaussianClassifier().fit(rng.normal(means[train])[:, None], train)
+    test = rng.choice(3, 20_000, p=[0.7, 0.1, 0.2])
+    np.testing.assert_allclose(clf.estimate_prior(rng.normal(means[test])[:, None]), [0.7, 0.1, 0.2], atol=0.02)
+
+
+def test_two_classes_need_no_names_for_a_ratio():
+    binary = GaussianClassifier().fit(X[Y > 0], Y[Y > 0])
+    np.testing.assert_array_equal(binary.llr(X), binary.llr(X, 1, 2))
+    three = GaussianClassifier().fit(X, NAMES)
+    with pytest.raises(DataError, match="with 3 classes name two"):
+        three.llr(X)
+    with pytest.raises(DataError, match=r"'rose' is not a class .* 'setosa'"):
+        three.llr(X, "rose", "setosa")
+
+
+def test_what_a_structure_cannot_do_is_said():
+    with pytest.raises(DataError, match="quadratic in x"):
+        GaussianClassifier("full").fit(X, Y).to_logistic()
+    with pytest.raises(DataError, match="predictive"):
+        GaussianClassifier(predictive=True).fit(X, Y).quadratic_form(0, 1)
+    with pytest.raises(DataError, match="prior 0"):
+        GaussianClassifier("tied").fit(X, Y).to_logistic([0.5, 0.5, 0])
+
+
+@pytest.mark.parametrize("call", ["predict", "llr", "log_likelihood", "impute", "forget", "save", "sample", "classes_"])
+def test_what_is_not_fitted_says_so(call):
+    clf = GaussianClassifier()
+    args = {"save": ("x",), "forget": (X, Y), "sample": ()}.get(call, (X,))
+    with pytest.raises((NotFittedError, AttributeError), match=r"not fitted|classes_"):
+        getattr(clf, call)(*args)
+
+
+def test_rows_with_nothing_observed_are_imputed_by_the_mean():
+    clf = GaussianClassifier("full").fit(X, NAMES)
+    np.testing.assert_allclose(clf.impute([[np.nan] * 4]), X.mean(axis=0)[None])
+    np.testing.assert_array_equal(clf.impute(X), X)
+
+
+def test_in_scikit_learns_machinery():
+    pipe = make_pipeline(StandardScaler(), GaussianClassifier("tied"))
+    assert cross_val_score(pipe, X, NAMES).mean() > 0.95
+    grid = GridSearchCV(GaussianClassifier(), {"covariance": STRUCTURES, "shrinkage": [None, 0.1]}, cv=3).fit(X, Y)
+    assert grid.best_score_ > 0.95
+    copy = pickle.loads(pickle.dumps(pipe.fit(X, NAMES)))
+    np.testing.assert_array_equal(copy.predict_proba(X), pipe.predict_proba(X))
+
+
+def test_prior_and_cost_are_routed():
+    with sklearn.config_context(enable_metadata_routing=True):
+        clf = (
+            GaussianClassifier("tied").set_predict_request(prior=True, cost=True).set_predict_proba_request(prior=True)
+        )
+        pipe = make_pipeline(StandardScaler(), clf).fit(X, NAMES)
+        prior = {"setosa": 0.0, "versicolor": 0.999, "virginica": 0.001}
+        plain = GaussianClassifier("tied").fit(StandardScaler().fit_transform(X), NAMES)
+        scaled = StandardScaler().fit_transform(X)
+        np.testing.assert_array_equal(pipe.predict(X, prior=prior), plain.predict(scaled, prior=prior))
+        cost = [[0, 5, 1], [1, 0, 1], [1, 1, 0]]
+        np.testing.assert_array_equal(pipe.predict(X, cost=cost), plain.predict(scaled, cost=cost))
+
+
+def test_representations():
+    clf = GaussianClassifier("tied", prior="uniform")
+    assert repr(clf) == "GaussianClassifier(covariance='tied', prior='uniform')"
+    clf.fit(X, Y)
+    assert "GaussianClassifier" in clf._repr_html_()
+    assert repr(clf.statistics_) == "MomentStats(pooled, 3 classes, 4 features, weight 150)"
+    assert repr(clf.density_) == "GaussianDensity(tied full, 3 classes, 4 features)"
+    assert repr(GaussianClassifier(predictive=True).fit(X, Y).density_).startswith("StudentDensity(full")
