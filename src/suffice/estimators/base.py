@@ -64,7 +64,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         """
         of = self._statistic()
         source = self._source(X, _labels(y, self), sample_weight, reset=True)
-        return self._learn(collect(source, of)).estimated()
+        return self._learn(collect(source, of))._estimated()
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from more rows. The model equals one fitted on all rows so far; classes need not be announced.
@@ -91,7 +91,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         """The model from a statistic alone, for instance `statistics_` of another model."""
         statistics = self._adopted(statistics)
         self._set_columns(None, statistics.n_features)
-        return self._learn(statistics).estimated()
+        return self._learn(statistics)._estimated()
 
     def __add__(self, other: Self) -> Self:
         """A model of the rows of both."""
@@ -111,7 +111,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         self.__dict__.pop("_density", None)
         return self
 
-    def estimated(self) -> Self:
+    def _estimated(self) -> Self:
         """Estimate the density now rather than at the first use, and return self."""
         self.__dict__["_density"] = self._estimate()
         return self
@@ -133,7 +133,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         """p(x | class), estimated from `statistics_`."""
         self._check_fitted()
         if "_density" not in self.__dict__:
-            self.estimated()
+            self._estimated()
         density: Density = self.__dict__["_density"]
         return density
 

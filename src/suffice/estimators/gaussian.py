@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import decisions
 from ..batch import Batch
-from ..densities import Density, GaussianDensity, StudentDensity
+from ..densities import GaussianDensity, StudentDensity
 from ..densities.gaussian import STRUCTURES
 from ..errors import DataError, listed
 from ..stats import MomentStats
@@ -47,7 +47,8 @@ class GaussianClassifier(GenerativeClassifier):
     ----------
     classes_, prior_ : (k,)
     means_ : (k, d)
-    covariances_ : (k, d, d) full; (d, d) tied; (k, d) diag; (d,) tied_diag; (k,) spherical; () tied_spherical
+    covariances_ : (k, d, d) full; (d, d) tied; (k, d) diag; (d,) tied_diag; (k,) spherical; () tied_spherical;
+        of a predictive model, scale matrices, one for each class in every structure
     statistics_ : MomentStats, all that was kept of the rows
     density_ : GaussianDensity or StudentDensity
 
@@ -108,25 +109,29 @@ class GaussianClassifier(GenerativeClassifier):
             raise DataError(f"a Gaussian model needs MomentStats, not {type(statistics).__name__}")
         return statistics.to_layout(self._layout())
 
-    def _estimate(self) -> Density:
+    def _estimate(self) -> GaussianDensity | StudentDensity:
         choices: dict[str, Any] = {"floor": self.variance_floor, "names": self._names()}
         if self.predictive:
             return StudentDensity.estimate(self.statistics_, self.covariance, **choices)
         return GaussianDensity.estimate(self.statistics_, self.covariance, self.shrinkage, **choices)
 
     @property
+    def density_(self) -> GaussianDensity | StudentDensity:
+        """p(x | class), estimated from `statistics_`."""
+        return cast("GaussianDensity | StudentDensity", super().density_)
+
+    @property
     def means_(self) -> Array:
         """Class means, (k, d)."""
-        mean: Array = self._gaussian().mean
-        return mean
+        return self.density_.mean
 
     @property
     def covariances_(self) -> Array:
         """Covariances as they are used, shrunk and floored, in the shape of the structure."""
-        covariance: Array = self._gaussian().covariance
+        covariance = self.density_.covariance
         if STRUCTURES[self.covariance].shape == "spherical":
             covariance = covariance[:, 0]
-        return covariance[0] if self._gaussian().structure.tied else covariance
+        return np.asarray(covariance[0] if self.density_.structure.tied else covariance)
 
     def quadratic_form(self, a: Any = None, b: Any = None) -> tuple[Array, Array, float]:
         """A (d, d), b (d,) and c with ``llr(x, a, b) = x'Ax + x'b + c``; A is zero for tied structures."""
@@ -164,9 +169,6 @@ class GaussianClassifier(GenerativeClassifier):
         if self._names() is not None:
             logistic.feature_names_in_ = self.feature_names_in_
         return logistic
-
-    def _gaussian(self) -> Any:
-        return self.density_
 
     def _plug_in(self, what: str) -> GaussianDensity:
         density = self.density_
