@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import DataError
-from .labels import SoftLabels
+from .labels import SoftLabels, is_missing
 
 Array = NDArray[Any]
 
@@ -27,8 +27,7 @@ class Batch:
     def of(cls, X: Any, y: Any = None, weight: Any = None) -> Batch:
         """Validate arrays and lists. A cast, where X is not float yet, is the only copy."""
         X = as_float(as_matrix(X))
-        y = y if isinstance(y, SoftLabels) else as_labels(y, len(X))
-        return cls(X, y, as_weight(weight, len(X)))
+        return cls(X, as_labels(y, len(X)), as_weight(weight, len(X)))
 
     def __len__(self) -> int:
         return len(self.X)
@@ -36,12 +35,11 @@ class Batch:
 
 def as_matrix(table: Any) -> Array:
     """A two-dimensional array with at least one column, of the dtype it came with."""
-    X: Array = np.asarray(table)
-    if X.ndim != 2:
-        raise DataError(
-            f"Expected 2D array, got {X.ndim}D array instead. Reshape your data: X.reshape(-1, 1) makes it one "
-            "column, X.reshape(1, -1) one row"
-        )
+    try:
+        X: Array = np.asarray(table)
+    except ValueError as error:
+        raise DataError(f"X is not a table, its rows may differ in length: {error}") from None
+    check_ndim(X.ndim)
     if X.shape[1] == 0:
         raise DataError(f"0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
     if X.dtype.kind == "c":
@@ -51,23 +49,41 @@ def as_matrix(table: Any) -> Array:
     return X
 
 
+def check_ndim(ndim: int) -> None:
+    """Refuse what is not two-dimensional."""
+    if ndim != 2:
+        raise DataError(
+            f"Expected 2D array, got {ndim}D array instead. Reshape your data: X.reshape(-1, 1) makes it one "
+            "column, X.reshape(1, -1) one row"
+        )
+
+
 def as_float(X: Array) -> Array:
     """X itself where it is float32 or float64 in the machine's byte order, else a float64 copy."""
     if X.dtype in (np.float64, np.float32) and X.dtype.isnative:
         return X
+    if X.dtype == object:
+        missing = np.asarray(np.frompyfunc(is_missing, 1, 1)(X), dtype=bool)
+        X = np.where(missing, np.nan, X) if missing.any() else X
     try:
         return X.astype(np.float64)
     except ValueError as error:
         raise DataError(f"X holds values that are not numbers: {error}") from None
 
 
-def as_labels(labels: Any, n: int) -> Array | None:
-    """One label for each of n rows."""
+def as_labels(labels: Any, n: int) -> Array | SoftLabels | None:
+    """One label, or one row of responsibilities, for each of n rows."""
     if labels is None:
         return None
-    y: Array = np.asarray(labels)
-    if y.ndim != 1:
-        raise DataError(f"y should be a 1d array, got an array of shape {y.shape} instead.")
+    if isinstance(labels, SoftLabels):
+        labels.check()
+        y: Array | SoftLabels = labels
+    else:
+        y = np.asarray(labels)
+        if y.ndim != 1:
+            raise DataError(f"y should be a 1d array, got an array of shape {y.shape} instead.")
+        if y.dtype.kind in "US" and isinstance(labels, list | tuple) and {type(v) for v in labels} - {str, bytes}:
+            y = np.array(labels, dtype=object)  # NumPy would have made text of everything
     if len(y) != n:
         raise DataError(f"Found input variables with inconsistent numbers of samples: X has {n} rows, y has {len(y)}")
     return y
@@ -77,7 +93,10 @@ def as_weight(weights: Any, n: int) -> Array | None:
     """One finite, non-negative weight for each of n rows, not all of them zero."""
     if weights is None:
         return None
-    weight: Array = np.ascontiguousarray(weights, dtype=np.float64)
+    try:
+        weight: Array = np.ascontiguousarray(weights, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"weights must be numbers: {error}") from None
     if weight.ndim != 1:
         raise DataError(f"Sample weights must be 1D array or scalar, got an array of shape {weight.shape}")
     if len(weight) != n:

@@ -9,7 +9,8 @@ from typing import TypeVar
 import numpy as np
 
 from .batch import Batch
-from .errors import DataError
+from .errors import DataError, MissingLabelsError
+from .labels import count_missing, missing_message
 from .sources import Source
 from .stats import Statistics
 
@@ -18,7 +19,11 @@ S = TypeVar("S", bound=Statistics)
 
 def collect(source: Source, of: Callable[[Batch], S]) -> S:
     """The statistic of every row of a source."""
-    statistics: S = source.reduce(of, operator.add)
+    try:
+        statistics: S = source.reduce(of, operator.add)
+    except MissingLabelsError:  # one batch saw some; all of them are worth reporting
+        count = source.reduce(lambda batch: 0 if batch.y is None else count_missing(np.asarray(batch.y)), operator.add)
+        raise MissingLabelsError(missing_message(count)) from None
     if not statistics.is_finite():
         refuse_nonfinite(source)
         raise DataError("the values are too large: their squares overflow; rescale the columns")

@@ -124,7 +124,7 @@ def cheapest(posterior: Array, cost: Array | None) -> Array:
 def log_likelihood_ratio(log_likelihood: Array, a: int, b: int) -> Array:
     """log p(x | b) - log p(x | a), (n,); zero where neither is possible."""
     one, two = log_likelihood[:, a], log_likelihood[:, b]
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         return np.asarray(np.where(np.isneginf(one) & np.isneginf(two), 0.0, two - one))
 
 

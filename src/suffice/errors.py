@@ -2,6 +2,7 @@
 
 SufficeError
 ├── DataError              rows, columns, labels or weights that cannot be used   (ValueError)
+│   └── MissingLabelsError some rows have no label
 ├── StatisticsError        statistics that do not fit together                    (ValueError)
 ├── DecisionError          priors or costs that make no sense                     (ValueError)
 └── ModelFileError         a file that is not a whole, readable model             (ValueError)
@@ -18,6 +19,10 @@ class SufficeError(Exception):
 
 class DataError(SufficeError, ValueError):
     """Rows, columns, labels or weights cannot be used."""
+
+
+class MissingLabelsError(DataError):
+    """Some rows have no label."""
 
 
 class StatisticsError(SufficeError, ValueError):

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import kernels
-from .errors import DataError, StatisticsError, listed
+from .errors import DataError, MissingLabelsError, StatisticsError, listed
 
 Array = NDArray[Any]
 
@@ -20,6 +20,14 @@ class SoftLabels:
 
     classes: Array  # (k,) sorted
     responsibility: Array  # (n, k) float64
+
+    def check(self) -> None:
+        """Refuse responsibilities that do not fit the classes, or are negative or not finite."""
+        shape = np.shape(self.responsibility)
+        if len(shape) != 2 or shape[1] != len(self.classes):
+            raise DataError(f"soft labels of shape {shape} do not fit {len(self.classes)} classes")
+        if not np.isfinite(self.responsibility).all() or (self.responsibility < 0).any():
+            raise DataError("soft labels must be finite and not negative")
 
     def __len__(self) -> int:
         return len(self.responsibility)
@@ -35,26 +43,34 @@ def encode(y: Array) -> tuple[Array, Array]:
     (array(['ham', 'spam'], dtype='<U4'), array([0, 1, 0], dtype=int32))
     """
     if y.dtype.kind == "f":
-        y = y + 0.0  # -0.0 is 0.0
+        y = (y if y.itemsize <= 8 else y.astype(np.float64)) + 0  # -0.0 is 0.0, and padding is no part of a number
     elif y.itemsize == 0:
         y = y.astype(y.dtype.kind + "1")
     try:
         distinct, code = kernels.active.encode(y)
     except TypeError as error:
         raise DataError(f"labels must be numbers, booleans or strings: {error}") from None
-    classes, order = _sorted(distinct, code)
+    missing = [i for i, label in enumerate(distinct.tolist()) if is_missing(label)]
+    if missing:
+        raise MissingLabelsError(missing_message(int(np.isin(code, missing).sum())))
+    classes, order = _sorted(distinct)
     rank = np.empty(len(order), np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
     np.take(rank, code, out=code, mode="clip")
     return classes, code
 
 
-def _sorted(distinct: Array, code: Array) -> tuple[Array, Array]:
-    """Classes in order, and the order itself; refuses missing, continuous and mixed labels."""
-    missing = [i for i, label in enumerate(distinct.tolist()) if _is_missing(label)]
-    if missing:
-        count = int(np.isin(code, missing).sum())
-        raise DataError(f"y has {count} missing labels (NaN or None); remove these rows")
+def missing_message(count: int) -> str:
+    return f"y has {count} missing labels (NaN or None); remove these rows"
+
+
+def count_missing(y: Array) -> int:
+    """How many labels are missing."""
+    return int(np.frompyfunc(is_missing, 1, 1)(y.astype(object)).sum()) if y.dtype.kind in "fO" else 0
+
+
+def _sorted(distinct: Array) -> tuple[Array, Array]:
+    """Classes in order, and the order itself; refuses continuous and mixed labels."""
     if distinct.dtype.kind == "f" and not (np.isfinite(distinct).all() and (distinct == np.rint(distinct)).all()):
         raise DataError(
             "Unknown label type: continuous. Labels name classes, but y holds fractions or infinities; "
@@ -70,10 +86,17 @@ def _sorted(distinct: Array, code: Array) -> tuple[Array, Array]:
         raise DataError(f"labels mix or hold unsupported types: {listed(sorted(kinds))}; use one of numbers or strings")
     order = np.array(sorted(range(len(distinct)), key=distinct.tolist().__getitem__), dtype=np.intp)
     classes = distinct[order]
-    return (np.array(classes.tolist()) if kinds == {"number"} else classes), order
+    return (_as_numbers(classes) if kinds == {"number"} else classes), order
 
 
-def _is_missing(label: object) -> bool:
+def _as_numbers(classes: Array) -> Array:
+    """Number objects as an array of numbers, unless that would change one of them."""
+    numbers = np.array(classes.tolist())
+    return numbers if numbers.tolist() == classes.tolist() else classes
+
+
+def is_missing(label: object) -> bool:
+    """Whether a value is None, NaN, NaT or pandas' NA."""
     if label is None or type(label).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(label, float) and label != label
@@ -96,11 +119,20 @@ def union(a: Array, b: Array) -> Array:
         return a
     if not len(a):
         return b
-    if (a.dtype.kind in "USO") != (b.dtype.kind in "USO"):
+    if _family(a) != _family(b):
         raise StatisticsError(f"classes {listed(a)} and {listed(b)} are of different types and cannot be merged")
-    if object in (a.dtype, b.dtype):
-        a, b = a.astype(object), b.astype(object)
+    if a.dtype != b.dtype and _family(a) != "bytes":  # through objects, so that no number is rounded
+        both = np.empty(len(a) + len(b), dtype=object)
+        both[:] = [*a.tolist(), *b.tolist()]
+        classes = encode(both)[0]
+        return classes if object in (a.dtype, b.dtype) or _family(a) == "number" else classes.astype(str)
     return encode(np.concatenate([a, b]))[0]
+
+
+def _family(classes: Array) -> str:
+    if classes.dtype == object:
+        return _kind(classes[0])
+    return {"U": "str", "S": "bytes"}.get(classes.dtype.kind, "number")
 
 
 def positions(labels: Array, classes: Array) -> Array:
@@ -111,7 +143,12 @@ def positions(labels: Array, classes: Array) -> Array:
 
 def position(label: object, classes: Array) -> int:
     """Where one label stands in `classes`, or an error that names them."""
-    place = int(positions(np.array([label], dtype=object), classes)[0])
+    one = np.empty(1, dtype=object)
+    one[0] = label
+    try:
+        place = int(positions(one, classes)[0])
+    except TypeError:  # a label that cannot be a dictionary's key is no class
+        place = -1
     if place < 0:
         raise DataError(f"{label!r} is not a class of this model; its classes are {listed(classes, 10)}")
     return place

@@ -53,7 +53,7 @@ def write(path: str | os.PathLike[str], model: ModelFile) -> None:
         "params": {name: _plain(value) for name, value in model.params.items()},
         "names": model.names,
         "statistics": type(model.statistics).__name__,
-        "classes": (classes.astype(str) if classes.dtype.kind == "S" else classes).tolist(),
+        "classes": [_plain(label) for label in classes.tolist()],
         "classes_dtype": classes.dtype.str,
     }
     text = json.dumps(header, sort_keys=True)
@@ -81,12 +81,21 @@ def read(path: str | os.PathLike[str]) -> ModelFile:
     header = _header(path, text)
     if metadata.get("digest") != _digest(text, arrays):
         raise ModelFileError(f"{path} is damaged: its content does not match its digest; restore it from a copy")
-    dtype = np.dtype(header["classes_dtype"])
-    classes = np.empty(len(header["classes"]), dtype)
-    classes[:] = header["classes"]
+    try:
+        return _model(header, arrays)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ModelFileError(f"{path} does not hold a whole model: {error!r}") from None
+
+
+def _model(header: dict[str, Any], arrays: dict[str, Array]) -> ModelFile:
+    labels = [_restored(label) for label in header["classes"]]
+    classes = np.empty(len(labels), np.dtype(header["classes_dtype"]))
+    classes[:] = labels
     statistics = _STATISTICS[header["statistics"]].from_arrays(classes, arrays)
-    params = {name: _restored(value) for name, value in header["params"].items()}
     names = None if header["names"] is None else tuple(header["names"])
+    if names is not None and len(names) != statistics.n_features:
+        raise ValueError(f"{len(names)} names for {statistics.n_features} features")
+    params = {name: _restored(value) for name, value in header["params"].items()}
     return ModelFile(header["estimator"], params, names, statistics, header["version"])
 
 
@@ -129,6 +138,8 @@ def _plain(value: Any) -> Any:
     """A constructor's parameter in JSON; dictionaries become pairs, since their keys are labels."""
     if isinstance(value, dict):
         return {"pairs": [[_plain(key), _plain(item)] for key, item in value.items()]}
+    if isinstance(value, bytes):
+        return {"bytes": value.decode("latin-1")}
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, np.generic):
@@ -141,4 +152,8 @@ def _plain(value: Any) -> Any:
 
 
 def _restored(value: Any) -> Any:
-    return dict(value["pairs"]) if isinstance(value, dict) else value
+    if not isinstance(value, dict):
+        return value
+    if "bytes" in value:
+        return value["bytes"].encode("latin-1")
+    return {_restored(key): _restored(item) for key, item in value["pairs"]}

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from functools import cache
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import lru_cache
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -33,11 +34,8 @@ def reduce_ordered(work: Callable[[P], T], merge: Callable[[T, T], T], pieces: S
     Threads live as long as the call, so there is nothing that a fork could lose, and any number of calls may run
     side by side.
     """
-    if threads == 1 or len(pieces) == 1:
-        total = work(pieces[0])
-        for piece in pieces[1:]:
-            total = merge(total, work(piece))
-        return total
+    if len(pieces) == 1:
+        return work(pieces[0])
 
     lock = threading.Lock()
     todo = iter(enumerate(pieces))
@@ -76,38 +74,20 @@ def reduce_ordered(work: Callable[[P], T], merge: Callable[[T, T], T], pieces: S
     return merged[0]
 
 
-class _Blas:
-    """BLAS threads are set for the whole process: the first to come sets them to one, the last to go restores them."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.users = 0
-        self.limiter: Any = None
-
-
-_blas = _Blas()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_blas.__init__)  # type: ignore[misc]
-
-
-@cache
-def _controller() -> Any:
+@lru_cache(maxsize=1)
+def _controller(n_modules: int) -> Any:  # noqa: ARG001  modules imported since may have brought a BLAS of their own
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
 
 
-@contextmanager
-def _single_threaded_blas() -> Iterator[None]:
-    """Threads of ours, each with BLAS threads of its own, would stand in each other's way."""
-    with _blas.lock:
-        _blas.users += 1
-        if _blas.users == 1:
-            _blas.limiter = _controller().limit(limits=1, user_api="blas")
-    try:
-        yield
-    finally:
-        with _blas.lock:
-            _blas.users -= 1
-            if _blas.users == 0:
-                _blas.limiter.restore_original_limits()
+def _single_threaded_blas() -> AbstractContextManager[Any]:
+    """Threads of ours, each with BLAS threads of its own, would stand in each other's way.
+
+    It also makes results the same for any number of threads, one included. The setting is the whole process's, and
+    OpenBLAS takes it from the main thread alone; a call from elsewhere leaves it as it is.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return nullcontext()
+    limiter: AbstractContextManager[Any] = _controller(len(sys.modules)).limit(limits=1, user_api="blas")
+    return limiter

@@ -180,7 +180,8 @@ class GaussianDensity(Density):
         """Squared Mahalanobis distances to every class, (n, k)."""
         out = np.empty((len(X), self.n_classes))
         self.score(X, np.where(self.seen, -self.constant, np.inf), all=out)
-        return np.where(self.seen, -2.0 * out, np.inf)
+        with np.errstate(over="ignore"):  # scores of far outliers are the last finite number
+            return np.where(self.seen, -2.0 * out, np.inf)
 
     def factor(self, c: int) -> tuple[Array, Array]:
         """Covariance and whitening of class c, as (d, d) matrices."""

@@ -19,4 +19,7 @@ def load(path: str | os.PathLike[str]) -> GenerativeClassifier:
     model = modelfile.read(path)
     if model.estimator not in _SAVED:
         raise ModelFileError(f"{path} holds a {model.estimator!r}, which this version of suffice does not know")
-    return _SAVED[model.estimator]._from_file(model)
+    try:
+        return _SAVED[model.estimator]._from_file(model)
+    except TypeError as error:
+        raise ModelFileError(f"{path} does not fit this version of suffice: {error}") from None

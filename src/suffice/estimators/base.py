@@ -63,8 +63,10 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         sample_weight : (n,) not negative; a weight of k counts as k copies of the row
         """
         of = self._statistic()
-        source = self._source(X, _labels(y, self), sample_weight, reset=True)
-        return self._learn(collect(source, of))._estimated()
+        source = self._source(X, _labels(y, self), sample_weight, new=True)
+        statistics = collect(source, of)
+        self._set_columns(source.names, source.n_features)
+        return self._learn(statistics)._estimated()
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from more rows. The model equals one fitted on all rows so far; classes need not be announced.
@@ -75,11 +77,13 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         """
         of = self._statistic()
         first = not hasattr(self, "statistics_")
-        source = self._source(X, _labels(y, self), sample_weight, reset=first)
-        new = collect(source, of)
+        source = self._source(X, _labels(y, self), sample_weight, new=first)
+        statistics = collect(source, of)
         if classes is not None:
-            new = self._zeros(np.asarray(classes), source.n_features) + new
-        return self._learn(new if first else self.statistics_ + new)
+            statistics = self._zeros(np.asarray(classes), source.n_features) + statistics
+        if first:
+            self._set_columns(source.names, source.n_features)
+        return self._learn(statistics if first else self.statistics_ + statistics)
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Unlearn rows that were learnt before. The model equals one that never saw them."""
@@ -324,12 +328,10 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
             refuse_nonfinite(source)
         return out
 
-    def _source(self, X: Any, y: Any = None, weight: Any = None, reset: bool = False) -> Source:
-        """X as a source whose columns are those of this model, or become them."""
+    def _source(self, X: Any, y: Any = None, weight: Any = None, new: bool = False) -> Source:
+        """X as a source; its columns are those of this model, unless they are to become them."""
         source = as_source(X, y, weight, self.n_jobs)
-        if reset:
-            self._set_columns(source.names, source.n_features)
-        else:
+        if not new:
             self._check_fitted()
             self._check_columns(source)
         if isinstance(source, LocalSource) and source.n_rows == 0:

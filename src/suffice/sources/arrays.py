@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..batch import Batch, as_float, as_labels, as_matrix, as_weight
+from ..batch import Batch, as_float, as_labels, as_matrix, as_weight, check_ndim
 from ..errors import DataError, listed
-from ..labels import SoftLabels
 from .base import LocalSource
 
 Array = NDArray[Any]
@@ -25,9 +24,11 @@ class ArraySource(LocalSource):
         self.n_rows, self.n_features = shape
         if self.n_features == 0:
             raise DataError(f"0 feature(s) (shape={shape}) while a minimum of 1 is required.")
+        if isinstance(y, str):
+            raise DataError(f"y={y!r} names a column, but X has no named columns; pass the labels themselves")
         self.names = names
         self.rows = rows
-        self.y = y if isinstance(y, SoftLabels) else as_labels(_column(y), self.n_rows)
+        self.y = as_labels(_column(y), self.n_rows)
         self.weight = as_weight(_column(weight), self.n_rows)
 
     def batch(self, start: int, stop: int) -> Batch:
@@ -45,13 +46,12 @@ def array_source(X: Any, y: Any = None, weight: Any = None) -> ArraySource:
 
 
 def _numpy(X: Any, y: Any, weight: Any) -> ArraySource:
-    if isinstance(y, str):
-        raise DataError(f"y={y!r} names a column, but X has no named columns; pass the labels themselves")
     X = as_matrix(X)
     return ArraySource(lambda start, stop: as_float(X[start:stop]), X.shape, None, y, weight)
 
 
 def _sparse(X: Any, y: Any, weight: Any) -> ArraySource:
+    check_ndim(X.ndim)
     if X.dtype.kind == "c":
         raise DataError(f"Complex data not supported: X is {X.dtype}")
     X = X.tocsr()
@@ -68,7 +68,11 @@ def _pandas(X: Any, y: Any, weight: Any) -> ArraySource:
     _refuse_text({name: dtype for name, dtype in X.dtypes.items() if not _is_number(dtype)})
 
     def rows(start: int, stop: int) -> Array:
-        return np.asarray(X.iloc[start:stop].to_numpy(dtype=np.float64, na_value=np.nan))
+        piece = X.iloc[start:stop]
+        try:
+            return np.asarray(piece.to_numpy(dtype=np.float64, na_value=np.nan))
+        except (TypeError, ValueError):  # an object column; NumPy's own conversion knows what to do with it
+            return np.column_stack([_numbers(name, piece[name].to_numpy()) for name in piece.columns])
 
     return ArraySource(rows, X.shape, names, y, weight)
 
@@ -77,6 +81,13 @@ def _is_one_block(frame: Any) -> bool:
     """Whether the values of a pandas frame lie in one array, so that a view of it costs nothing."""
     head = frame.iloc[:1]
     return bool(np.shares_memory(head.to_numpy(copy=False), head.iloc[:, 0].to_numpy(copy=False)))
+
+
+def _numbers(name: Any, column: Array) -> Array:
+    try:
+        return as_float(column)
+    except DataError as error:
+        raise DataError(f"column {name!r} does not hold numbers alone: {error}") from None
 
 
 def _is_number(dtype: Any) -> bool:
@@ -104,7 +115,7 @@ def _arrow(X: Any, y: Any, weight: Any) -> ArraySource:
     def rows(start: int, stop: int) -> Array:
         out = np.empty((stop - start, X.num_columns), order="F")
         for j, column in enumerate(X.slice(start, stop - start).columns):
-            out[:, j] = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
+            out[:, j] = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
         return out
 
     if isinstance(X, pa.RecordBatch):

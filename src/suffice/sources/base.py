@@ -40,5 +40,5 @@ class LocalSource(Source):
     def reduce(self, map_batch: Callable[[Batch], T], merge: Callable[[T, T], T]) -> T:
         step = max(1, PIECE // self.n_features)
         pieces = [(start, min(start + step, self.n_rows)) for start in range(0, max(self.n_rows, 1), step)]
-        threads = 1 if len(pieces) == 1 else thread_count(self.n_jobs)
+        threads = thread_count(self.n_jobs)
         return reduce_ordered(lambda piece: map_batch(self.batch(*piece)), merge, pieces, threads)

@@ -256,6 +256,17 @@ class MomentStats(Statistics):
 
     @classmethod
     def from_arrays(cls, classes: Array, arrays: Mapping[str, Array]) -> Self:
+        layout = next((layout for layout in LAYOUTS if f"scatter_{layout}" in arrays), None)
+        if layout is None or "mean" not in arrays or arrays["mean"].ndim != 2:
+            raise StatisticsError(f"these are not the arrays of moments: {sorted(arrays)}")
+        like = cls.zeros(classes, arrays["mean"].shape[1], layout).to_arrays()
+        wrong = {name for name in like | dict(arrays) if name not in like or name not in arrays}
+        wrong |= {name for name in like if name not in wrong and not _fits(arrays[name], like[name])}
+        if wrong:
+            raise StatisticsError(f"arrays {sorted(wrong)} do not fit {len(classes)} classes with the rest, or are bad")
         copies = {name: np.array(array) for name, array in arrays.items()}
-        layout = next(layout for layout in LAYOUTS if f"scatter_{layout}" in copies)
         return cls(np.array(classes), scatter=copies.pop(f"scatter_{layout}"), layout=layout, **copies)
+
+
+def _fits(array: Array, like: Array) -> bool:
+    return array.shape == like.shape and array.dtype == like.dtype and bool(np.isfinite(array).all())
