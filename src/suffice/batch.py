@@ -60,7 +60,7 @@ def check_ndim(ndim: int) -> None:
 
 def as_float(X: Array) -> Array:
     """X itself where it is float32 or float64 in the machine's byte order, else a float64 copy."""
-    if X.dtype in (np.float64, np.float32) and X.dtype.isnative:
+    if X.dtype in (np.float64, np.float32):
         return X
     if X.dtype == object:
         missing = np.asarray(np.frompyfunc(is_missing, 1, 1)(X), dtype=bool)
@@ -82,7 +82,7 @@ def as_labels(labels: Any, n: int) -> Array | SoftLabels | None:
         y = np.asarray(labels)
         if y.ndim != 1:
             raise DataError(f"y should be a 1d array, got an array of shape {y.shape} instead.")
-        if y.dtype.kind in "US" and isinstance(labels, list | tuple) and {type(v) for v in labels} - {str, bytes}:
+        if y.dtype.kind in "US" and isinstance(labels, list | tuple) and len({type(v) for v in labels}) > 1:
             y = np.array(labels, dtype=object)  # NumPy would have made text of everything
     if len(y) != n:
         raise DataError(f"Found input variables with inconsistent numbers of samples: X has {n} rows, y has {len(y)}")

@@ -77,11 +77,10 @@ def as_cost(cost: Any, classes: Array) -> tuple[Array, Array]:
 
 
 def _decisions(names: list[Any], classes: Array) -> Array:
-    if (positions(np.array(names, dtype=object), classes) >= 0).all() and classes.dtype != object:
-        return np.array(names, dtype=classes.dtype)
     out = np.empty(len(names), dtype=object)
-    out[:] = names
-    return out
+    for i, name in enumerate(names):  # one by one, since a name may be a tuple
+        out[i] = name
+    return out.astype(classes.dtype) if (positions(out, classes) >= 0).all() else out
 
 
 def _by_label(values: Mapping[Any, Any], classes: Array, what: str) -> list[Any]:

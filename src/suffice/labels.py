@@ -71,6 +71,12 @@ def count_missing(y: Array) -> int:
 
 def _sorted(distinct: Array) -> tuple[Array, Array]:
     """Classes in order, and the order itself; refuses continuous and mixed labels."""
+    if distinct.dtype == object:
+        kinds = {_kind(label) for label in distinct.tolist()}
+        if len(kinds) > 1 or kinds - {"str", "number"}:
+            found = listed(sorted(kinds))
+            raise DataError(f"labels mix or hold unsupported types: {found}; use one of numbers or strings")
+        distinct = _as_numbers(distinct) if kinds == {"number"} else distinct
     if distinct.dtype.kind == "f" and not (np.isfinite(distinct).all() and (distinct == np.rint(distinct)).all()):
         raise DataError(
             "Unknown label type: continuous. Labels name classes, but y holds fractions or infinities; "
@@ -78,28 +84,21 @@ def _sorted(distinct: Array) -> tuple[Array, Array]:
         )
     if distinct.dtype.kind not in "biufUSO":
         raise DataError(f"labels must be numbers, booleans or strings, not {distinct.dtype}")
-    if distinct.dtype != object:
-        order = np.argsort(distinct, kind="stable")
-        return distinct[order], order
-    kinds = {_kind(label) for label in distinct.tolist()}
-    if len(kinds) > 1 or kinds - {"str", "number"}:
-        raise DataError(f"labels mix or hold unsupported types: {listed(sorted(kinds))}; use one of numbers or strings")
-    order = np.array(sorted(range(len(distinct)), key=distinct.tolist().__getitem__), dtype=np.intp)
-    classes = distinct[order]
-    return (_as_numbers(classes) if kinds == {"number"} else classes), order
+    order = np.argsort(distinct, kind="stable")
+    return distinct[order], order
 
 
-def _as_numbers(classes: Array) -> Array:
+def _as_numbers(labels: Array) -> Array:
     """Number objects as an array of numbers, unless that would change one of them."""
-    numbers = np.array(classes.tolist())
-    return numbers if numbers.tolist() == classes.tolist() else classes
+    numbers = np.array(labels.tolist())
+    return numbers if numbers.tolist() == labels.tolist() else labels
 
 
 def is_missing(label: object) -> bool:
     """Whether a value is None, NaN, NaT or pandas' NA."""
     if label is None or type(label).__name__ in ("NAType", "NaTType"):
         return True
-    return isinstance(label, float) and label != label
+    return isinstance(label, float | np.floating) and bool(label != label)
 
 
 def _kind(label: object) -> str:

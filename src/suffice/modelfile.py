@@ -57,7 +57,8 @@ def write(path: str | os.PathLike[str], model: ModelFile) -> None:
         "classes_dtype": classes.dtype.str,
     }
     text = json.dumps(header, sort_keys=True)
-    content = save(arrays, metadata={_KEY: text, "digest": _digest(text, arrays)})
+    # One entry, since safetensors writes several in any order, and equal models should be equal files.
+    content = save(arrays, metadata={_KEY: f"{_digest(text, arrays)} {text}"})
     _replace(Path(path), content)
 
 
@@ -71,15 +72,15 @@ def read(path: str | os.PathLike[str]) -> ModelFile:
             if _KEY not in metadata:
                 raise ModelFileError(f"{path} is a safetensors file, but not a model of suffice")
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except FileNotFoundError:
+    except (FileNotFoundError, PermissionError):
         raise
     except (SafetensorError, OSError, UnicodeDecodeError, TypeError, ValueError) as error:
         if isinstance(error, ModelFileError):
             raise
         raise ModelFileError(f"{path} is not a model file, or is damaged: {error}") from None
-    text = metadata[_KEY]
+    digest, _, text = metadata[_KEY].partition(" ")
     header = _header(path, text)
-    if metadata.get("digest") != _digest(text, arrays):
+    if digest != _digest(text, arrays):
         raise ModelFileError(f"{path} is damaged: its content does not match its digest; restore it from a copy")
     try:
         return _model(header, arrays)

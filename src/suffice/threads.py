@@ -17,12 +17,13 @@ _VARIABLES = ("SUFFICE_NUM_THREADS", "OMP_NUM_THREADS")
 
 
 def thread_count(n_jobs: int | None = None) -> int:
-    """Threads for `n_jobs`: None is every processor that this process may use, unless SUFFICE_NUM_THREADS or
-    OMP_NUM_THREADS says less; -1 is every processor; -2 all but one."""
+    """Threads for `n_jobs`: None is what SUFFICE_NUM_THREADS or OMP_NUM_THREADS says, or else every processor that this
+    process may use; -1 is every processor; -2 all but one."""
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if n_jobs is None:
-        asked = next((int(v) for name in _VARIABLES if (v := os.environ.get(name, "")).isdecimal() and int(v)), None)
-        return asked or processors
+        # OpenMP takes a list, one number for each level of nesting; the first is the outermost.
+        values = (os.environ.get(name, "").split(",")[0].strip() for name in _VARIABLES)
+        return next((int(value) for value in values if value.isdecimal() and int(value)), processors)
     if n_jobs == 0:
         raise ValueError("n_jobs == 0 has no meaning; use None for the default or a number of threads")
     return n_jobs if n_jobs > 0 else max(1, processors + 1 + n_jobs)

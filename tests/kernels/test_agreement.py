@@ -68,11 +68,11 @@ def test_scores(n, d, k, dtype):
                 assert getattr(module, name)(x, *args, None, alone, None)
                 np.testing.assert_array_equal(alone, out[1])
                 got[module] = out
-            all, best, evidence = got[kernels.active]
+            scores, best, evidence = got[kernels.active]
             tolerance = {"rtol": 1e-9, "atol": 1e-9 * d, "err_msg": f"{name} {order}"}
-            np.testing.assert_allclose(all, got[reference][0], **tolerance)
+            np.testing.assert_allclose(scores, got[reference][0], **tolerance)
             np.testing.assert_allclose(evidence, got[reference][2], **tolerance)
-            np.testing.assert_array_equal(best, all.argmax(axis=1) if n else [])
+            np.testing.assert_array_equal(best, scores.argmax(axis=1) if n else [])
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 60), st.integers(1, 20), st.integers(1, 6))
@@ -146,5 +146,5 @@ def test_a_constant_column_has_exactly_no_scatter():
 
 
 def test_unknown_kernels_are_refused():
-    with pytest.raises(ValueError, match="choose one of .*reference"):
+    with pytest.raises(ValueError, match=r"choose one of .*reference"):
         kernels.select("abacus")

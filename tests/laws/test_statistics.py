@@ -175,7 +175,7 @@ def test_forgetting_what_was_never_learnt_is_refused(layout):
     s = MomentStats.of(Batch.of(np.eye(3), ["a", "a", "b"]), layout)
     with pytest.raises(StatisticsError, match="'c'"):
         s - MomentStats.of(Batch.of(np.eye(3)[:1], ["c"]), layout)
-    with pytest.raises(StatisticsError, match="more than was learnt.*'b'"):
+    with pytest.raises(StatisticsError, match=r"more than was learnt.*'b'"):
         s - MomentStats.of(Batch.of(np.eye(3), ["b", "b", "b"]), layout)
 
 

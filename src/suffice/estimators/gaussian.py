@@ -41,7 +41,7 @@ class GaussianClassifier(GenerativeClassifier):
     variance_floor : float
         The least variance in any direction, relative to each feature's own variance within classes.
     n_jobs : int or None
-        Threads; None uses every processor unless SUFFICE_NUM_THREADS or OMP_NUM_THREADS says less.
+        Threads; None uses every processor unless SUFFICE_NUM_THREADS or OMP_NUM_THREADS says otherwise.
 
     Attributes
     ----------

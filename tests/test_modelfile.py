@@ -1,0 +1,458 @@
+"""Model files: what is written is read, bit for bit, and what is not whole is refused."""
+
+import json
+import multiprocessing
+import os
+import pickle
+import resource
+import shutil
+import signal
+import stat
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+import safetensors
+import safetensors.numpy
+from hypothesis import given
+from hypothesis import strategies as st
+
+from suffice import GaussianClassifier, load, modelfile
+from suffice.errors import ModelFileError
+
+COVARIANCES = ["full", "diag", "tied", "tied_diag", "spherical", "tied_spherical"]
+
+
+def rows(n=60, d=3, seed=0):
+    rng = np.random.default_rng(seed)
+    code = np.arange(n) % 2
+    return rng.normal(size=(n, d)) + code[:, None], code
+
+
+def fitted(labels=("a", "b"), **params):
+    X, code = rows()
+    return GaussianClassifier(**params).fit(X, np.array(labels)[code])
+
+
+def same_model(a, b, X):
+    assert type(a) is type(b)
+    assert a.classes_.dtype == b.classes_.dtype
+    assert list(map(type, a.classes_.tolist())) == list(map(type, b.classes_.tolist()))
+    np.testing.assert_array_equal(a.classes_, b.classes_)
+    mine, theirs = a.statistics_.to_arrays(), b.statistics_.to_arrays()
+    assert mine.keys() == theirs.keys()
+    for name in mine:
+        np.testing.assert_array_equal(mine[name], theirs[name])
+    np.testing.assert_array_equal(a.prior_, b.prior_)
+    np.testing.assert_array_equal(a.log_likelihood(X), b.log_likelihood(X))
+    np.testing.assert_array_equal(a.predict_proba(X), b.predict_proba(X))
+    np.testing.assert_array_equal(a.predict(X), b.predict(X))
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "model.safetensors"
+
+
+@pytest.fixture(scope="module")
+def content(tmp_path_factory):
+    """The bytes of a whole file."""
+    path = tmp_path_factory.mktemp("whole") / "m"
+    fitted().save(path)
+    return path.read_bytes()
+
+
+# Round trips.
+
+LABELS = {
+    "U": np.array(["ham", "Gruß 日本"]),
+    "empty": np.array(["", "x"]),
+    "object": np.array(["ham", "spam"], object),
+    "int64": np.array([-5, 2**62]),
+    "int8": np.array([-128, 127], np.int8),
+    "uint64": np.array([0, 2**64 - 1], np.uint64),
+    "big-endian": np.array([1, 2], ">i4"),
+    "bool": np.array([False, True]),
+    "float64": np.array([-1.0, 3.0]),
+    "float32": np.array([0.0, 2.0**24], np.float32),
+    "bytes": np.array([b"ham", b"spam"]),
+    "bytes beyond ASCII": np.array([b"\xe9", b"\xff\xfe"]),
+}
+
+
+@pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
+def test_labels_of_every_type_come_back(path, labels):
+    clf = fitted(labels)
+    clf.save(path)
+    same_model(load(path), clf, rows(seed=1)[0])
+
+
+PRIORS = [
+    ("ab", None),
+    ("ab", "uniform"),
+    ("ab", [0.25, 0.75]),
+    ("ab", (0.25, 0.75)),
+    ("ab", np.array([0.25, 0.75], np.float32)),
+    ("ab", {"a": 0.25, "b": 0.75}),
+    ("ab", {np.str_("b"): np.float32(0.75), "a": 0.25}),
+    ([3, 7], {7: 0.75, 3: 0.25}),
+    ([False, True], {True: 0.75, False: 0.25}),
+    ([3.0, 7.0], {7.0: 0.75, 3: 0.25}),
+    ([b"a", b"b"], {b"b": 0.75, b"a": 0.25}),
+]
+
+
+@pytest.mark.parametrize(("labels", "prior"), PRIORS, ids=str)
+def test_priors_of_every_kind_come_back(path, labels, prior):
+    clf = fitted(list(labels), prior=prior)
+    clf.save(path)
+    loaded = load(path)
+    same_model(loaded, clf, rows(seed=1)[0])
+    assert loaded.prior_.tolist() == ([0.5, 0.5] if prior is None or isinstance(prior, str) else [0.25, 0.75])
+    if isinstance(prior, (dict, str)):
+        assert loaded.prior == prior
+
+
+@pytest.mark.parametrize("covariance", COVARIANCES)
+@pytest.mark.parametrize("choices", [{}, {"shrinkage": 0.3}, {"predictive": True}], ids=str)
+def test_every_structure_comes_back(path, covariance, choices):
+    clf = fitted(covariance=covariance, **choices)
+    clf.save(path)
+    loaded = load(path)
+    assert loaded.get_params() == clf.get_params()
+    same_model(loaded, clf, rows(seed=1)[0])
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"covariance": "tied", "shrinkage": "ledoit_wolf", "variance_floor": 1e-6, "n_jobs": 2},
+        {"shrinkage": np.float32(0.5), "variance_floor": np.float64(1e-7), "n_jobs": np.int64(1)},
+    ],
+)
+def test_parameters_come_back(path, params):
+    clf = fitted(**params)
+    clf.save(path)
+    assert load(path).get_params() == clf.get_params()
+
+
+def test_feature_names_come_back_and_are_checked(path):
+    import pandas as pd
+
+    X, y = rows()
+    frame = pd.DataFrame(X, columns=["x", "y y", "ü"])
+    GaussianClassifier().fit(frame, y).save(path)
+    loaded = load(path)
+    assert loaded.feature_names_in_.tolist() == ["x", "y y", "ü"]
+    assert loaded.predict(frame).shape == (60,)
+    with pytest.raises(ValueError, match="Feature names must be in the same order"):
+        loaded.predict(frame[["ü", "x", "y y"]])
+
+
+def test_no_names_stay_no_names(path):
+    fitted().save(path)
+    loaded = load(path)
+    assert not hasattr(loaded, "feature_names_in_")
+    assert loaded.n_features_in_ == 3
+
+
+@pytest.mark.parametrize("covariance", ["full", "tied", "diag"])
+def test_a_loaded_model_goes_on_learning(path, covariance):
+    X, y = rows(100)
+    first, then = slice(0, 60), slice(60, 100)
+    clf = GaussianClassifier(covariance).fit(X[first], y[first])
+    clf.save(path)
+    more = GaussianClassifier(covariance).fit(X[then], y[then])
+    for verb in (
+        lambda model: model.partial_fit(X[then], y[then]),
+        lambda model: model.forget(X[:20], y[:20]),
+        lambda model: model + more,
+        lambda model: more + model,
+        lambda model: model.partial_fit(X[then], y[then] + 5),
+    ):
+        fresh = GaussianClassifier(covariance).fit(X[first], y[first])
+        same_model(verb(load(path)), verb(fresh), X)
+
+
+def everything_in(path):
+    with safetensors.safe_open(path, framework="np") as file:
+        return file.metadata(), {name: file.get_tensor(name).tobytes() for name in file.keys()}  # noqa: SIM118
+
+
+def test_a_model_that_is_loaded_and_saved_gives_the_same_file(tmp_path):
+    fitted(prior={"a": 0.1, "b": 0.9}).save(tmp_path / "a")
+    load(tmp_path / "a").save(tmp_path / "b")
+    assert everything_in(tmp_path / "a") == everything_in(tmp_path / "b")
+
+
+def test_paths_may_be_text_and_load_is_independent_of_the_file(tmp_path):
+    clf = fitted()
+    clf.save(str(tmp_path / "m"))
+    loaded = load(str(tmp_path / "m"))
+    (tmp_path / "m").write_bytes(b"\0" * (tmp_path / "m").stat().st_size)  # a memory map would see this
+    same_model(loaded, clf, rows(seed=1)[0])
+
+
+def test_the_file_is_plain_safetensors_with_a_readable_header(path):
+    fitted(prior={"a": 0.1, "b": 0.9}).save(path)
+    with safetensors.safe_open(path, framework="np") as file:
+        header = json.loads(file.metadata()["suffice"].partition(" ")[2])
+        assert set(file.keys()) == {"weight", "mean", "scatter_full"}
+    assert header["format"] == modelfile.FORMAT
+    assert header["estimator"] == "GaussianClassifier"
+    assert header["classes"] == ["a", "b"]
+    assert header["version"] == modelfile.__version__
+
+
+def test_what_cannot_be_saved_is_refused_and_leaves_no_file(tmp_path):
+    clf = fitted().set_params(prior=object())
+    with pytest.raises(ModelFileError, match="cannot be saved"):
+        clf.save(tmp_path / "m")
+    with pytest.raises(ValueError, match="not fitted"):
+        GaussianClassifier().save(tmp_path / "m")
+    assert list(tmp_path.iterdir()) == []
+
+
+# Damage.
+
+
+def test_every_truncation_is_found(path, content):
+    for length in [*range(0, len(content), 13), *range(len(content) - 20, len(content))]:
+        path.write_bytes(content[:length])
+        with pytest.raises(ModelFileError):
+            load(path)
+
+
+def test_a_flipped_bit_in_any_byte_is_found(path, content):
+    for i in range(len(content)):
+        damaged = bytearray(content)
+        damaged[i] ^= 1 << (5 * i % 8)
+        path.write_bytes(damaged)
+        with pytest.raises(ModelFileError, match="model"):
+            load(path)
+
+
+@given(st.data())
+def test_random_damage_is_found(tmp_path_factory, content, data):
+    path = tmp_path_factory.mktemp("damaged") / "m"
+    at = data.draw(st.integers(0, len(content)))
+    length = data.draw(st.integers(0, 40))
+    damaged = content[:at] + data.draw(st.binary(max_size=40)) + content[at + length :]
+    path.write_bytes(damaged)
+    if damaged != content:
+        with pytest.raises(ModelFileError):
+            load(path)
+
+
+def test_equal_models_are_equal_files(tmp_path):
+    for name in ("one", "two"):
+        fitted().save(tmp_path / name)
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+
+
+def rewritten(path, header=None, arrays=None, digest=True):
+    """Write a file as suffice would, with another header or other arrays, and a digest that fits."""
+    fitted().save(path)
+    with safetensors.safe_open(path, framework="np") as file:
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        text = file.metadata()["suffice"].partition(" ")[2]
+    text = text if header is None else header(text)
+    tensors = tensors if arrays is None else {k: np.ascontiguousarray(v) for k, v in arrays(tensors).items()}
+    sign = modelfile._digest(text, tensors) if digest else ""
+    path.write_bytes(safetensors.numpy.save(tensors, metadata={"suffice": f"{sign} {text}"}))
+
+
+def changed(**fields):
+    return lambda text: json.dumps(json.loads(text) | fields, sort_keys=True)
+
+
+def without(name):
+    return lambda items: {key: value for key, value in items.items() if key != name}
+
+
+def test_rewriting_alone_changes_nothing(path):
+    rewritten(path)
+    same_model(load(path), fitted(), rows(seed=1)[0])
+
+
+HEADERS = {
+    "a later format": (changed(format=999, version="9.9"), r"has format 999, written by suffice 9\.9"),
+    "no format": (lambda text: json.dumps(without("format")(json.loads(text))), "header cannot be read"),
+    "an unknown estimator": (changed(estimator="Oracle"), "holds a 'Oracle'"),
+    "an unknown statistic": (changed(statistics="Omens"), "Omens"),
+    "an unknown parameter": (changed(params={"wisdom": 3}), "wisdom"),
+    "no classes": (lambda text: json.dumps(without("classes")(json.loads(text))), "model"),
+    "a dtype that is none": (changed(classes_dtype="nothing"), "model"),
+    "labels of another type": (changed(classes_dtype="<i8"), "model"),
+    "too few classes": (changed(classes=["a"]), "model"),
+    "too many classes": (changed(classes=["a", "b", "c"]), "model"),
+    "too few names": (changed(names=["x"]), "model"),
+    "parameters in a list": (changed(params=[1]), "model"),
+    "not JSON": (lambda text: text[1:], "header cannot be read"),
+    "a list": (lambda text: "[]", "header cannot be read"),
+    "a number": (lambda text: "1", "header cannot be read"),
+    "empty": (lambda text: "", "header cannot be read"),
+}
+
+
+@pytest.mark.parametrize(("header", "message"), HEADERS.values(), ids=HEADERS)
+def test_headers_that_make_no_model_are_refused(path, header, message):
+    rewritten(path, header)
+    with pytest.raises(ModelFileError, match=message):
+        load(path)
+
+
+ARRAYS = {
+    "no mean": without("mean"),
+    "no scatter": without("scatter_full"),
+    "one more": lambda a: a | {"more": np.ones(2)},
+    "mean too narrow": lambda a: a | {"mean": a["mean"][:, :1]},
+    "mean too short": lambda a: a | {"mean": a["mean"][:1]},
+    "scatter too small": lambda a: a | {"scatter_full": a["scatter_full"][:, :1]},
+    "weight as a matrix": lambda a: a | {"weight": a["weight"][:, None]},
+    "integers": lambda a: a | {"mean": a["mean"].astype(np.int64)},
+    "NaN": lambda a: a | {"mean": a["mean"] * np.nan},
+    "none": lambda a: {},
+}
+
+
+@pytest.mark.parametrize("arrays", ARRAYS.values(), ids=ARRAYS)
+def test_arrays_that_do_not_fit_together_are_refused(path, arrays):
+    """The digest fits, but kernels would read beyond the ends of such arrays."""
+    rewritten(path, arrays=arrays)
+    with pytest.raises(ModelFileError):
+        load(path)
+
+
+def test_a_file_without_a_digest_is_refused(path):
+    rewritten(path, digest=False)
+    with pytest.raises(ModelFileError, match="digest"):
+        load(path)
+
+
+class Trap:
+    def __reduce__(self):
+        return os.mkdir, ("sprung",)
+
+
+FOREIGN = {
+    "empty": b"",
+    "text": b"species,island\nAdelie,Biscoe\n" * 40,
+    "zeros": bytes(1000),
+    "safetensors of somebody else": safetensors.numpy.save({"mean": np.ones(3)}, metadata={"format": "pt"}),
+    "safetensors without metadata": safetensors.numpy.save({"mean": np.ones(3)}),
+    "a pickle": pickle.dumps(GaussianClassifier()),
+    "a pickle that acts": pickle.dumps(Trap()),
+    "pickled NumPy": np.array([Trap()], object).dumps(),
+}
+
+
+@pytest.mark.parametrize("foreign", FOREIGN.values(), ids=FOREIGN)
+def test_foreign_files_are_refused_and_run_no_code(path, foreign, monkeypatch):
+    monkeypatch.chdir(path.parent)
+    path.write_bytes(foreign)
+    with pytest.raises(ModelFileError, match=str(path)):
+        load(path)
+    assert [p.name for p in path.parent.iterdir()] == [path.name]
+
+
+def test_no_file_and_no_folder(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        load(tmp_path / "nowhere")
+    with pytest.raises(ModelFileError, match=str(tmp_path)):
+        load(tmp_path)
+
+
+# Atomic writes.
+
+
+@pytest.fixture
+def small_files():
+    """The system refuses files beyond 200 bytes, half way through a write."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    yield lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (200, before[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    signal.signal(signal.SIGXFSZ, handler)
+
+
+@pytest.mark.parametrize("old", [None, b"an old model"], ids=["new file", "old file"])
+def test_a_write_that_fails_half_way_leaves_everything_as_it_was(tmp_path, small_files, old):
+    path = tmp_path / "m"
+    if old is not None:
+        path.write_bytes(old)
+    clf = fitted()
+    small_files()
+    with pytest.raises(OSError, match="too large"):
+        clf.save(path)
+    assert [p.name for p in tmp_path.iterdir()] == ([] if old is None else ["m"])
+    if old is not None:
+        assert path.read_bytes() == old
+
+
+def test_saving_over_a_model_replaces_it_whole(path):
+    old, new = fitted(), fitted(["x", "y"], covariance="diag")
+    old.save(path)
+    with path.open("rb") as reader:  # began to read before the new model came
+        new.save(path)
+        with safetensors.safe_open(path, framework="np"):
+            assert load(path).classes_.tolist() == ["x", "y"]
+        held = reader.read()
+    path.write_bytes(held)
+    same_model(load(path), old, rows(seed=1)[0])
+    assert [p.name for p in path.parent.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize("mask", [0o022, 0o027, 0o077])
+def test_permissions_are_those_of_any_new_file(path, mask):
+    before = os.umask(mask)
+    try:
+        fitted().save(path)
+        assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~mask
+        assert os.umask(mask) == mask
+    finally:
+        os.umask(before)
+
+
+def test_folders_that_cannot_be_written_to(tmp_path):
+    with pytest.raises(OSError, match="nowhere"):
+        fitted().save(tmp_path / "nowhere" / "m")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(OSError, match="folder"):
+        fitted().save(tmp_path / "folder")
+    (tmp_path / "file").touch()
+    with pytest.raises(OSError, match="file"):
+        fitted().save(tmp_path / "file" / "m")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "folder"]
+    assert list((tmp_path / "folder").iterdir()) == []
+
+
+def _save_as_nobody(clf, path, results):
+    if os.geteuid() == 0:
+        os.setuid(65534)  # root may write anywhere
+    try:
+        clf.save(path)
+    except OSError as error:
+        results.put(type(error).__name__)
+    else:
+        results.put("saved")
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.parametrize(("mode", "outcome"), [(0o555, "PermissionError"), (0o777, "saved")])
+def test_read_only_folders_are_refused(mode, outcome):
+    folder = Path(tempfile.mkdtemp())
+    try:
+        folder.chmod(mode)
+        context = multiprocessing.get_context("fork")
+        results = context.SimpleQueue()
+        child = context.Process(target=_save_as_nobody, args=(fitted(), folder / "m", results))
+        child.start()
+        child.join(30)
+        assert child.exitcode == 0
+        assert results.get() == outcome
+        assert [p.name for p in folder.iterdir()] == (["m"] if outcome == "saved" else [])
+    finally:
+        folder.chmod(0o700)
+        shutil.rmtree(folder)
