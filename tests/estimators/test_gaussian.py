@@ -72,6 +72,12 @@ def test_every_call_fits_the_others(clf):
     np.testing.assert_array_equal(drawn, again)
 
 
+def test_a_density_survives_the_way_through_arrays(clf):
+    density = type(clf.density_).from_arrays(clf.density_.to_arrays())
+    np.testing.assert_array_equal(density.log_likelihood(X), clf.density_.log_likelihood(X))
+    assert density.structure == clf.density_.structure
+
+
 def test_merge_stream_and_forget_equal_a_fresh_fit(clf):
     whole = clf.log_likelihood(X)
     parts = [clone(clf).fit(X[r::3], NAMES[r::3]) for r in range(3)]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,6 +64,15 @@ class Density(ABC):
     def conditional(self, X: Array, c: int, missing: Array) -> tuple[Array, Array]:
         """For rows that all miss the columns `missing` (d,) bool: log p(observed | c), (n,), and
         E[missing | observed, c], (n, missing.sum())."""
+
+    @abstractmethod
+    def to_arrays(self) -> dict[str, Array]:
+        """The parameters by name, to move them across processes and into files."""
+
+    @classmethod
+    @abstractmethod
+    def from_arrays(cls, arrays: Mapping[str, Array]) -> Self:
+        """The inverse of `to_arrays`."""
 
     def impute(self, X: Array, log_prior: Array) -> Array:
         """A copy of X with each NaN replaced by its expectation given what is observed, over classes and values."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,6 +110,15 @@ class GaussianDensity(Density):
         covariance, whitening, log_det = floored(covariance, feature_variance(stats), floor, report)
         report.warn(kind)
         return cls(kind, mean, covariance, whitening, log_det, seen)
+
+    def to_arrays(self) -> dict[str, Array]:
+        arrays = {name: getattr(self, name) for name in ("mean", "covariance", "whitening", "log_det", "seen")}
+        return arrays | {"structure": np.array(list(STRUCTURES.values()).index(self.structure))}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Array]) -> Self:
+        structure = list(STRUCTURES.values())[int(arrays["structure"])]
+        return cls(structure, **{name: np.array(array) for name, array in arrays.items() if name != "structure"})
 
     @cached_property
     def constant(self) -> Array:

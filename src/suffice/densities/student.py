@@ -7,8 +7,9 @@ diagonal). Small classes therefore lean on the others and get heavy tails; large
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,6 +87,14 @@ class StudentDensity(Density):
         return cls(
             GaussianDensity(free, density.mean, density.covariance, density.whitening, density.log_det, everywhere), dof
         )
+
+    def to_arrays(self) -> dict[str, Array]:
+        return self.gaussian.to_arrays() | {"dof": self.dof}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Array]) -> Self:
+        rest = {name: array for name, array in arrays.items() if name != "dof"}
+        return cls(GaussianDensity.from_arrays(rest), np.array(arrays["dof"]))
 
     def score(
         self,
