@@ -7,7 +7,7 @@
 namespace suffice {
 
 inline std::uint64_t mix(std::uint64_t h) {
-    h *= 0x9E3779B97F4A7C15ull;
+    h = (h ^ (h >> 32)) * 0x9E3779B97F4A7C15ull;
     return h ^ (h >> 32);
 }
 

@@ -1,10 +1,11 @@
-// Bindings only: shapes are trusted (kernels/native.py has checked them), the interpreter lock is released.
+// Bindings only: kernels/native.py has checked the shapes; the interpreter lock is released.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <atomic>
 #include <stdexcept>
 #include <string>
 
@@ -31,23 +32,26 @@ struct InstructionSet {
 };
 
 // Best first, only what this processor can run.
-std::vector<InstructionSet> available() {
-    std::vector<InstructionSet> sets;
+const std::vector<InstructionSet>& available() {
+    static const std::vector<InstructionSet> sets = [] {
+        std::vector<InstructionSet> found;
 #ifdef SUFFICE_HAS_AVX2
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) sets.push_back({"avx2", &avx2::f32, &avx2::f64});
+        if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) found.push_back({"avx2", &avx2::f32, &avx2::f64});
 #endif
-    sets.push_back({"baseline", &baseline::f32, &baseline::f64});
+        found.push_back({"baseline", &baseline::f32, &baseline::f64});
+        return found;
+    }();
     return sets;
 }
 
-InstructionSet chosen = available().front();
+std::atomic<const InstructionSet*> chosen{&available().front()};
 
 template <class T>
 const Kernels<T>& kernels();
 template <>
-const Kernels<float>& kernels() { return *chosen.f32; }
+const Kernels<float>& kernels() { return *chosen.load()->f32; }
 template <>
-const Kernels<double>& kernels() { return *chosen.f64; }
+const Kernels<double>& kernels() { return *chosen.load()->f64; }
 
 template <class T>
 Matrix<T> matrix(const Rows<T>& X) {
@@ -148,7 +152,7 @@ NB_MODULE(_native, m) {
     m.def("use", [](const std::string& name) {
         for (const auto& set : available())
             if (name == set.name) {
-                chosen = set;
+                chosen = &set;
                 return;
             }
         throw std::invalid_argument("this processor does not run " + name);

@@ -1,9 +1,9 @@
 // Grouped first and second moments, centred on the running class means.
 //
-// Within a chunk of rows the deviations d = x - m from the mean m so far (or, for a class not seen yet, from its
-// first row) give a = sum w d and q = sum w d d'. With n the weight afterwards the merge is Chan's,
+// Within a chunk of rows the deviations d = x - m from the mean m so far (or, for a class not seen yet, from one of its
+// rows) give a = sum w d and q = sum w d d'. With n the weight afterwards the merge is Chan's,
 //     m <- m + a / n,    S <- S + q - a a' / n,
-// which cancels at most a factor two once a class has been seen, whatever the offset of the data.
+// which cancels at most a factor two once a class has as much weight as a chunk, whatever the offset of the data.
 #pragma once
 #include "simd.hpp"
 
@@ -28,6 +28,23 @@ inline void add_row(const double* __restrict x, const double* __restrict mean, d
     }
 }
 
+// For each class that is new, the mean starts at one of its rows in [start, stop): the first, or the heaviest, since a
+// row of next to no weight may lie anywhere.
+template <class T>
+void seed_means(const Matrix<T>& X, const Labels& y, Index start, Index stop, const Moments& m) {
+    bool all_seen = true;
+    for (Index c = 0; c < y.classes; ++c) all_seen &= m.weight[c] != 0.0;
+    if (all_seen) return;
+    Scratch heaviest(y.classes);
+    for (Index r = start; r < stop; ++r) {
+        const Index c = y.code[r];
+        const double w = y.weight ? y.weight[r] : 1.0;
+        if (m.weight[c] != 0.0 || w <= heaviest[c]) continue;
+        heaviest[c] = w;
+        for (Index j = 0; j < X.cols; ++j) m.mean[c * X.cols + j] = X.row(r)[j * X.col_stride];
+    }
+}
+
 template <class T>
 void diag_moments(const Matrix<T>& X, const Labels& y, const Moments& m) {
     const Index d = X.cols, k = y.classes, chunk = larger<Index>(4096, 8 * k);
@@ -35,6 +52,7 @@ void diag_moments(const Matrix<T>& X, const Labels& y, const Moments& m) {
     for (Index start = 0; start < X.rows; start += chunk) {
         const Index stop = smaller(start + chunk, X.rows);
         weight.clear(), sum.clear(), square.clear();
+        seed_means(X, y, start, stop, m);
         for (Index first = start; first < stop; first += kTile) {
             const Index count = smaller(kTile, stop - first);
             Index stride;
@@ -44,7 +62,6 @@ void diag_moments(const Matrix<T>& X, const Labels& y, const Moments& m) {
                 const double w = y.weight ? y.weight[first + r] : 1.0;
                 if (w == 0.0) continue;
                 const double* x = rows + r * stride;
-                if (m.weight[c] == 0.0 && weight[c] == 0.0) std::memcpy(m.mean + c * d, x, sizeof(double) * d);
                 weight[c] += w;
                 if (y.weight)
                     add_row<true>(x, m.mean + c * d, w, &sum[c * d], &square[c * d], d);
@@ -142,6 +159,7 @@ void full_moments(const Matrix<T>& X, const Labels& y, bool pooled, const Moment
         const std::int32_t* code = y.code + start;
         const double* w = y.weight ? y.weight + start : nullptr;
         weight.clear(), sum.clear();
+        seed_means(X, y, start, start + count, m);
 
         // Rows are read in the order of memory and land in the order of classes.
         std::memset(next, 0, sizeof(Index) * static_cast<std::size_t>(k + 1));
@@ -156,11 +174,9 @@ void full_moments(const Matrix<T>& X, const Labels& y, bool pooled, const Moment
             const double wr = w ? w[r] : 1.0;
             if (wr == 0.0) continue;
             const double* x = rows + r * stride;
-            double* mean = m.mean + c * d;
-            if (m.weight[c] == 0.0 && weight[c] == 0.0) std::memcpy(mean, x, sizeof(double) * d);
             weight[c] += wr;
             const Index place = next[pooled ? 0 : c]++;
-            pack_row(x, mean, w ? __builtin_sqrt(wr) : 1.0, &sum[c * d], &packed[place * kPanel], panel_stride, d);
+            pack_row(x, m.mean + c * d, w ? __builtin_sqrt(wr) : 1.0, &sum[c * d], &packed[place * kPanel], panel_stride, d);
         }
         Index first = 0;
         for (Index c = 0; c < (pooled ? 1 : k); first = next[c], ++c)

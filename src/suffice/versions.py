@@ -17,7 +17,7 @@ def show_versions() -> None:
     if len(kernels.available()) > 1:
         in_use = f"{kernels.active_name} (of {', '.join(kernels.available())})"
     else:
-        in_use = "reference (NumPy alone: suffice was installed without a C++ compiler)"
+        in_use = f"reference (NumPy alone; {kernels.why_no_native})"
     print(f"suffice       {__version__}")
     print(f"kernels       {in_use}")
     print(f"threads       {thread_count()}")

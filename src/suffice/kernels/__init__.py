@@ -9,15 +9,19 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from types import ModuleType
 
 from . import reference
 
 native: ModuleType | None
+why_no_native = ""
 try:
     from . import native
-except ImportError:  # installed without a compiler
+except ImportError as error:
     native = None
+    built = find_spec(f"{__name__}._native") is not None
+    why_no_native = f"the native kernels do not load: {error}" if built else "installed without a C++ compiler"
 
 
 def available() -> tuple[str, ...]:

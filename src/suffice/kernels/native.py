@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from . import _native
@@ -9,12 +11,15 @@ from .reference import Array, Moments
 
 instruction_sets = _native.instruction_sets
 use = _native.use
-diag_scores = _native.diag_scores
-full_scores = _native.full_scores
-linear_scores = _native.linear_scores
+
+
+def _check(X: Array, code: Array, weight: Array | None) -> None:
+    if len(code) != len(X) or (weight is not None and len(weight) != len(X)):
+        raise ValueError(f"{len(X)} rows, {len(code)} codes, {'no' if weight is None else len(weight)} weights")
 
 
 def diag_moments(X: Array, code: Array, weight: Array | None, k: int) -> Moments:
+    _check(X, code, weight)
     d = X.shape[1]
     moments = np.zeros(k), np.zeros((k, d)), np.zeros((k, d))
     _native.diag_moments(X, code, weight, *moments)
@@ -22,10 +27,27 @@ def diag_moments(X: Array, code: Array, weight: Array | None, k: int) -> Moments
 
 
 def full_moments(X: Array, code: Array, weight: Array | None, k: int, pooled: bool) -> Moments:
+    _check(X, code, weight)
     d = X.shape[1]
     moments = np.zeros(k), np.zeros((k, d)), np.zeros((d, d) if pooled else (k, d, d))
     _native.full_moments(X, code, weight, pooled, *moments)
     return moments
+
+
+def _checked(score: Callable[..., bool]) -> Callable[..., bool]:
+    """Refuse X whose columns are not those of the parameters; the outputs are slices made for X."""
+
+    def checked(X: Array, center: Array, *rest: Array | None) -> bool:
+        if X.shape[1] != center.shape[-1]:
+            raise ValueError(f"{X.shape[1]} columns for parameters of {center.shape[-1]}")
+        return score(X, center, *rest)
+
+    return checked
+
+
+diag_scores = _checked(_native.diag_scores)
+full_scores = _checked(_native.full_scores)
+linear_scores = _checked(_native.linear_scores)
 
 
 def encode(y: Array) -> tuple[Array, Array]:

@@ -48,8 +48,10 @@ class _Update:
         self.bounds = np.concatenate([[0], np.cumsum(sizes)])
         ones = np.ones(len(code)) if weight is None else weight[self.order]
         self._membership = csr_array((ones, self.order, self.bounds), shape=(k, len(code)))
-        new = np.flatnonzero((n == 0) & (sizes > 0))
-        mean[new] = x[self.order[self.bounds[new]]]  # the first row of a class stands in for its mean
+        for c in np.flatnonzero((n == 0) & (sizes > 0)):
+            rows = self.order[self.bounds[c] : self.bounds[c + 1]]
+            # A row stands in for the mean of a class that is new: not one of next to no weight, which may lie anywhere.
+            mean[c] = x[rows[0] if weight is None else rows[weight[rows].argmax()]]
         self.z = x - mean[code]  # (n, d)
         self.a = self.sum(self.z)  # (k, d)
         n += np.bincount(code, weight, minlength=k)
@@ -129,7 +131,7 @@ def _score(
     """Reduce constant + raw(x) (k, n) block by block; returns whether X is finite."""
     finite = True
     with np.errstate(over="ignore", invalid="ignore"):
-        for rows in _blocks(len(X), X.shape[1]):
+        for rows in _blocks(len(X), max(X.shape[1], len(constant))):
             x = X[rows].astype(np.float64, copy=False)
             scores = raw(x)
             if not np.isfinite(scores.sum()):  # so are its terms, and what went into them, unless there was overflow
