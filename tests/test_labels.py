@@ -159,7 +159,7 @@ def objects(*items):
 REFUSED = [
     (np.array([1.0, np.nan, np.nan]), "y has 2 missing labels"),
     (np.array([1.0, np.nan], np.float32), "y has 1 missing label"),
-    (np.array(["2020-01-01", "NaT"], "M8[D]"), "y has 1 missing label"),
+    (np.array(["2020-01-01", "NaT"], "M8[D]"), "not datetime64"),
     (objects("a", None, "b", None, None), "y has 3 missing labels"),
     (objects("a", float("nan")), "y has 1 missing label"),
     (objects(float("nan"), float("nan"), 1.0), "y has 2 missing labels"),

@@ -12,6 +12,7 @@ import pytest
 from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limits
 
 from suffice import GaussianClassifier, kernels
+from suffice.errors import DataError
 from suffice.sources.base import PIECE
 from suffice.threads import reduce_ordered, thread_count
 
@@ -58,11 +59,12 @@ def test_n_jobs_counts_from_the_end_when_negative(n_jobs, expected):
     assert thread_count(n_jobs) == expected
 
 
-def test_zero_jobs_are_refused(rng):
-    with pytest.raises(ValueError, match="n_jobs == 0 has no meaning"):
-        thread_count(0)
-    with pytest.raises(ValueError, match="n_jobs == 0 has no meaning"):
-        GaussianClassifier(n_jobs=0).fit(rng.normal(size=(10, 2)), [0, 1] * 5)
+@pytest.mark.parametrize("n_jobs", [0, 1.5, "two"])
+def test_jobs_that_make_no_sense_are_refused(rng, n_jobs):
+    with pytest.raises(DataError, match="has no meaning"):
+        thread_count(n_jobs)
+    with pytest.raises(DataError, match="has no meaning"):
+        GaussianClassifier(n_jobs=n_jobs).fit(rng.normal(size=(10, 2)), [0, 1] * 5)
 
 
 def slow_first(piece):

@@ -35,6 +35,8 @@ class Batch:
 
 def as_matrix(table: Any) -> Array:
     """A two-dimensional array with at least one column, of the dtype it came with."""
+    if isinstance(table, np.ma.MaskedArray):
+        table = np.ma.filled(table.astype(np.float64), np.nan)
     try:
         X: Array = np.asarray(table)
     except ValueError as error:
@@ -61,7 +63,7 @@ def check_ndim(ndim: int) -> None:
 def as_float(X: Array) -> Array:
     """X itself where it is float32 or float64 in the machine's byte order, else a float64 copy."""
     if X.dtype in (np.float64, np.float32):
-        return X
+        return X if all(stride % X.itemsize == 0 for stride in X.strides) else X.copy()
     if X.dtype == object:
         missing = np.asarray(np.frompyfunc(is_missing, 1, 1)(X), dtype=bool)
         X = np.where(missing, np.nan, X) if missing.any() else X
@@ -98,7 +100,7 @@ def as_weight(weights: Any, n: int) -> Array | None:
     except (TypeError, ValueError) as error:
         raise DataError(f"weights must be numbers: {error}") from None
     if weight.ndim != 1:
-        raise DataError(f"Sample weights must be 1D array or scalar, got an array of shape {weight.shape}")
+        raise DataError(f"Sample weights must be 1D array, got an array of shape {weight.shape}")
     if len(weight) != n:
         raise DataError(f"sample_weight.shape == {weight.shape}, expected {(n,)}!")
     if not np.isfinite(weight).all() or (weight < 0).any():

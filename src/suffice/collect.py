@@ -26,7 +26,10 @@ def collect(source: Source, of: Callable[[Batch], S]) -> S:
         raise MissingLabelsError(missing_message(count)) from None
     if not statistics.is_finite():
         refuse_nonfinite(source)
-        raise DataError("the values are too large: their squares overflow; rescale the columns")
+        raise DataError(
+            "the values or their weights are too large: sums of squares (with Ledoit-Wolf shrinkage, of fourth powers) "
+            "overflow; rescale them"
+        )
     return statistics
 
 

@@ -34,7 +34,7 @@ def as_prior(prior: Any, classes: Array, frequencies: Array) -> Array:
         if prior != "uniform":
             raise DecisionError(f'prior={prior!r} is not known; give numbers, a dictionary by class or "uniform"')
         return np.full(k, 1.0 / k)
-    if isinstance(prior, Mapping):
+    if _is_labelled(prior):
         prior = _by_label(prior, classes, "prior")
     try:
         values = np.array(prior, dtype=np.float64)
@@ -59,9 +59,11 @@ def as_cost(cost: Any, classes: Array) -> tuple[Array, Array]:
     classes: ``{"spam": [0, 10], "ham": [1, 0], "ask": [.3, .3]}``; its rows may themselves be dictionaries by class.
     """
     decisions = classes
+    if hasattr(cost, "iterrows"):  # a data frame: decisions by row, classes by column
+        cost = {decision: dict(row.items()) for decision, row in cost.iterrows()}
     if isinstance(cost, Mapping):
         decisions = _decisions(list(cost), classes)
-        cost = [_by_label(row, classes, "cost") if isinstance(row, Mapping) else row for row in cost.values()]
+        cost = [_by_label(row, classes, "cost") if _is_labelled(row) else row for row in cost.values()]
     try:
         values = np.array(cost, dtype=np.float64)
     except (TypeError, ValueError):
@@ -83,9 +85,15 @@ def _decisions(names: list[Any], classes: Array) -> Array:
     return out.astype(classes.dtype) if (positions(out, classes) >= 0).all() else out
 
 
-def _by_label(values: Mapping[Any, Any], classes: Array, what: str) -> list[Any]:
-    labels = classes.tolist()
-    unknown, missing = [v for v in values if v not in labels], [v for v in labels if v not in values]
+def _is_labelled(values: Any) -> bool:
+    """Whether values come with labels: a dictionary, or a pandas Series."""
+    return isinstance(values, Mapping) or (hasattr(values, "keys") and hasattr(values, "items"))
+
+
+def _by_label(values: Any, classes: Array, what: str) -> list[Any]:
+    values, labels = dict(values.items()), classes.tolist()
+    known = set(labels)
+    unknown, missing = [v for v in values if v not in known], [v for v in labels if v not in values]
     if unknown or missing:
         problems = [f"unknown {listed(unknown)}"] * bool(unknown) + [f"missing {listed(missing)}"] * bool(missing)
         raise DecisionError(f"the {what} does not fit the classes {listed(labels, 10)}: {'; '.join(problems)}")

@@ -9,7 +9,8 @@ SufficeError
 
 SufficeWarning             (UserWarning)
 ├── SingularWarning        a variance had to be floored
-└── EmptyClassWarning      a class was declared but has no rows
+├── EmptyClassWarning      a class was declared but has no rows
+└── PrecisionWarning       too few digits are left after forgetting
 """
 
 
@@ -47,6 +48,10 @@ class SingularWarning(SufficeWarning):
 
 class EmptyClassWarning(SufficeWarning):
     """A class was declared but has no rows; it is never predicted."""
+
+
+class PrecisionWarning(SufficeWarning):
+    """What is left after forgetting is too small against what was there to be told from rounding."""
 
 
 def listed(items: object, limit: int = 5) -> str:

@@ -46,6 +46,8 @@ def encode(y: Array) -> tuple[Array, Array]:
         y = (y if y.itemsize <= 8 else y.astype(np.float64)) + 0  # -0.0 is 0.0, and padding is no part of a number
     elif y.itemsize == 0:
         y = y.astype(y.dtype.kind + "1")
+    elif y.dtype.kind not in "biuUSO":
+        raise DataError(f"labels must be numbers, booleans or strings, not {y.dtype}")
     try:
         distinct, code = kernels.active.encode(y)
     except TypeError as error:
@@ -61,7 +63,7 @@ def encode(y: Array) -> tuple[Array, Array]:
 
 
 def missing_message(count: int) -> str:
-    return f"y has {count} missing labels (NaN or None); remove these rows"
+    return f"y has {count} missing label{'s' if count > 1 else ''} (NaN or None); remove these rows"
 
 
 def count_missing(y: Array) -> int:
@@ -82,8 +84,6 @@ def _sorted(distinct: Array) -> tuple[Array, Array]:
             "Unknown label type: continuous. Labels name classes, but y holds fractions or infinities; "
             "use integers, strings or booleans"
         )
-    if distinct.dtype.kind not in "biufUSO":
-        raise DataError(f"labels must be numbers, booleans or strings, not {distinct.dtype}")
     order = np.argsort(distinct, kind="stable")
     return distinct[order], order
 

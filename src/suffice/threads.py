@@ -8,7 +8,10 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
+from numbers import Integral
 from typing import Any, TypeVar
+
+from .errors import DataError
 
 T = TypeVar("T")
 P = TypeVar("P")
@@ -24,9 +27,9 @@ def thread_count(n_jobs: int | None = None) -> int:
         # OpenMP takes a list, one number for each level of nesting; the first is the outermost.
         values = (os.environ.get(name, "").split(",")[0].strip() for name in _VARIABLES)
         return next((int(value) for value in values if value.isdecimal() and int(value)), processors)
-    if n_jobs == 0:
-        raise ValueError("n_jobs == 0 has no meaning; use None for the default or a number of threads")
-    return n_jobs if n_jobs > 0 else max(1, processors + 1 + n_jobs)
+    if not isinstance(n_jobs, Integral) or n_jobs == 0:
+        raise DataError(f"n_jobs={n_jobs!r} has no meaning; use None for the default or a whole number of threads")
+    return int(n_jobs) if n_jobs > 0 else max(1, processors + 1 + int(n_jobs))
 
 
 def reduce_ordered(work: Callable[[P], T], merge: Callable[[T, T], T], pieces: Sequence[P], threads: int) -> T:

@@ -1,9 +1,11 @@
 """GaussianClassifier as a user meets it: every call, every awkward input."""
 
 import pickle
+import tracemalloc
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn
 from sklearn.base import clone
@@ -14,8 +16,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from suffice import GaussianClassifier
-from suffice.errors import DataError, DecisionError, EmptyClassWarning, SingularWarning, StatisticsError
+from suffice import GaussianClassifier, kernels
+from suffice.errors import (
+    DataError,
+    DecisionError,
+    EmptyClassWarning,
+    PrecisionWarning,
+    SingularWarning,
+    StatisticsError,
+)
 from suffice.labels import SoftLabels
 from suffice.sources import as_source
 
@@ -157,6 +166,75 @@ def test_soft_labels_at_the_level_of_statistics():
     assert clf.fit_statistics(stats).predict(X[:1]) == 0
 
 
+def test_forgetting_down_to_a_constant_column_leaves_no_noise():
+    data, labels = np.array([[0.1]] * 10 + [[0.7]] + [[5.0], [6.0]]), [0] * 11 + [1] * 2
+    with pytest.warns(PrecisionWarning, match="column 0"):
+        clf = GaussianClassifier("diag").fit(data, labels).forget([[0.7]], [0])
+    assert clf.statistics_.scatter[0] == 0
+
+
+def test_forgetting_a_heavy_row_keeps_the_light_ones():
+    data, weight = np.array([[1.0], [1.0], [2.0], [4.0]]), [1e10, 1, 1, 1]
+    clf = GaussianClassifier("diag").fit(data, [0] * 4, weight).forget(data[:1], [0], [1e10])
+    np.testing.assert_allclose(clf.statistics_.mean, [[7 / 3]], rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", kernels.available())
+def test_a_row_of_next_to_no_weight_may_lie_anywhere(name):
+    data = np.concatenate([[[1e8]], np.random.default_rng(0).normal(size=(1000, 1))])
+    weight = np.concatenate([[1e-30], np.ones(1000)])
+    for s in ("diag", "full", "tied"):
+        with kernels.using(name):
+            clf = GaussianClassifier(s).fit(data, np.zeros(1001, int), weight)
+        assert clf.covariances_.item() == pytest.approx(data[1:].var(), rel=1e-9)
+
+
+def test_a_model_without_rows_says_so(structure):
+    clf = GaussianClassifier(structure).fit(X, Y).forget(X, Y)
+    with pytest.raises(DataError, match="no rows left"):
+        clf.predict_proba(X)
+    with pytest.warns(EmptyClassWarning, match="0, 1, 2"):
+        posterior = clf.predict_proba(X, prior=[0.2, 0.3, 0.5])
+    np.testing.assert_allclose(posterior, np.tile([0.2, 0.3, 0.5], (150, 1)))
+
+
+def test_more_rows_may_be_learnt_while_others_predict(structure):
+    clf = GaussianClassifier(structure).partial_fit(X[:100], NAMES[:100])
+    before = clf.density_
+    clf.partial_fit(X[100:], NAMES[100:])
+    clf.__dict__["_estimate_of"] = (object(), before)  # as a slower thread would leave it
+    np.testing.assert_allclose(clf.log_likelihood(X), GaussianClassifier(structure).fit(X, NAMES).log_likelihood(X))
+
+
+def test_models_can_be_summed():
+    parts = [GaussianClassifier("tied").fit(X[r::3], Y[r::3]) for r in range(3)]
+    np.testing.assert_allclose(sum(parts).covariances_, GaussianClassifier("tied").fit(X, Y).covariances_)
+
+
+def test_a_prior_or_cost_with_labels_goes_by_them():
+    clf = GaussianClassifier().fit(X, NAMES)
+    prior = pd.Series({"virginica": 0.7, "setosa": 0.1, "versicolor": 0.2})
+    np.testing.assert_array_equal(clf.predict_proba(X, prior=prior), clf.predict_proba(X, prior=[0.1, 0.2, 0.7]))
+    cost = pd.DataFrame(1 - np.eye(3), index=clf.classes_, columns=clf.classes_).iloc[::-1, ::-1]
+    np.testing.assert_array_equal(clf.predict(X, cost=cost), clf.predict(X))
+
+
+def test_memory_does_not_grow_with_the_number_of_classes():
+    rng = np.random.default_rng(0)
+    data, labels = rng.normal(size=(60_000, 1)), rng.integers(0, 200, 60_000)
+    clf = GaussianClassifier("diag").fit(data, labels)
+    for call in (
+        lambda: clf.llr(data, 0, 1),
+        lambda: clf.predict(data, cost=1 - np.eye(200)),
+        lambda: clf.predict(data),
+    ):
+        tracemalloc.start()
+        call()
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 60e6  # all scores together would be 96 MB, and their temporaries more
+
+
 # Degenerate data: a right answer or a clear error.
 
 
@@ -234,7 +312,7 @@ def test_one_class(structure):
 
 def test_a_class_declared_but_never_seen(structure):
     clf = GaussianClassifier(structure).partial_fit(X, NAMES, classes=[*np.unique(NAMES), "tulip"])
-    with pytest.warns(EmptyClassWarning, match="'tulip' has no rows"):
+    with pytest.warns(EmptyClassWarning, match="no rows of class 'tulip'"):
         scores = clf.log_likelihood(X)
     assert np.isneginf(scores[:, 1]).all()
     assert list(clf.classes_) == ["setosa", "tulip", "versicolor", "virginica"]
@@ -255,6 +333,64 @@ def test_a_predictive_model_knows_what_an_unseen_class_may_look_like():
 def test_new_classes_may_come_at_any_time(structure):
     clf = GaussianClassifier(structure).partial_fit(X[:100], NAMES[:100]).partial_fit(X[100:], NAMES[100:])
     np.testing.assert_allclose(clf.log_likelihood(X), GaussianClassifier(structure).fit(X, NAMES).log_likelihood(X))
+
+
+@pytest.mark.parametrize("far", [1e160, 1e300])
+def test_the_farthest_outliers_are_finite(clf, far):
+    assert np.isfinite(clf.log_likelihood(X + far)).all()
+
+
+def test_fewer_rows_than_columns_are_announced():
+    rng = np.random.default_rng(0)
+    with pytest.warns(SingularWarning, match="class 0 in columns"):
+        GaussianClassifier("full").fit(rng.normal(size=(390, 200)), np.arange(390) % 2)
+
+
+@pytest.mark.filterwarnings("ignore::suffice.errors.SingularWarning")
+def test_a_floor_holds_however_wide_the_class():
+    rng = np.random.default_rng(0)
+    data = np.concatenate([rng.normal(size=(500, 60)), 1e7 * rng.normal(size=(2, 60))])
+    weight = np.concatenate([np.full(500, 4e4), np.ones(2)])
+    check_finite(GaussianClassifier("full").fit(data, np.repeat([0, 1], [500, 2]), weight), data)
+    twice = np.column_stack([X, X[:, 0]])
+    check_finite(GaussianClassifier("full", variance_floor=1e-20).fit(twice, Y), twice)
+
+
+def test_a_column_constant_but_for_rounding_is_constant():
+    column = np.where(np.arange(150) % 2, 0.3, 0.1 + 0.2)
+    for s in ("full", "diag"):
+        with pytest.warns(SingularWarning, match="columns 4"):
+            clf = GaussianClassifier(s).fit(np.column_stack([X, column]), Y)
+        shifted = np.column_stack([X, column + 1e-9])
+        assert np.mean(clf.predict(shifted) != Y) < 0.05
+
+
+def test_ledoit_wolf_says_when_fourth_powers_do_not_fit():
+    for scale in (1e80, 1e-82):
+        with pytest.raises(DataError, match="fourth powers"):
+            GaussianClassifier(shrinkage="ledoit_wolf").fit(X * scale, Y)
+
+
+def test_one_row_for_each_class_is_judged_in_each_columns_unit():
+    for unit in (1.0, 1e6):
+        with pytest.warns(SingularWarning):
+            clf = GaussianClassifier("diag").fit([[0.0, 0.0], [1.0, unit]], [0, 1])
+        assert clf.predict([[0.9, 0.2 * unit]]) == 1
+
+
+def test_nothing_is_known_of_a_class_without_rows():
+    clf = GaussianClassifier("tied").partial_fit(X, Y, classes=[0, 1, 2, 3])
+    with pytest.warns(EmptyClassWarning):
+        clf.density_  # noqa: B018
+    for call in (
+        lambda: clf.explain(X, 0, 3),
+        lambda: clf.quadratic_form(0, 3),
+        lambda: clf.to_logistic("uniform"),
+        lambda: clf.sample(3, label=3),
+        lambda: clf.impute(X, prior=[0, 0, 0, 1]),
+    ):
+        with pytest.raises(DataError, match="nothing is known"):
+            call()
 
 
 def test_far_outliers_are_finite_and_ordered(clf):

@@ -91,6 +91,7 @@ def test_splitting_the_rows_changes_nothing(one, two, layout):
     assert_same(stats(one, layout) + stats(two, layout), stats(joined(one, two), layout))
 
 
+@pytest.mark.filterwarnings("ignore::suffice.errors.PrecisionWarning")  # what is left may be next to nothing
 @given(tables(1), tables(1), layouts)
 def test_what_was_added_can_be_taken_away(one, two, layout):
     a, b = stats(one, layout), stats(two, layout)
@@ -99,10 +100,11 @@ def test_what_was_added_can_be_taken_away(one, two, layout):
     assert not any(array.any() for array in gone.to_arrays().values())
 
 
-@given(tables(1), st.integers(1, 4), layouts)
-def test_weight_k_is_k_repetitions(table, k, layout):
+@given(tables(1), st.integers(0, 3), layouts)
+def test_weight_k_is_k_repetitions(table, start, layout):
     X, y, _ = table
-    weighted = MomentStats.of(Batch(X, y, np.full(len(X), float(k))), layout)
+    k = (start + np.arange(len(X))) % 4 + 1
+    weighted = MomentStats.of(Batch(X, y, k.astype(float)), layout)
     repeated = MomentStats.of(Batch(np.repeat(X, k, axis=0), np.repeat(y, k)), layout)
     assert_same(weighted, repeated)
 
@@ -112,7 +114,7 @@ def test_weight_zero_is_absence(table, layout):
     X, y, w = table
     w = w.copy()
     w[0], dirty = 0.0, X.copy()
-    dirty[0] = 1e300
+    dirty[0] = np.nan
     assert_same(stats((dirty, y, w), layout), stats((X[1:], y[1:], w[1:]), layout))
 
 
@@ -165,7 +167,7 @@ def test_statistics_that_do_not_fit_are_refused(layout):
     s = MomentStats.zeros(["a"], 2, layout)
     with pytest.raises(StatisticsError, match="2 and of 3 features"):
         s + MomentStats.zeros(["a"], 3, layout)
-    with pytest.raises(StatisticsError, match="layouts"):
+    with pytest.raises(StatisticsError, match="different models"):
         s + MomentStats.zeros(["a"], 2, "full" if layout != "full" else "diag")
     with pytest.raises(StatisticsError, match="different types"):
         s + MomentStats.zeros([1], 2, layout)

@@ -165,6 +165,10 @@ def test_a_tied_model_is_a_logistic_model_of_spec_8_1(iris, structure, classes):
     prior = np.linspace(1, 2, len(classes)) / np.linspace(1, 2, len(classes)).sum()
     logistic = clf.to_logistic(prior)
     np.testing.assert_allclose(logistic.predict_proba(X), clf.predict_proba(X, prior=prior), rtol=1e-9, atol=1e-12)
+    far = GaussianClassifier(structure).fit(X + 1e5, y)
+    np.testing.assert_allclose(
+        far.to_logistic(prior).predict_proba(X + 1e5), far.predict_proba(X + 1e5, prior=prior), atol=1e-6
+    )
 
 
 def test_the_tied_direction_is_that_of_linear_discriminant_analysis_of_spec_2_6(iris):
@@ -255,8 +259,8 @@ def niw_predictive(X, data, grand, scale, structure):
     S = (data - centre).T @ (data - centre) + kappa0 * n / kappa * np.outer(centre - grand, centre - grand)
     factor = (kappa + 1) / kappa
     if structure == "full":
-        dof = d + 2 + n - d + 1
-        return sps.multivariate_t(mean, (scale + S) * factor / dof, df=dof).logpdf(X)
+        dof = 2 * d + 1 + n - d + 1
+        return sps.multivariate_t(mean, (d * scale + S) * factor / dof, df=dof).logpdf(X)
     if structure == "diag":
         dof = 3 + n
         return sum(

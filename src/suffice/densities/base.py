@@ -9,6 +9,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ..batch import as_float, as_matrix
+from ..errors import DataError
+
 Array = NDArray[Any]
 
 
@@ -38,15 +41,27 @@ class Density(ABC):
         relative : whether terms that all classes share may be left out of the scores
         """
 
-    def log_likelihood(self, X: Array) -> Array:
+    def log_likelihood(self, X: Any) -> Array:
         """log p(x | class), (n, k)."""
+        X = as_float(as_matrix(X))
+        if X.shape[1] != self.n_features:
+            raise DataError(f"X has {X.shape[1]} features, but this density has {self.n_features}")
         out = np.empty((len(X), self.n_classes))
-        self.score(X, all=out)
+        if not self.score(X, all=out):
+            raise DataError("X contains NaN or infinity")
         return out
 
     @property
     @abstractmethod
     def n_classes(self) -> int: ...
+
+    @property
+    @abstractmethod
+    def n_features(self) -> int: ...
+
+    @abstractmethod
+    def of_classes(self, places: Sequence[int]) -> Self:
+        """The density of some classes alone."""
 
     @abstractmethod
     def sample(self, c: int, n: int, rng: np.random.Generator) -> Array:

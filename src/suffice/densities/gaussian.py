@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
@@ -22,6 +22,9 @@ Array = NDArray[Any]
 _LOG_2PI = float(np.log(2 * np.pi))
 _BLOCK = 1 << 17  # elements of X whitened at a time
 _LINEAR_LIMIT = 1e8  # squared distance between classes, in standard deviations, beyond which sums would cancel
+
+
+_SHAPES = ("full", "diag", "spherical")  # by number in arrays: append only
 
 
 class Structure(NamedTuple):
@@ -84,7 +87,7 @@ class GaussianDensity(Density):
         seen = stats.weight > 0
         if not seen.all():
             warnings.warn(
-                f"class {listed(stats.classes[~seen])} has no rows; it is never predicted until it has",
+                f"no rows of class {listed(stats.classes[~seen])}: never predicted until there are some",
                 EmptyClassWarning,
                 stacklevel=2,
             )
@@ -104,21 +107,31 @@ class GaussianDensity(Density):
         seen = stats.weight > 0
         owners = np.array([None], object) if kind.tied else stats.classes
         report = _FloorReport(
-            owners, names or tuple(range(stats.n_features)), seen if not kind.tied else np.array([True])
+            owners, names or tuple(range(stats.n_features)), seen if not kind.tied else np.array([seen.any()])
         )
+        own = feature_variance(stats)
+        if kind.shape == "spherical":
+            own = np.full_like(own, own.mean())
         floored = _floored_full if kind.shape == "full" else _floored_diagonal
-        covariance, whitening, log_det = floored(covariance, feature_variance(stats), floor, report)
+        covariance, whitening, log_det = floored(covariance, own, floor, report)
         report.warn(kind)
         return cls(kind, mean, covariance, whitening, log_det, seen)
 
     def to_arrays(self) -> dict[str, Array]:
         arrays = {name: getattr(self, name) for name in ("mean", "covariance", "whitening", "log_det", "seen")}
-        return arrays | {"structure": np.array(list(STRUCTURES.values()).index(self.structure))}
+        return arrays | {"shape": np.array(_SHAPES.index(self.structure.shape)), "tied": np.array(self.structure.tied)}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Array]) -> Self:
-        structure = list(STRUCTURES.values())[int(arrays["structure"])]
-        return cls(structure, **{name: np.array(array) for name, array in arrays.items() if name != "structure"})
+        fields = {name: np.array(array) for name, array in arrays.items()}
+        structure = Structure(_SHAPES[int(fields.pop("shape"))], bool(fields.pop("tied")))
+        return cls(structure, **fields)
+
+    def of_classes(self, places: Sequence[int]) -> Self:
+        places = list(places)  # a tuple would index several axes
+        own = slice(None) if self.structure.tied else places
+        rest = {name: getattr(self, name)[own] for name in ("covariance", "whitening", "log_det")}
+        return replace(self, mean=self.mean[places], seen=self.seen[places], **rest)
 
     @cached_property
     def constant(self) -> Array:
@@ -134,22 +147,26 @@ class GaussianDensity(Density):
     @cached_property
     def _whitened(self) -> tuple[Array, Array]:
         """A common centre (d,) and the class means whitened about it, (k, d), of a tied structure."""
-        center = self.mean[self.seen].mean(axis=0)
+        center = self.mean[self.seen].mean(axis=0) if self.seen.any() else self.mean[0]
         shift = self.mean - center
         means = shift @ self.whitening[0].T if self.structure.shape == "full" else shift * self.whitening[0]
         return center, np.ascontiguousarray(means)
 
-    @cached_property
-    def _linear(self) -> tuple[Array, Array, Array] | None:
-        """Centre, slopes and constants of the linear scores of a tied structure, unless they would lose digits."""
-        if not self.structure.tied:
-            return None
+    def linear(self) -> tuple[Array, Array, Array]:
+        """Centre (d,), slopes (k, d) and constants (k,) of a tied structure: up to a term that all classes share,
+        log p(x | class) is constant + slope (x - centre)."""
         center, means = self._whitened
         constant = np.where(self.seen, -0.5 * np.einsum("kd,kd->k", means, means), -np.inf)
-        if constant[self.seen].min(initial=0.0) < -_LINEAR_LIMIT:
-            return None
         slope = means @ self.whitening[0] if self.structure.shape == "full" else means * self.whitening[0]
         return center, np.ascontiguousarray(slope), constant
+
+    @cached_property
+    def _linear(self) -> tuple[Array, Array, Array] | None:
+        """The linear scores, unless the structure has none or they would lose digits."""
+        if not self.structure.tied:
+            return None
+        scores = self.linear()
+        return scores if scores[2][self.seen].min(initial=0.0) > -_LINEAR_LIMIT else None
 
     def score(
         self,
@@ -193,32 +210,32 @@ class GaussianDensity(Density):
         with np.errstate(over="ignore"):  # scores of far outliers are the last finite number
             return np.where(self.seen, -2.0 * out, np.inf)
 
-    def factor(self, c: int) -> tuple[Array, Array]:
-        """Covariance and whitening of class c, as (d, d) matrices."""
+    def _own(self, c: int) -> tuple[Array, Array]:
+        """Covariance and whitening of class c: matrices (d, d), or diagonals (d,)."""
         g = 0 if self.structure.tied else c
-        if self.structure.shape == "full":
-            return self.covariance[g], self.whitening[g]
-        return np.diag(self.covariance[g]), np.diag(self.whitening[g])
+        return self.covariance[g], self.whitening[g]
 
     def precision(self, c: int) -> Array:
         """The inverse covariance of class c, (d, d)."""
-        whitening = self.factor(c)[1]
-        return np.asarray(whitening.T @ whitening)
+        whitening = self._own(c)[1]
+        return np.asarray(whitening.T @ whitening if whitening.ndim == 2 else np.diag(whitening**2))
 
     def sample(self, c: int, n: int, rng: np.random.Generator) -> Array:
+        noise, whitening = rng.standard_normal((n, self.n_features)), self._own(c)[1]
+        if whitening.ndim == 1:
+            return np.asarray(self.mean[c] + noise / whitening)
         from scipy.linalg import solve_triangular
 
-        noise = rng.standard_normal((n, self.n_features))
-        return np.asarray(self.mean[c] + solve_triangular(self.factor(c)[1], noise.T, lower=True).T)
+        return np.asarray(self.mean[c] + solve_triangular(whitening, noise.T, lower=True).T)
 
     def quadratic_shares(self, X: Array, c: int) -> Array:
         """The features' shares in the squared Mahalanobis distance, (n, d)."""
-        dev = X - self.mean[c]
-        whitening = self.factor(c)[1]
-        return np.asarray(dev * (dev @ whitening.T @ whitening))
+        dev, whitening = X - self.mean[c], self._own(c)[1]
+        return np.asarray(dev * (dev @ whitening.T @ whitening) if whitening.ndim == 2 else (dev * whitening) ** 2)
 
     def explain(self, X: Array, c: int) -> Array:
-        log_variance = np.log(np.diag(self.factor(c)[0]))
+        covariance = self._own(c)[0]
+        log_variance = np.log(np.diag(covariance) if covariance.ndim == 2 else covariance)
         entangled = (self.log_det[0 if self.structure.tied else c] - log_variance.sum()) / self.n_features
         return np.asarray(-0.5 * (self.quadratic_shares(X, c) + _LOG_2PI + log_variance + entangled))
 
@@ -233,9 +250,11 @@ class GaussianDensity(Density):
 
     def conditional_parts(self, X: Array, c: int, missing: Array) -> tuple[Array, float, Array]:
         """Squared distance of the observed part (n,), log-determinant of its covariance, expectation of the rest."""
-        covariance, seen = self.factor(c)[0], ~missing
-        if not seen.any():
-            return np.zeros(len(X)), 0.0, np.tile(self.mean[c, missing], (len(X), 1))
+        covariance, seen = self._own(c)[0], ~missing
+        if covariance.ndim == 1 or not seen.any():
+            shares = self.quadratic_shares(np.where(missing, self.mean[c], X), c)
+            log_det = np.log(covariance[seen]).sum() if seen.any() else 0.0
+            return shares.sum(axis=1), float(log_det), np.tile(self.mean[c, missing], (len(X), 1))
         deviation = np.sqrt(np.diag(covariance))
         correlation = covariance / deviation / deviation[:, None]
         dev = (X[:, seen] - self.mean[c, seen]) / deviation[seen]
@@ -248,8 +267,6 @@ class GaussianDensity(Density):
 def covariances(stats: MomentStats, kind: Structure, shrinkage: float | str | None = None) -> Array:
     """Maximum likelihood covariances, shrunk: (g, d, d), or diagonals (g, d)."""
     shrinks = shrinkage not in (None, 0)
-    if isinstance(shrinkage, str) and kind.shape != "full":
-        raise DataError(f'shrinkage={shrinkage!r} needs covariance="full" or "tied"; give a number instead')
     layout = kind.layout(shrinkage)
     stats = stats.to_layout(layout)
     n = np.array([stats.total]) if kind.tied else stats.weight
@@ -277,6 +294,8 @@ def _intensity(
     if shrinkage == "ledoit_wolf":
         assert stats.quartic is not None
         quartic = stats.quartic.sum(keepdims=True) if kind.tied else stats.quartic
+        if ((quartic == 0) & (np.einsum("gii->g", covariance) > 0)).any():
+            raise DataError("the values are too small: their fourth powers vanish; rescale the columns for Ledoit-Wolf")
         return _shrinkage.ledoit_wolf(covariance, n, quartic)
     return np.full(len(n), shrinkage, dtype=np.float64)
 
@@ -290,12 +309,15 @@ def feature_variance(stats: MomentStats) -> Array:
     total = stats.total or 1.0
     diagonal = {"diag": "kd->d", "pooled": "dd->d"}.get(stats.layout, "kdd->d")
     within = np.einsum(diagonal, stats.scatter) / total
-    if (within > 0).all():
-        return np.asarray(within)
     grand = stats.weight @ stats.mean / total
-    between = (((stats.mean - grand) * np.sqrt(stats.weight / total)[:, None]) ** 2).sum(axis=0)
-    square = grand**2
-    return np.select([within > 0, between > 0, square > 1e-200], [within, between, square], 1.0)
+    rounding = 8 * np.finfo(np.float64).eps * np.abs(grand)
+    varies = (within > 0) & (np.sqrt(within) > rounding)
+    if varies.all():
+        return np.asarray(within)
+    between = (np.abs(stats.mean - grand) * np.sqrt(stats.weight / total)[:, None]).max(axis=0)
+    size = np.abs(grand)
+    unit = np.select([varies, between > rounding, size > 1e-100], [np.sqrt(within), between, size], 1.0)
+    return np.asarray(np.minimum(unit, 1e150) ** 2)
 
 
 class _FloorReport:
@@ -327,12 +349,10 @@ class _FloorReport:
 
 
 def _floored_diagonal(variance: Array, own: Array, floor: float, report: _FloorReport) -> tuple[Array, Array, Array]:
-    if report_spherical := bool((variance == variance[:, :1]).all() and variance.shape[1] > 1):
-        own = np.full_like(own, own.mean())
     least = np.maximum(floor * own, np.finfo(np.float64).tiny)
     low = variance < least
     for g in np.flatnonzero(low.any(axis=1)):
-        report.add(int(g), low[g] | report_spherical)
+        report.add(int(g), low[g])
     variance = np.where(low, least, variance)
     return variance, 1.0 / np.sqrt(variance), np.log(variance).sum(axis=1)
 
@@ -346,23 +366,28 @@ def _floored_full(covariance: Array, own: Array, floor: float, report: _FloorRep
         inverse = _inverse_factor(matrix, floor)
         if inverse is None:
             values, vectors = np.linalg.eigh(matrix)
-            report.add(g, (vectors[:, values < floor] ** 2).sum(axis=1) > 0.1)
-            matrix = (vectors * np.maximum(values, floor)) @ vectors.T
-            inverse = _inverse_factor(matrix, 0.0)
-            covariance[g] = matrix * unit * unit[:, None]
-        assert inverse is not None
-        log_det[g] = 2 * (np.log(unit).sum() - np.log(np.diag(inverse)).sum())
+            least = max(floor, len(values) * np.finfo(np.float64).eps * values[-1])
+            share = (vectors[:, values < least] ** 2).sum(axis=1)
+            report.add(g, share >= 0.5 * share.max(initial=0.0) if share.any() else share > 0)
+            root = vectors * np.sqrt(np.maximum(values, least))  # its square is the floored matrix
+            inverse = _triangular_inverse(np.asarray(np.linalg.qr(root.T, mode="r")).T)
+            covariance[g] = (root @ root.T) * unit * unit[:, None]
+        log_det[g] = 2 * (np.log(unit).sum() - np.log(np.abs(np.diag(inverse))).sum())
         np.divide(inverse, unit, out=whitening[g])
     return covariance, whitening, log_det
 
 
 def _inverse_factor(matrix: Array, floor: float) -> Array | None:
     """The inverse of the Cholesky factor, or None where an eigenvalue may be below the floor."""
-    from scipy.linalg.lapack import dtrtri
-
     try:
-        inverse = dtrtri(np.linalg.cholesky(matrix), lower=1)[0]
+        inverse = _triangular_inverse(np.linalg.cholesky(matrix))
     except np.linalg.LinAlgError:
         return None
     # The sum of squares is the trace of the matrix's inverse, which is at least one over its least eigenvalue.
-    return np.asarray(inverse) if np.vdot(inverse, inverse) * floor <= 1.0 else None
+    return inverse if np.vdot(inverse, inverse) * floor <= 1.0 else None
+
+
+def _triangular_inverse(lower: Array) -> Array:
+    from scipy.linalg.lapack import dtrtri
+
+    return np.asarray(dtrtri(lower, lower=1)[0])

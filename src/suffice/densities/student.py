@@ -1,13 +1,14 @@
 """Posterior predictive densities: what a Gaussian becomes when its parameters are not known but integrated out.
 
-The prior is normal-inverse-Wishart, centred on what all classes together say: a class mean is worth KAPPA rows at the
-grand mean, a class covariance NU (d + 2) rows of the covariance that all classes share (for tied structures: of its
-diagonal). Small classes therefore lean on the others and get heavy tails; large ones are the plain Gaussian.
+The prior is normal-inverse-Wishart, centred on what all classes together say. It is worth KAPPA rows at the grand mean
+and, for a full covariance, d rows of the covariance that all classes share (for tied structures, of its diagonal); for
+each variance of a diagonal or spherical one, one row. Small classes therefore lean on the others and get heavy tails;
+large ones are the plain Gaussian.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -40,6 +41,10 @@ class StudentDensity(Density):
         return self.gaussian.n_classes
 
     @property
+    def n_features(self) -> int:
+        return self.gaussian.n_features
+
+    @property
     def structure(self) -> Structure:
         return self.gaussian.structure
 
@@ -68,7 +73,7 @@ class StudentDensity(Density):
         shift = (stats.mean - grand) * np.sqrt(KAPPA * n / kappa)[:, None]  # (k, d)
 
         if kind.shape == "full":
-            wide, outer = d + 2.0, shift[:, :, None] * shift[:, None, :]
+            wide, outer = 2.0 * d + 1, shift[:, :, None] * shift[:, None, :]
         else:
             wide, outer = 3.0, shift**2
         if kind.shape == "spherical":
@@ -96,6 +101,9 @@ class StudentDensity(Density):
         rest = {name: array for name, array in arrays.items() if name != "dof"}
         return cls(GaussianDensity.from_arrays(rest), np.array(arrays["dof"]))
 
+    def of_classes(self, places: Sequence[int]) -> Self:
+        return type(self)(self.gaussian.of_classes(places), self.dof[list(places)])
+
     def score(
         self,
         X: Array,
@@ -106,7 +114,7 @@ class StudentDensity(Density):
         evidence: Array | None = None,
         relative: bool = False,  # noqa: ARG002  nothing is shared by all classes
     ) -> bool:
-        step = max(64, (1 << 17) // max(self.gaussian.n_features, self.n_classes))
+        step = max(64, (1 << 17) // max(self.n_features, self.n_classes))
         finite = True
         for start in range(0, len(X), step):
             rows = slice(start, start + step)
@@ -118,12 +126,12 @@ class StudentDensity(Density):
 
     def _log_density(self, X: Array) -> Array:
         if self.structure.shape != "diag":
-            quadratic, d = self.gaussian.quadratic(X), self.gaussian.n_features
+            quadratic, d = self.gaussian.quadratic(X), self.n_features
             return self._log_t(quadratic, d, self.gaussian.log_det, self.dof)
         return np.stack([self._feature_log_t(X, c).sum(axis=1) for c in range(self.n_classes)], axis=1)
 
     def _feature_log_t(self, X: Array, c: int) -> Array:
-        dev = (X - self.mean[c]) * self.gaussian.whitening[c]
+        dev = np.clip((X - self.mean[c]) * self.gaussian.whitening[c], -1e150, 1e150)  # farther squares overflow
         return self._log_t(dev**2, 1, np.log(self.covariance[c]), self.dof[c])
 
     @staticmethod
@@ -135,7 +143,7 @@ class StudentDensity(Density):
 
     def sample(self, c: int, n: int, rng: np.random.Generator) -> Array:
         normal = self.gaussian.sample(c, n, rng) - self.mean[c]
-        columns = self.gaussian.n_features if self.structure.shape == "diag" else 1
+        columns = self.n_features if self.structure.shape == "diag" else 1
         return np.asarray(self.mean[c] + normal / np.sqrt(rng.chisquare(self.dof[c], (n, columns)) / self.dof[c]))
 
     def explain(self, X: Array, c: int) -> Array:
@@ -143,7 +151,7 @@ class StudentDensity(Density):
             return self._feature_log_t(X, c)
         shares = self.gaussian.quadratic_shares(X, c)
         quadratic = shares.sum(axis=1, keepdims=True)
-        d, dof = self.gaussian.n_features, self.dof[c]
+        d, dof = self.n_features, self.dof[c]
         at_mean = self._log_t(np.zeros(1), d, self.gaussian.log_det[c], dof)
         slope = np.divide(
             np.log1p(quadratic / dof), quadratic, out=np.full_like(quadratic, 1 / dof), where=quadratic > 0
@@ -153,7 +161,7 @@ class StudentDensity(Density):
     def typicality(self, X: Array) -> Array:
         from scipy.special import fdtrc
 
-        d = self.gaussian.n_features
+        d = self.n_features
         if self.structure.shape != "diag" or d == 1:
             return np.asarray(fdtrc(d, self.dof, self.gaussian.quadratic(X) / d))
         rng = np.random.default_rng(0)
@@ -172,6 +180,8 @@ class StudentDensity(Density):
 
 
 def _prior_scale(stats: MomentStats, kind: Structure) -> Array:
-    """The prior's scale matrix: the shared covariance, or its diagonal where the structure itself is shared."""
+    """The prior's scale matrix: as many rows as it is worth of the shared covariance, or of its diagonal."""
     shared = covariances(stats, Structure(kind.shape, True))
-    return shared * np.eye(stats.n_features) if kind.tied and kind.shape == "full" else shared
+    if kind.shape != "full":
+        return shared
+    return stats.n_features * (shared * np.eye(stats.n_features) if kind.tied else shared)

@@ -21,5 +21,5 @@ def load(path: str | os.PathLike[str]) -> GenerativeClassifier:
         raise ModelFileError(f"{path} holds a {model.estimator!r}, which this version of suffice does not know")
     try:
         return _SAVED[model.estimator]._from_file(model)
-    except TypeError as error:
+    except (TypeError, ValueError) as error:
         raise ModelFileError(f"{path} does not fit this version of suffice: {error}") from None

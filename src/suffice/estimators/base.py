@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -17,12 +17,13 @@ from .. import decisions, modelfile
 from ..batch import Batch
 from ..collect import collect, refuse_nonfinite
 from ..densities import Density
-from ..errors import DataError, StatisticsError
+from ..errors import DataError, StatisticsError, listed
 from ..labels import position
 from ..sources import LocalSource, Source, as_source
 from ..stats import Statistics
 
 Array = NDArray[Any]
+_SCORES = 1 << 20  # scores held at a time by each thread, where they are not the result
 Prior = Any  # an array in the order of classes_, a dictionary by label, "uniform" or None
 
 
@@ -48,8 +49,8 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         """A statistic from elsewhere as this model keeps it, or an error if it does not hold enough."""
 
     @abstractmethod
-    def _estimate(self) -> Density:
-        """The density from `statistics_` and the parameters."""
+    def _estimate(self, statistics: Any) -> Density:
+        """The density from a statistic and the parameters."""
 
     # Learning.
 
@@ -105,19 +106,23 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         other._check_fitted()
         mine, theirs = self._names(), other._names()
         if mine != theirs:
-            raise StatisticsError(f"models of different columns do not merge: {mine} and {theirs}")
+            one, two = (listed(names) if names else "columns without names" for names in (mine, theirs))
+            raise StatisticsError(f"models of different columns do not merge: {one}; and {two}")
         merged: Self = clone(self)
         merged._set_columns(mine, self.n_features_in_)
         return merged._learn(self.statistics_ + other.statistics_)
 
+    def __radd__(self, other: object) -> Self:
+        """So that ``sum(models)`` works."""
+        return self if other == 0 else NotImplemented
+
     def _learn(self, statistics: Statistics) -> Self:
         self.statistics_ = statistics
-        self.__dict__.pop("_density", None)
         return self
 
     def _estimated(self) -> Self:
         """Estimate the density now rather than at the first use, and return self."""
-        self.__dict__["_density"] = self._estimate()
+        self.density_  # noqa: B018
         return self
 
     # What was learnt.
@@ -135,11 +140,11 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
     @property
     def density_(self) -> Density:
         """p(x | class), estimated from `statistics_`."""
-        self._check_fitted()
-        if "_density" not in self.__dict__:
-            self._estimated()
-        density: Density = self.__dict__["_density"]
-        return density
+        statistics = self._fitted()
+        known: tuple[Statistics, Density] | None = self.__dict__.get("_estimate_of")
+        if known is None or known[0] is not statistics:  # another thread may have learnt more in the meantime
+            known = self.__dict__["_estimate_of"] = statistics, self._estimate(statistics)
+        return known[1]
 
     # Scores: nothing of the prior is in them.
 
@@ -149,20 +154,19 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
 
     def llr(self, X: Any, a: Any = None, b: Any = None) -> Array:
         """The log-likelihood ratio log p(x | b) - log p(x | a), (n,); of two classes, the second over the first."""
-        i, j = self._pair(a, b)
-        density = self.density_
+        density = self.density_.of_classes(self._pair(a, b))
 
         def ratio(x: Array, out: Array) -> bool:
-            scores = np.empty((len(x), density.n_classes))
+            scores = np.empty((len(x), 2))
             finite = density.score(x, all=scores, relative=True)
-            out[:] = decisions.log_likelihood_ratio(scores, i, j)
+            out[:] = decisions.log_likelihood_ratio(scores, 0, 1)
             return finite
 
         return self._column(X, ratio)
 
     def explain(self, X: Any, a: Any = None, b: Any = None) -> Array:
         """The shares of the columns in `llr`, (n, d); they sum to it."""
-        i, j = self._pair(a, b)
+        i, j = self._with_rows(self._pair(a, b))
 
         def shares(x: Array, out: Array) -> bool:
             out[:] = self.density_.explain(x, j) - self.density_.explain(x, i)
@@ -233,7 +237,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         k = len(self.classes_)
         chosen = rng.choice(k, n, p=self.prior_) if label is None else np.full(n, position(label, self.classes_))
         X = np.empty((n, self.n_features_in_))
-        for c in np.unique(chosen):
+        for c in self._with_rows(np.unique(chosen).tolist()):
             rows = chosen == c
             X[rows] = self.density_.sample(int(c), int(rows.sum()), rng)
         return X, self.classes_[chosen]
@@ -241,6 +245,8 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
     def impute(self, X: Any, prior: Prior = None) -> Array:
         """X with every NaN replaced by its expectation given the rest of the row."""
         log_prior = decisions.log(np.where(self._fitted().weight > 0, self._prior(prior), 0.0))
+        if not np.isfinite(log_prior).any():
+            raise DataError("the prior allows only classes without rows, of which nothing is known")
 
         def fill(x: Array, out: Array) -> bool:
             out[:] = self.density_.impute(x, log_prior)
@@ -259,7 +265,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
     def _from_file(cls, model: modelfile.ModelFile) -> Self:
         loaded = cls(**model.params)
         loaded._set_columns(model.names, model.statistics.n_features)
-        return loaded._learn(model.statistics)
+        return loaded._learn(loaded._adopted(model.statistics))
 
     # Plumbing.
 
@@ -284,11 +290,20 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
     def _prior(self, prior: Prior) -> Array:
         weight = self._fitted().weight
         chosen = self.prior if prior is None else prior
+        if chosen is None and not weight.any():
+            raise DataError("this model has no rows left; learn some, or give a prior")
         return decisions.as_prior(chosen, self.classes_, weight / (weight.sum() or 1.0))
 
     def _is_impossible(self, log_prior: Array) -> bool:
         """Whether the prior allows only classes that had no rows; then nothing but the prior can decide."""
         return not np.isfinite(log_prior[self.statistics_.weight > 0]).any()
+
+    def _with_rows(self, places: Sequence[int]) -> Sequence[int]:
+        """The places again, or an error if one of these classes has no rows to know anything from."""
+        empty = [c for c in places if self._fitted().weight[c] == 0]
+        if empty:
+            raise DataError(f"class {listed(self.classes_[empty])} has no rows yet: nothing is known of it")
+        return places
 
     def _pair(self, a: Any, b: Any) -> tuple[int, int]:
         classes = self.classes_
@@ -323,8 +338,14 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         if not isinstance(source, LocalSource):
             raise DataError(f"{type(source).__name__} cannot be scored row by row here")
         out = make(source.n_rows)
-        finite = source.reduce(lambda batch: work(batch.X, out[batch.start : batch.start + len(batch)]), operator.and_)
-        if not finite:
+        step = max(1024, _SCORES // len(self.classes_))  # scores of all classes may be as wide as the rows, or wider
+
+        def score(batch: Batch) -> bool:
+            rows = (slice(start, start + step) for start in range(0, len(batch), step))
+            whole = out[batch.start : batch.start + len(batch)]
+            return all(work(batch.X[part], whole[part]) for part in rows)
+
+        if not source.reduce(score, operator.and_):
             refuse_nonfinite(source)
         return out
 

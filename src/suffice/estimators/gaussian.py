@@ -81,7 +81,7 @@ class GaussianClassifier(GenerativeClassifier):
         self.n_jobs = n_jobs
 
     def _layout(self) -> str:
-        if self.covariance not in STRUCTURES:
+        if not isinstance(self.covariance, str) or self.covariance not in STRUCTURES:
             raise DataError(f"covariance={self.covariance!r} is not known; choose one of {listed(STRUCTURES, 6)}")
         if isinstance(self.shrinkage, str):
             if self.shrinkage not in ("oas", "ledoit_wolf"):
@@ -109,11 +109,11 @@ class GaussianClassifier(GenerativeClassifier):
             raise DataError(f"a Gaussian model needs MomentStats, not {type(statistics).__name__}")
         return statistics.to_layout(self._layout())
 
-    def _estimate(self) -> GaussianDensity | StudentDensity:
+    def _estimate(self, statistics: MomentStats) -> GaussianDensity | StudentDensity:
         choices: dict[str, Any] = {"floor": self.variance_floor, "names": self._names()}
         if self.predictive:
-            return StudentDensity.estimate(self.statistics_, self.covariance, **choices)
-        return GaussianDensity.estimate(self.statistics_, self.covariance, self.shrinkage, **choices)
+            return StudentDensity.estimate(statistics, self.covariance, **choices)
+        return GaussianDensity.estimate(statistics, self.covariance, self.shrinkage, **choices)
 
     @property
     def density_(self) -> GaussianDensity | StudentDensity:
@@ -129,13 +129,13 @@ class GaussianClassifier(GenerativeClassifier):
     def covariances_(self) -> Array:
         """Covariances as they are used, shrunk and floored, in the shape of the structure."""
         covariance = self.density_.covariance
-        if STRUCTURES[self.covariance].shape == "spherical":
+        if self.density_.structure.shape == "spherical":
             covariance = covariance[:, 0]
         return np.asarray(covariance[0] if self.density_.structure.tied else covariance)
 
     def quadratic_form(self, a: Any = None, b: Any = None) -> tuple[Array, Array, float]:
         """A (d, d), b (d,) and c with ``llr(x, a, b) = x'Ax + x'b + c``; A is zero for tied structures."""
-        i, j = self._pair(a, b)
+        i, j = self._with_rows(self._pair(a, b))
         density = self._plug_in("quadratic_form")
         lower, upper = density.precision(i), density.precision(j)
         m0, m1 = density.mean[i], density.mean[j]
@@ -150,6 +150,7 @@ class GaussianClassifier(GenerativeClassifier):
         from sklearn.linear_model import LogisticRegression
 
         density = self._plug_in("to_logistic")
+        self._with_rows(range(len(self.classes_)))
         if not density.structure.tied:
             raise DataError(
                 f'covariance={self.covariance!r} is quadratic in x, not logistic; use "tied" or "tied_diag"'
@@ -157,12 +158,10 @@ class GaussianClassifier(GenerativeClassifier):
         log_prior = decisions.log(self._prior(prior))
         if not np.isfinite(log_prior).all():
             raise DataError("a class with prior 0 has no logistic model; give a prior without zeros")
-        precision = density.precision(0)
-        slope = density.mean @ precision
-        intercept = log_prior - 0.5 * np.einsum("kd,kd->k", slope, density.mean)
+        center, slope, constant = density.linear()
+        intercept = constant - slope @ center + log_prior
         if len(slope) == 2:
-            _, weights, constant = self.quadratic_form()
-            slope, intercept = weights[None], np.array([constant + log_prior[1] - log_prior[0]])
+            slope, intercept = slope[1:] - slope[:1], intercept[1:] - intercept[:1]
         logistic = LogisticRegression()
         logistic.classes_, logistic.coef_, logistic.intercept_ = self.classes_, slope, intercept
         logistic.n_features_in_ = self.n_features_in_

@@ -137,7 +137,7 @@ def _score(
             if not np.isfinite(scores.sum()):  # so are its terms, and what went into them, unless there was overflow
                 finite &= bool(np.isfinite(x).all())
                 # Finite stand-ins for sums that overflow, so that far outliers keep finite scores.
-                np.nan_to_num(scores, copy=False, nan=-_MAX, posinf=_MAX, neginf=-_MAX)
+                np.nan_to_num(scores, copy=False, nan=-_MAX / 2, posinf=_MAX / 2, neginf=-_MAX / 2)
             scores += constant[:, None]
             reduce_scores(scores, rows, all, best, evidence)
     return finite

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,8 @@ def array_source(X: Any, y: Any = None, weight: Any = None) -> ArraySource:
 
 
 def _numpy(X: Any, y: Any, weight: Any) -> ArraySource:
+    if isinstance(X, str | PathLike):
+        raise DataError(f"X={X!r} is a path; files are not read yet: pass a table in memory")
     X = as_matrix(X)
     return ArraySource(lambda start, stop: as_float(X[start:stop]), X.shape, None, y, weight)
 
@@ -134,8 +137,8 @@ _KINDS: tuple[tuple[str, Callable[[Any], Any], Callable[[Any, Any, Any], ArraySo
 
 def _split(X: Any, y: Any, columns: list[Any], cut: Callable[[list[Any], Any], tuple[Any, Any]]) -> tuple[Any, Any]:
     """Features and labels of a table; y may be a column's name."""
-    repeated = sorted({str(name) for name in columns if columns.count(name) > 1})
-    if repeated:
+    if len(set(columns)) < len(columns):
+        repeated = sorted({str(name) for name in columns if columns.count(name) > 1})
         raise DataError(f"column names must be unique; {listed(repeated)} stand more than once")
     if not isinstance(y, str):
         return X, y

@@ -38,7 +38,7 @@ class LocalSource(Source):
         """The rows from `start` up to `stop`."""
 
     def reduce(self, map_batch: Callable[[Batch], T], merge: Callable[[T, T], T]) -> T:
-        step = max(1, PIECE // self.n_features)
+        step = max(PIECE // self.n_features, self.n_features)  # a statistic may be as large as d rows
         pieces = [(start, min(start + step, self.n_rows)) for start in range(0, max(self.n_rows, 1), step)]
         threads = thread_count(self.n_jobs)
         return reduce_ordered(lambda piece: map_batch(self.batch(*piece)), merge, pieces, threads)

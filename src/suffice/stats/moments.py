@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from .. import kernels
 from ..batch import Batch
-from ..errors import DataError, StatisticsError
+from ..errors import DataError, PrecisionWarning, StatisticsError, listed
 from ..kernels.reference import present_rows
 from ..labels import SoftLabels, encode, positions, same
 from .base import Statistics, frozen, spread
@@ -70,6 +71,8 @@ class MomentStats(Statistics):
     @classmethod
     def zeros(cls, classes: Any, n_features: int, layout: str = "diag") -> Self:
         """The identity of addition over a vocabulary."""
+        if layout not in LAYOUTS:
+            raise StatisticsError(f"layout={layout!r} is not known; choose one of {listed(LAYOUTS)}")
         classes = encode(np.asarray(classes))[0] if len(classes) else np.asarray(classes)
         k, d = len(classes), n_features
         shape = {"diag": (k, d), "pooled": (d, d)}.get(layout, (k, d, d))
@@ -110,14 +113,15 @@ class MomentStats(Statistics):
         n, mean, scatter = kernels.active.full_moments(X, code, weight, k, False)
         if not len(X):
             return cls.zeros(classes, X.shape[1], "quartic")
-        z = X - mean[code]
-        square = np.einsum("ij,ij->i", z, z)
         w = np.ones(len(X)) if weight is None else weight
         order = np.argsort(code, kind="stable")
         present, begins = np.unique(code[order], return_index=True)
         cubic = np.zeros_like(mean)
-        cubic[present] = np.add.reduceat((z * (w * square)[:, None])[order], begins)
-        quartic = np.bincount(code, w * square**2, minlength=k)
+        with np.errstate(over="ignore", invalid="ignore"):  # is_finite reports it
+            z = X - mean[code]
+            square = np.einsum("ij,ij->i", z, z)
+            cubic[present] = np.add.reduceat((z * (w * square)[:, None])[order], begins)
+            quartic = np.bincount(code, w * square**2, minlength=k)
         return cls(classes, n, mean, scatter, "quartic", cubic, quartic)
 
     @classmethod
@@ -154,8 +158,8 @@ class MomentStats(Statistics):
             raise StatisticsError(f"statistics of {self.n_features} and of {other.n_features} features do not merge")
         if self.layout != other.layout:
             raise StatisticsError(
-                f"statistics with layouts {self.layout!r} and {other.layout!r} do not merge; "
-                "bring the richer one down with to_layout() first"
+                f"statistics of different models ({self.layout!r} and {other.layout!r} moments) do not merge; "
+                "use the same covariance= and shrinkage= for both, or bring the richer one down with to_layout()"
             )
 
     def _merged(self, other: Self) -> Self:
@@ -175,7 +179,7 @@ class MomentStats(Statistics):
     def _without(self, other: Self) -> Self:
         with np.errstate(over="ignore", invalid="ignore"):
             n = self.weight - other.weight
-            gone = n <= 1e-9 * self.weight
+            gone = n <= 1e-12 * self.weight
             n[gone] = 0.0
             ratio = np.divide(other.weight, n, out=np.zeros_like(n), where=~gone)[:, None]
             mean = np.where(gone[:, None], 0.0, self.mean + (self.mean - other.mean) * ratio)
@@ -183,7 +187,7 @@ class MomentStats(Statistics):
             share = np.divide(other.weight, self.weight, out=np.zeros_like(n), where=self.weight > 0)[:, None]
             step = (mean - other.mean) * np.sqrt(n[:, None] * share)
             self._add_outer(scatter, step, sign=-1.0)
-            self._clip(scatter, gone)
+            self._clean(scatter, n)
             left = replace(self, weight=n, mean=mean, scatter=scatter)
             if self.layout != "quartic":
                 return left
@@ -201,17 +205,30 @@ class MomentStats(Statistics):
             target = scatter if self.layout == "pooled" else scatter[c]
             target += sign * step[c, :, None] * step[c]
 
-    def _clip(self, scatter: Array, gone: Array) -> None:
-        """Rounding may leave what is gone, or what never varied, a little off zero."""
-        if self.layout == "diag":
-            np.maximum(scatter, 0.0, out=scatter)
-        else:
-            diagonal = np.einsum("...ii->...i", scatter)
-            np.maximum(diagonal, 0.0, out=diagonal)
+    def _clean(self, scatter: Array, n: Array) -> None:
+        """Zero what is gone and what cannot be told from rounding; warn where real digits may have been lost."""
+        gone = n == 0
         if self.layout != "pooled":
             scatter[gone] = 0.0
         elif gone.all():
             scatter[:] = 0.0
+        diagonal = scatter if self.layout == "diag" else np.einsum("...ii->...i", scatter)
+        before = self.scatter if self.layout == "diag" else np.einsum("...ii->...i", self.scatter)
+        noise = diagonal < 8 * np.finfo(np.float64).eps * before
+        several = n > 1  # one row has no variance that could be lost
+        lost = (diagonal < 1e-10 * before) & (several.any() if self.layout == "pooled" else several[:, None])
+        if lost.any():
+            columns = np.flatnonzero(lost.reshape(-1, self.n_features).any(axis=0))
+            warnings.warn(
+                f"of the variance of column {listed(columns)} next to nothing is left, and rounding may have taken its "
+                "digits; if the rest of the rows vary there, fit them anew",
+                PrecisionWarning,
+                stacklevel=4,
+            )
+        if self.layout == "diag":
+            scatter[noise] = 0.0
+        else:
+            scatter *= ~noise[..., :, None] & ~noise[..., None, :]
 
     def _higher_about(self, center: Array) -> tuple[Array, Array]:
         """Third and fourth moments about another centre (k, d)."""
@@ -244,7 +261,8 @@ class MomentStats(Statistics):
 
     def is_finite(self) -> bool:
         # A sum is finite only if its terms are; most data need not be looked at twice.
-        sums = (self.weight, self.mean, self.scatter)
+        sums = [self.weight, self.mean, self.scatter]
+        sums += [a for a in (self.cubic, self.quartic) if a is not None]
         with np.errstate(over="ignore", invalid="ignore"):
             return all(np.isfinite(a.sum()) or bool(np.isfinite(a).all()) for a in sums)
 
@@ -262,6 +280,8 @@ class MomentStats(Statistics):
         like = cls.zeros(classes, arrays["mean"].shape[1], layout).to_arrays()
         wrong = {name for name in like | dict(arrays) if name not in like or name not in arrays}
         wrong |= {name for name in like if name not in wrong and not _fits(arrays[name], like[name])}
+        if not wrong and (arrays["weight"] < 0).any():
+            wrong = {"weight"}
         if wrong:
             raise StatisticsError(f"arrays {sorted(wrong)} do not fit {len(classes)} classes with the rest, or are bad")
         copies = {name: np.array(array) for name, array in arrays.items()}
