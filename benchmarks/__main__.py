@@ -1,0 +1,121 @@
+"""Race every case and print the table."""
+
+from __future__ import annotations
+
+import os
+import pkgutil
+import re
+import sys
+from importlib import import_module
+from typing import Annotated
+
+import numpy as np
+import sklearn
+import typer
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+import suffice
+from suffice import kernels
+
+from .case import Call, Case, Goal, Grade
+from .memory import extra_memory
+from .timing import race
+
+MARKS = {Grade.AIM: "[green]★[/]", Grade.MUST: "[yellow]✓[/]", Grade.MISSED: "[red]✗[/]"}
+COLUMNS = "ours ms", "peers ms", "ratio", "must", "aim", "ref. ms", "ref. ratio", "extra MB", "limits", "reached"
+CAPTION = (
+    "ratio: time of the fastest peer in ours; ref.: ours with the reference kernels\n"
+    "limits: ours in times of X.sum() or of the bare matrix product; extra MB: beyond input and output\n"
+    f"{MARKS[Grade.AIM]} as aimed at  {MARKS[Grade.MUST]} as it must be  {MARKS[Grade.MISSED]} missed; "
+    "reached: the least of a row's marks"
+)
+
+
+def main(
+    quick: Annotated[bool, typer.Option("--quick", help="One round of each race: rough figures.")] = False,
+    rows: Annotated[str, typer.Option(help="A regular expression for the data and tasks wanted.")] = "",
+) -> None:
+    """Race suffice against its peers, side by side on this machine."""
+    cases = [case for case in all_cases() if re.search(rows, f"{case.data} {case.task}")]
+    load = f", load {os.getloadavg()[0]:.1f} before" if hasattr(os, "getloadavg") else ""
+    table = Table(
+        title=f"suffice {suffice.__version__} ({kernels.active_name}), scikit-learn {sklearn.__version__}, "
+        f"NumPy {np.__version__}, {os.cpu_count()} processors{load}",
+        caption=CAPTION,
+    )
+    table.add_column("task", no_wrap=True)
+    for name in COLUMNS:
+        table.add_column(name, justify="right", no_wrap=True)
+    data = ""
+    # Refreshed between the races only: a thread that draws would be a rival.
+    with Progress(console=Console(stderr=True), transient=True, auto_refresh=False) as progress:
+        for case in progress.track(cases, description="Racing"):
+            if case.data != data:
+                data = case.data
+                table.add_section()
+                table.add_row(f"[bold]{data}[/]")
+            table.add_row(*row(case, *((1, 0) if quick else (2, 4))))
+    # A file or a pipe has no width of its own.
+    Console(width=None if sys.stdout.isatty() else 150).print(table)
+
+
+def all_cases() -> list[Case]:
+    modules = [info.name for info in pkgutil.iter_modules([os.path.dirname(__file__)]) if info.name != "__main__"]
+    return [case for name in modules for case in getattr(import_module(f".{name}", __package__), "CASES", [])]
+
+
+def row(case: Case, rounds: int, seconds: float) -> list[str]:
+    """Measure a case, and say it in the columns of the table."""
+    data = case.load()
+    ours = case.ours(data)
+    calls = {"ours": ours, **{name: prepare(data) for name, prepare in case.peers.items()}}
+    if case.reference:
+        calls["reference"] = with_reference(ours)
+    if case.limit:
+        calls["limit"] = case.limit(data)
+    time = race(calls, case.peers, rounds, seconds)
+
+    peers = sorted((time[name], name) for name in case.peers)
+    grades: list[Grade] = []
+
+    def graded(value: float | None, goal: Goal | None, unit: str = "") -> str:
+        if value is None:
+            return ""
+        if goal is None:
+            return f"{number(value)}{unit}"
+        grades.append(goal.grade(value))
+        return f"{number(value)}{unit} {MARKS[grades[-1]]}"
+
+    fastest, reference, limit = peers[0][0], time.get("reference"), time.get("limit")
+    return [
+        f"  {case.task}",
+        number(time["ours"]),
+        "\n".join(f"{name} {number(ms)}" for ms, name in peers),
+        graded(fastest / time["ours"], case.ratio, "x"),
+        f"{number(case.ratio.must)}x",
+        f"{number(case.ratio.aim)}x",
+        number(reference) if reference else "",
+        graded(reference and fastest / reference, case.reference, "x"),
+        graded(extra_memory(case) if case.memory else None, case.memory),
+        graded(limit and time["ours"] / limit, case.distance, "x"),
+        min(grades).name.lower(),
+    ]
+
+
+def with_reference(call: Call) -> Call:
+    def slower() -> None:
+        with kernels.using("reference"):
+            call()
+
+    return slower
+
+
+def number(value: float) -> str:
+    """Three digits."""
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,52 @@
+"""Times of calls that take turns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from time import perf_counter, process_time, sleep
+
+from .case import Call
+
+TURN = 0.1  # seconds
+LAPPED = 3  # a peer that takes so many times as long as the fastest one runs no more rounds than it must
+
+
+def race(calls: dict[str, Call], peers: Iterable[str], rounds: int, seconds: float) -> dict[str, float]:
+    """The least time of each call in ms, after `rounds` or more and about `seconds`.
+
+    The calls take turns, so that a slower or faster spell of the machine meets all of them, and the minimum is what is
+    left when nothing else disturbs.
+    """
+    best = dict.fromkeys(calls, float("inf"))
+    running = dict(calls)
+    begin, done = perf_counter(), 0
+    while done < rounds or perf_counter() - begin < seconds:
+        for name, call in running.items():
+            settle()
+            best[name] = min(best[name], turn(call))
+        done += 1
+        fastest = min(best[name] for name in peers)
+        if done >= rounds:
+            running = {n: c for n, c in running.items() if n not in peers or best[n] <= LAPPED * fastest}
+    return best
+
+
+def turn(call: Call) -> float:
+    """The least time in ms of a call that is made once, and again until the turn is over."""
+    best, begin = float("inf"), perf_counter()
+    while (start := perf_counter()) - begin < TURN:
+        call()
+        best = min(best, 1e3 * (perf_counter() - start))
+    return best
+
+
+def settle() -> None:
+    """Wait until no thread of this process is at work.
+
+    The workers of OpenBLAS go on spinning for a tenth of a second after a product, at the cost of whoever comes next.
+    """
+    busy = 1.0
+    while busy > 0.1:
+        cpu, start = process_time(), perf_counter()
+        sleep(0.01)  # times of running threads are brought up to date every few ms only
+        busy = (process_time() - cpu) / (perf_counter() - start)
