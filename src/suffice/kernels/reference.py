@@ -17,7 +17,7 @@ Moments = tuple[Array, Array, Array]
 
 
 def _blocks(n: int, width: int) -> Iterator[slice]:
-    step = max(256, (1 << 17) // max(width, 1))
+    step = max(256, (1 << 18) // max(width, 1))
     return (slice(start, min(start + step, n)) for start in range(0, n, step))
 
 
@@ -97,11 +97,11 @@ def reduce_scores(scores: Array, rows: slice, all: Array | None, best: Array | N
     if all is not None:
         all[rows] = scores.T
     if best is not None:
-        top, place = scores[0].copy(), np.zeros(scores.shape[1], np.int64)
+        place, top = best[rows], scores[0]
+        place[:] = 0
         for c in range(1, len(scores)):
             np.copyto(place, c, where=scores[c] > top)
-            np.maximum(top, scores[c], out=top)
-        best[rows] = place
+            top = np.maximum(top, scores[c]) if c + 1 < len(scores) else top
     if evidence is not None:
         top = scores.max(axis=0)
         finite = np.where(np.isneginf(top), 0.0, top)
