@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from suffice import GaussianClassifier, kernels
+from suffice import GaussianClassifier, kernels, load
 from suffice.errors import (
     DataError,
     DecisionError,
@@ -202,8 +202,27 @@ def test_more_rows_may_be_learnt_while_others_predict(structure):
     clf = GaussianClassifier(structure).partial_fit(X[:100], NAMES[:100])
     before = clf.density_
     clf.partial_fit(X[100:], NAMES[100:])
-    clf.__dict__["_estimate_of"] = (object(), before)  # as a slower thread would leave it
+    clf.__dict__["_estimate_of"] = (object(), clf._choices(), before)  # as a slower thread would leave it
     np.testing.assert_allclose(clf.log_likelihood(X), GaussianClassifier(structure).fit(X, NAMES).log_likelihood(X))
+
+
+def test_rows_that_cannot_have_been_learnt_are_not_forgotten(structure):
+    clf = GaussianClassifier(structure).fit(X, Y)
+    before = clf.statistics_
+    with pytest.raises(StatisticsError, match="never learnt"):
+        clf.forget(X[:10] + 100, Y[:10])
+    assert clf.statistics_ is before
+
+
+def test_another_choice_after_fit_holds_at_once_and_in_the_file(tmp_path):
+    clf = GaussianClassifier("full").fit(X, Y).set_params(covariance="diag")
+    np.testing.assert_allclose(clf.predict_proba(X), GaussianClassifier("diag").fit(X, Y).predict_proba(X))
+    clf.save(tmp_path / "m")
+    np.testing.assert_allclose(load(tmp_path / "m").predict_proba(X), clf.predict_proba(X))
+    with pytest.raises(StatisticsError, match="collect it anew"):
+        GaussianClassifier("tied").fit(X, Y).set_params(covariance="full").save(tmp_path / "n")
+    with pytest.raises(DataError, match="not known"):
+        clf.set_params(covariance="nonsense").predict(X)
 
 
 def test_models_can_be_summed():

@@ -49,6 +49,10 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         """A statistic from elsewhere as this model keeps it, or an error if it does not hold enough."""
 
     @abstractmethod
+    def _choices(self) -> tuple[Any, ...]:
+        """The parameters that a density depends on."""
+
+    @abstractmethod
     def _estimate(self, statistics: Any) -> Density:
         """The density from a statistic and the parameters."""
 
@@ -70,11 +74,11 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         return self._learn(statistics)._estimated()
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from more rows. The model equals one fitted on all rows so far; classes need not be announced.
+        """Learn from more rows, in place. The model equals one fitted on all rows so far.
 
         Parameters
         ----------
-        classes : labels that may come later, to have them in `classes_` from the start
+        classes : labels that may come later, to have them in `classes_` from the start; they need not be announced
         """
         of = self._statistic()
         first = not hasattr(self, "statistics_")
@@ -87,7 +91,10 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         return self._learn(statistics if first else self.statistics_ + statistics)
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Unlearn rows that were learnt before. The model equals one that never saw them."""
+        """Unlearn rows that were learnt before, in place. The model equals one that never saw them.
+
+        Rows are not kept, so whether these were learnt can be checked only as far as the statistics tell.
+        """
         self._check_fitted()
         source = self._source(X, _labels(y, self), sample_weight)
         return self._learn(self.statistics_ - collect(source, self._statistic()))
@@ -99,7 +106,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         return self._learn(statistics)._estimated()
 
     def __add__(self, other: Self) -> Self:
-        """A model of the rows of both."""
+        """A model of the rows of both, with the settings of the left one."""
         if type(other) is not type(self):
             return NotImplemented
         self._check_fitted()
@@ -140,11 +147,12 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
     @property
     def density_(self) -> Density:
         """p(x | class), estimated from `statistics_`."""
-        statistics = self._fitted()
-        known: tuple[Statistics, Density] | None = self.__dict__.get("_estimate_of")
-        if known is None or known[0] is not statistics:  # another thread may have learnt more in the meantime
-            known = self.__dict__["_estimate_of"] = statistics, self._estimate(statistics)
-        return known[1]
+        statistics, choices = self._fitted(), self._choices()
+        known: tuple[Statistics, Any, Density] | None = self.__dict__.get("_estimate_of")
+        # Another thread may have learnt more in the meantime, or the user chosen something else.
+        if known is None or known[0] is not statistics or known[1] != choices:
+            known = self.__dict__["_estimate_of"] = statistics, choices, self._estimate(self._adopted(statistics))
+        return known[2]
 
     # Scores: nothing of the prior is in them.
 
@@ -259,6 +267,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
     def save(self, path: Any) -> None:
         """Write the model, statistics and all, to a file that `suffice.load` reads."""
         params = self.get_params(deep=False)
+        self._adopted(self._fitted())  # or it could not be loaded again
         modelfile.write(path, modelfile.ModelFile(type(self).__name__, params, self._names(), self._fitted()))
 
     @classmethod

@@ -32,7 +32,7 @@ class GaussianClassifier(GenerativeClassifier):
     covariance : {"full", "diag", "tied", "tied_diag", "spherical", "tied_spherical"}
         "full" is quadratic discriminant analysis, "diag" Gaussian naive Bayes, "tied" linear discriminant analysis.
     shrinkage : float in [0, 1], "oas", "ledoit_wolf" or None
-        How far covariances are pulled towards a multiple of the identity.
+        How far covariances are pulled towards a multiple of the identity; the named ones for "full" and "tied" only.
     prior : array, dict, "uniform" or None
         Class probabilities for decisions, unless a call gives others; None takes the frequencies of the training rows.
     predictive : bool
@@ -108,6 +108,9 @@ class GaussianClassifier(GenerativeClassifier):
         if not isinstance(statistics, MomentStats):
             raise DataError(f"a Gaussian model needs MomentStats, not {type(statistics).__name__}")
         return statistics.to_layout(self._layout())
+
+    def _choices(self) -> tuple[Any, ...]:
+        return self.covariance, self.shrinkage, self.predictive, self.variance_floor
 
     def _estimate(self, statistics: MomentStats) -> GaussianDensity | StudentDensity:
         choices: dict[str, Any] = {"floor": self.variance_floor, "names": self._names()}

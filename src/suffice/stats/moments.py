@@ -214,6 +214,10 @@ class MomentStats(Statistics):
             scatter[:] = 0.0
         diagonal = scatter if self.layout == "diag" else np.einsum("...ii->...i", scatter)
         before = self.scatter if self.layout == "diag" else np.einsum("...ii->...i", self.scatter)
+        if (diagonal < -1e-6 * before).any():
+            raise StatisticsError(
+                "cannot forget rows that were never learnt: a variance would be negative without them"
+            )
         noise = diagonal < 8 * np.finfo(np.float64).eps * before
         several = n > 1  # one row has no variance that could be lost
         lost = (diagonal < 1e-10 * before) & (several.any() if self.layout == "pooled" else several[:, None])
