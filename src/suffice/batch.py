@@ -65,7 +65,7 @@ def as_float(X: Array) -> Array:
     if X.dtype in (np.float64, np.float32):
         return X if all(stride % X.itemsize == 0 for stride in X.strides) else X.copy()
     if X.dtype == object:
-        missing = np.asarray(np.frompyfunc(is_missing, 1, 1)(X), dtype=bool)
+        missing = np.fromiter(map(is_missing, X.flat), dtype=bool, count=X.size).reshape(X.shape)
         X = np.where(missing, np.nan, X) if missing.any() else X
     try:
         return X.astype(np.float64)

@@ -68,7 +68,7 @@ def missing_message(count: int) -> str:
 
 def count_missing(y: Array) -> int:
     """How many labels are missing."""
-    return int(np.frompyfunc(is_missing, 1, 1)(y.astype(object)).sum()) if y.dtype.kind in "fO" else 0
+    return sum(map(is_missing, y.tolist())) if y.dtype.kind in "fO" else 0
 
 
 def _sorted(distinct: Array) -> tuple[Array, Array]:
