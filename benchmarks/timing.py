@@ -7,15 +7,14 @@ from time import perf_counter, process_time, sleep
 
 from .case import Call
 
-TURN = 0.1  # seconds
 LAPPED = 3  # a peer that takes so many times as long as the fastest one runs no more rounds than it must
 
 
 def race(calls: dict[str, Call], peers: Iterable[str], rounds: int, seconds: float) -> dict[str, float]:
     """The least time of each call in ms, after `rounds` or more and about `seconds`.
 
-    The calls take turns, so that a slower or faster spell of the machine meets all of them, and the minimum is what is
-    left when nothing else disturbs.
+    The calls take turns, one call each, so that a slower or faster spell of the machine meets all of them and none has
+    more tries than another; the minimum is what is left when nothing else disturbs.
     """
     best = dict.fromkeys(calls, float("inf"))
     running = dict(calls)
@@ -23,20 +22,13 @@ def race(calls: dict[str, Call], peers: Iterable[str], rounds: int, seconds: flo
     while done < rounds or perf_counter() - begin < seconds:
         for name, call in running.items():
             settle()
-            best[name] = min(best[name], turn(call))
+            start = perf_counter()
+            call()
+            best[name] = min(best[name], 1e3 * (perf_counter() - start))
         done += 1
         fastest = min(best[name] for name in peers)
         if done >= rounds:
             running = {n: c for n, c in running.items() if n not in peers or best[n] <= LAPPED * fastest}
-    return best
-
-
-def turn(call: Call) -> float:
-    """The least time in ms of a call that is made once, and again until the turn is over."""
-    best, begin = float("inf"), perf_counter()
-    while (start := perf_counter()) - begin < TURN:
-        call()
-        best = min(best, 1e3 * (perf_counter() - start))
     return best
 
 
