@@ -107,7 +107,60 @@ std::vector<std::int64_t> encode_items(Bytes items, OutCodes code) {
                   code.data());
 }
 
-// Objects are often the same few objects over and over: a small table by address answers before the dictionary does.
+bool equal(PyObject* a, PyObject* b) {
+    if (PyUnicode_CheckExact(a) && PyUnicode_CheckExact(b)) return PyUnicode_Compare(a, b) == 0;
+    const nb::object keep_a = nb::borrow(a), keep_b = nb::borrow(b);  // comparing may run any code
+    const int answer = PyObject_RichCompareBool(a, b, Py_EQ);
+    if (answer < 0) throw nb::python_error();
+    return answer > 0;
+}
+
+// Objects by value, as a dictionary has them, but for the price of one look at each.
+class ObjectTable {
+public:
+    std::int32_t code(PyObject* item) {
+        const Py_hash_t hash = PyObject_Hash(item);
+        if (hash == -1) throw nb::python_error();
+        std::size_t h = std::size_t(mix(std::uint64_t(hash)));
+        for (;; ++h) {
+            const Slot& slot = slots_[h & (slots_.size() - 1)];
+            if (slot.code < 0) return insert(hash, item);
+            if (slot.hash == hash && (slot.item == item || equal(slot.item, item))) return slot.code;
+        }
+    }
+    const nb::list& distinct() const { return distinct_; }
+
+private:
+    struct Slot {
+        Py_hash_t hash = 0;
+        PyObject* item = nullptr;  // borrowed from distinct_
+        std::int32_t code = -1;
+    };
+
+    std::int32_t insert(Py_hash_t hash, PyObject* item) {
+        const std::int32_t code = std::int32_t(distinct_.size());
+        distinct_.append(nb::borrow(item));
+        if (2 * distinct_.size() > slots_.size()) {
+            std::vector<Slot> old(2 * slots_.size());
+            old.swap(slots_);
+            for (const Slot& slot : old)
+                if (slot.code >= 0) place(slot);
+        }
+        place({hash, item, code});
+        return code;
+    }
+
+    void place(const Slot& slot) {
+        std::size_t h = std::size_t(mix(std::uint64_t(slot.hash)));
+        while (slots_[h & (slots_.size() - 1)].code >= 0) ++h;
+        slots_[h & (slots_.size() - 1)] = slot;
+    }
+
+    std::vector<Slot> slots_ = std::vector<Slot>(256);  // open addressing, never more than half full
+    nb::list distinct_;
+};
+
+// Objects are often the same few objects over and over: a small table by address answers before the other one does.
 nb::list encode_objects(nb::handle items, OutCodes code) {
     Py_buffer view;
     if (PyObject_GetBuffer(items.ptr(), &view, PyBUF_ND | PyBUF_FORMAT)) throw nb::python_error();
@@ -118,23 +171,13 @@ nb::list encode_objects(nb::handle items, OutCodes code) {
     PyObject* const* object = static_cast<PyObject* const*>(view.buf);
     constexpr std::size_t slots = 1024;
     std::vector<std::pair<PyObject*, std::int32_t>> recent(slots, {nullptr, 0});
-    nb::dict known;
-    nb::list distinct;
+    ObjectTable table;
     for (std::int64_t r = 0; r < std::int64_t(code.shape(0)); ++r) {
         auto& slot = recent[mix(reinterpret_cast<std::uintptr_t>(object[r])) % slots];
-        if (slot.first != object[r]) {
-            nb::object item = nb::borrow(object[r]);
-            PyObject* found = PyDict_GetItemWithError(known.ptr(), item.ptr());
-            if (!found && PyErr_Occurred()) throw nb::python_error();
-            if (!found) {
-                known[item] = nb::int_(distinct.size());
-                distinct.append(item);
-            }
-            slot = {object[r], found ? nb::cast<std::int32_t>(nb::handle(found)) : std::int32_t(distinct.size() - 1)};
-        }
+        if (slot.first != object[r]) slot = {object[r], table.code(object[r])};
         code.data()[r] = slot.second;
     }
-    return distinct;
+    return table.distinct();
 }
 
 }  // namespace

@@ -82,31 +82,39 @@ void diag_moments(const Matrix<T>& X, const Labels& y, const Moments& m) {
 
 constexpr Index kPanel = 8;  // columns side by side in the packed form: P[panel][row][8]
 
+// S[i][j] += sum_r a[r][i] b[r][j], one register tile of 4 x 8, of which `height` x `width` entries exist.
+inline void add_tile(const double* a, const double* b, Index rows, Index height, Index width, double* S, Index d) {
+    v4 acc[4][2] = {};
+    for (Index r = 0; r < rows; ++r) {
+        const v4 b0 = load(b + r * kPanel), b1 = load(b + r * kPanel + 4);
+        for (int q = 0; q < 4; ++q) {
+            const v4 x = broadcast(a[r * kPanel + q]);
+            acc[q][0] += x * b0;
+            acc[q][1] += x * b1;
+        }
+    }
+    if (height == 4 && width == kPanel) {
+        for (int q = 0; q < 4; ++q, S += d) {
+            store(S, load(S) + acc[q][0]);
+            store(S + 4, load(S + 4) + acc[q][1]);
+        }
+    } else {
+        for (Index q = 0; q < height; ++q)
+            for (Index j = 0; j < width; ++j) S[q * d + j] += acc[q][j / 4][j % 4];
+    }
+}
+
+constexpr Index kGramRows = 128;  // of two panels stay in the first-level cache
+
 // S[i][j] += sum_r P[i][r] P[j][r] for i <= j, a register tile of 4 x 8 at a time.
 inline void add_gram(const double* packed, Index panel_stride, Index rows, Index d, double* S) {
-    for (Index j0 = 0; j0 < d; j0 += kPanel) {
-        const double* b = packed + j0 / kPanel * panel_stride;
-        for (Index i0 = 0; rows && i0 < smaller(j0 + kPanel, d); i0 += 4) {
-            const double* a = packed + i0 / kPanel * panel_stride + i0 % kPanel;
-            v4 acc[4][2] = {};
-            for (Index r = 0; r < rows; ++r) {
-                const v4 b0 = load(b + r * kPanel), b1 = load(b + r * kPanel + 4);
-                for (int q = 0; q < 4; ++q) {
-                    const v4 x = broadcast(a[r * kPanel + q]);
-                    acc[q][0] += x * b0;
-                    acc[q][1] += x * b1;
-                }
-            }
-            if (i0 + 4 <= d && j0 + kPanel <= d) {
-                for (int q = 0; q < 4; ++q) {
-                    double* s = S + (i0 + q) * d + j0;
-                    store(s, load(s) + acc[q][0]);
-                    store(s + 4, load(s + 4) + acc[q][1]);
-                }
-            } else {
-                for (Index q = 0; q < smaller<Index>(4, d - i0); ++q)
-                    for (Index j = 0; j < smaller(kPanel, d - j0); ++j) S[(i0 + q) * d + j0 + j] += acc[q][j / 4][j % 4];
-            }
+    for (Index r0 = 0; r0 < rows; r0 += kGramRows, packed += kGramRows * kPanel) {
+        const Index count = smaller(kGramRows, rows - r0);
+        for (Index j0 = 0; j0 < d; j0 += kPanel) {
+            const double* b = packed + j0 / kPanel * panel_stride;
+            for (Index i0 = 0; i0 < smaller(j0 + kPanel, d); i0 += 4)
+                add_tile(packed + i0 / kPanel * panel_stride + i0 % kPanel, b, count, smaller<Index>(4, d - i0),
+                         smaller(kPanel, d - j0), S + i0 * d + j0, d);
         }
     }
 }
@@ -145,8 +153,8 @@ template <class T>
 void full_moments(const Matrix<T>& X, const Labels& y, bool pooled, const Moments& m) {
     const Index d = X.cols, k = y.classes, panels = round_up(d, kPanel) / kPanel;
     // Enough rows that each class has some, few enough that a chunk stays in the cache.
-    const Index cached = larger<Index>(64, 131072 / d), per_class = smaller(64 * k, 524288 / d);
-    const Index chunk = pooled ? cached : larger(cached, per_class);
+    const Index cached = larger<Index>(64, 32768 / d), per_class = smaller(64 * k, 524288 / d);
+    const Index chunk = larger(cached, per_class);
     const Index panel_stride = chunk * kPanel;
     Scratch weight(k), sum(k * d), packed(panels * panel_stride);
     Scratch buffer(sizeof(T) == sizeof(double) && X.col_stride == 1 ? 0 : chunk * d);

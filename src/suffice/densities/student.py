@@ -121,7 +121,8 @@ class StudentDensity(Density):
             x = X[rows].astype(np.float64, copy=False)
             finite &= bool(np.isfinite(x).all())
             with np.errstate(invalid="ignore", over="ignore"):
-                reduce_scores((self._log_density(x) + offset).T, rows, all, best, evidence)
+                parts = (None if out is None else out[rows] for out in (all, best, evidence))
+                reduce_scores((self._log_density(x) + offset).T, *parts)
         return finite
 
     def _log_density(self, X: Array) -> Array:

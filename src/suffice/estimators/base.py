@@ -23,7 +23,7 @@ from ..sources import LocalSource, Source, as_source
 from ..stats import Statistics
 
 Array = NDArray[Any]
-_SCORES = 1 << 20  # scores held at a time by each thread, where they are not the result
+_SCORES = 1 << 17  # scores held at a time by each thread, where they are not the result: in the cache
 Prior = Any  # an array in the order of classes_, a dictionary by label, "uniform" or None
 
 

@@ -12,33 +12,6 @@ def diag_moments(X: Array, code: Array, weight: Array | None, n: Array, mean: Ar
 def full_moments(
     X: Array, code: Array, weight: Array | None, pooled: bool, n: Array, mean: Array, scatter: Array
 ) -> None: ...
-def diag_scores(
-    X: Array,
-    mean: Array,
-    scale: Array,
-    constant: Array,
-    all: Array | None,
-    best: Array | None,
-    evidence: Array | None,
-    /,
-) -> bool: ...
-def full_scores(
-    X: Array,
-    mean: Array,
-    whitening: Array,
-    constant: Array,
-    all: Array | None,
-    best: Array | None,
-    evidence: Array | None,
-    /,
-) -> bool: ...
-def linear_scores(
-    X: Array,
-    center: Array,
-    slope: Array,
-    constant: Array,
-    all: Array | None,
-    best: Array | None,
-    evidence: Array | None,
-    /,
-) -> bool: ...
+def diag_scores(X: Array, mean: Array, scale: Array, constant: Array, /, *wanted: Array | None) -> bool: ...
+def full_scores(X: Array, mean: Array, whitening: Array, constant: Array, /, *wanted: Array | None) -> bool: ...
+def linear_scores(X: Array, center: Array, slope: Array, constant: Array, /, *wanted: Array | None) -> bool: ...

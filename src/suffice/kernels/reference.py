@@ -92,21 +92,21 @@ def full_moments(X: Array, code: Array, weight: Array | None, k: int, pooled: bo
     return n, mean, scatter
 
 
-def reduce_scores(scores: Array, rows: slice, all: Array | None, best: Array | None, evidence: Array | None) -> None:
-    """Write scores (k, n) of some rows, their arg max and their log-sum-exp, where they are wanted."""
+def reduce_scores(scores: Array, all: Array | None, best: Array | None, evidence: Array | None) -> None:
+    """Write scores (k, n), their arg max and their log-sum-exp where they are wanted."""
     if all is not None:
-        all[rows] = scores.T
+        all[:] = scores.T
     if best is not None:
-        place, top = best[rows], scores[0]
-        place[:] = 0
+        top = scores[0]
+        best[:] = 0
         for c in range(1, len(scores)):
-            np.copyto(place, c, where=scores[c] > top)
+            np.copyto(best, c, where=scores[c] > top)
             top = np.maximum(top, scores[c]) if c + 1 < len(scores) else top
     if evidence is not None:
         top = scores.max(axis=0)
         finite = np.where(np.isneginf(top), 0.0, top)
         with np.errstate(divide="ignore"):
-            evidence[rows] = finite + np.log(np.exp(scores - finite).sum(axis=0))
+            evidence[:] = finite + np.log(np.exp(scores - finite).sum(axis=0))
 
 
 _MAX = np.finfo(np.float64).max
@@ -121,14 +121,9 @@ def _minus(x: Array, row: Array) -> Array:
 
 
 def _score(
-    X: Array,
-    raw: Callable[[Array], Array],
-    constant: Array,
-    all: Array | None,
-    best: Array | None,
-    evidence: Array | None,
+    X: Array, raw: Callable[[Array], Array], constant: Array, reduce: Callable[..., None], *wanted: Array | None
 ) -> bool:
-    """Reduce constant + raw(x) (k, n) block by block; returns whether X is finite."""
+    """Reduce constant + raw(x) (k, n) block by block to what is wanted; returns whether X is finite."""
     finite = True
     with np.errstate(over="ignore", invalid="ignore"):
         for rows in _blocks(len(X), max(X.shape[1], len(constant))):
@@ -139,20 +134,15 @@ def _score(
                 # Finite stand-ins for sums that overflow, so that far outliers keep finite scores.
                 np.nan_to_num(scores, copy=False, nan=-_MAX / 2, posinf=_MAX / 2, neginf=-_MAX / 2)
             scores += constant[:, None]
-            reduce_scores(scores, rows, all, best, evidence)
+            reduce(scores, *(None if out is None else out[rows] for out in wanted))
     return finite
 
 
-def diag_scores(
-    X: Array,
-    mean: Array,
-    scale: Array,
-    constant: Array,
-    all: Array | None,
-    best: Array | None,
-    evidence: Array | None,
-) -> bool:
-    """Scores constant - 1/2 sum_j (scale (x - mean))^2 to where they are wanted; returns whether X is finite."""
+# Scores go where they are wanted: all (n, k), best (n,) int64, evidence (n,), or None; see reduce_scores.
+
+
+def diag_scores(X: Array, mean: Array, scale: Array, constant: Array, *wanted: Array | None) -> bool:
+    """Scores constant - 1/2 sum_j (scale (x - mean))^2; returns whether X is finite, as do the other two."""
 
     def raw(x: Array) -> Array:
         q = np.empty((len(mean), len(x)))
@@ -163,18 +153,10 @@ def diag_scores(
         q *= -0.5
         return q
 
-    return _score(X, raw, constant, all, best, evidence)
+    return _score(X, raw, constant, reduce_scores, *wanted)
 
 
-def full_scores(
-    X: Array,
-    mean: Array,
-    whitening: Array,
-    constant: Array,
-    all: Array | None,
-    best: Array | None,
-    evidence: Array | None,
-) -> bool:
+def full_scores(X: Array, mean: Array, whitening: Array, constant: Array, *wanted: Array | None) -> bool:
     """Scores constant - 1/2 |whitening (x - mean)|^2; whitening (k, d, d) is lower triangular."""
 
     def raw(x: Array) -> Array:
@@ -185,22 +167,22 @@ def full_scores(
         q *= -0.5
         return q
 
-    return _score(X, raw, constant, all, best, evidence)
+    return _score(X, raw, constant, reduce_scores, *wanted)
 
 
-def linear_scores(
-    X: Array,
-    center: Array,
-    slope: Array,
-    constant: Array,
-    all: Array | None,
-    best: Array | None,
-    evidence: Array | None,
-) -> bool:
+def linear_scores(X: Array, center: Array, slope: Array, constant: Array, *wanted: Array | None) -> bool:
     """Scores constant + slope (x - center); slope (k, d)."""
+    reduce = reduce_scores
+    if len(slope) == 2 and wanted[0] is None and wanted[2] is None and np.isfinite(constant[0]):
+        # Two classes are told apart by the sign of a difference.
+        slope, constant, reduce = slope[1:] - slope[:1], constant[1:] - constant[:1], _write_positive
     if (np.abs(slope) @ np.abs(center)).max() > 1e6:  # digits would be lost without centring
-        return _score(X, lambda x: np.asarray(slope @ _minus(x, center).T), constant, all, best, evidence)
-    return _score(X, lambda x: np.asarray(slope @ x.T), constant - slope @ center, all, best, evidence)
+        return _score(X, lambda x: np.asarray(slope @ _minus(x, center).T), constant, reduce, *wanted)
+    return _score(X, lambda x: np.asarray(slope @ x.T), constant - slope @ center, reduce, *wanted)
+
+
+def _write_positive(scores: Array, all: Array | None, best: Array | None, evidence: Array | None) -> None:  # noqa: ARG001
+    np.greater(scores[0], 0.0, out=best, casting="unsafe")
 
 
 def encode(y: Array) -> tuple[Array, Array]:
