@@ -7,7 +7,16 @@ from collections.abc import Callable
 import numpy as np
 
 from . import _native
-from .reference import Array, Moments
+from .reference import (  # noqa: F401
+    Array,
+    Moments,
+    category_counts,
+    category_scores,
+    dense_counts,
+    reduce,
+    sparse_counts,
+    sparse_scores,
+)
 
 instruction_sets = _native.instruction_sets
 use = _native.use

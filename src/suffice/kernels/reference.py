@@ -1,7 +1,7 @@
 """The kernels in NumPy: short enough to be read as their definition.
 
 Shapes: X (n, d) float32 or float64 with any strides; code (n,) int32 in [0, k); weight (n,) float64 or None for ones.
-Rows are taken in blocks that fit the cache, and all sums are in float64.
+Rows are taken in blocks that fit the cache, and all sums are in float64. Rows of weight zero are absent.
 """
 
 from __future__ import annotations
@@ -183,6 +183,136 @@ def linear_scores(X: Array, center: Array, slope: Array, constant: Array, *wante
 
 def _write_positive(scores: Array, all: Array | None, best: Array | None, evidence: Array | None) -> None:  # noqa: ARG001
     np.greater(scores[0], 0.0, out=best, casting="unsafe")
+
+
+def reduce(scores: Array, *wanted: Array | None) -> None:
+    """What is wanted of scores (n, k)."""
+    for rows in _blocks(len(scores), scores.shape[1]):
+        reduce_scores(scores[rows].T, *(None if out is None else out[rows] for out in wanted))
+
+
+# Categories: X (n, m) of any integers; column j has the categories lo[j] <= x < lo[j] + width[j].
+
+
+def _places(X: Array, lo: Array, width: Array) -> list[Array]:
+    """For each column x - lo where it is a category and -1 elsewhere, (n,) int64."""
+    X = X.view(np.uint8) if X.dtype == bool else X
+    type_ = np.iinfo(X.dtype)
+    places = []
+    for x, low, count in zip(X.T, lo.tolist(), width.tolist(), strict=True):
+        first, last = max(low, type_.min), min(low + count - 1, type_.max)  # Python's integers do not overflow
+        inside = (x >= first) & (x <= last) if first <= last else np.zeros(len(x), bool)
+        places.append(np.where(inside, x.astype(np.int64) - np.int64(low), -1))  # modulo 2^64, so right where inside
+    return places
+
+
+def category_counts(X: Array, code: Array, weight: Array | None, lo: Array, width: Array, table: Array) -> int:
+    """Add the weight of each category of each column, one after the other, and class to table (sum(width), k).
+
+    Returns the first row that holds something else, with the rows before it counted, or n.
+    """
+    k = table.shape[1]
+    for rows in _blocks(len(X), X.shape[1]):
+        kept = np.arange(rows.start, rows.stop)
+        if weight is not None:
+            kept = kept[weight[rows] != 0.0]
+        places = _places(X[rows] if len(kept) == rows.stop - rows.start else X[kept], lo, width)
+        strange = np.zeros(len(kept), bool)
+        for place in places:
+            strange |= place < 0
+        known = int(strange.argmax()) if strange.any() else len(kept)
+        c, w = code[kept[:known]], None if weight is None else weight[kept[:known]]
+        stop = 0
+        for place, size in zip(places, width.tolist(), strict=True):
+            start, stop = stop, stop + size
+            table[start:stop] += np.bincount(place[:known] * k + c, w, size * k).reshape(size, k)
+        if known < len(kept):
+            return int(kept[known])
+    return len(X)
+
+
+def category_scores(X: Array, lo: Array, width: Array, table: Array, constant: Array, *wanted: Array | None) -> None:
+    """Scores constant + the sum over columns of a row of table (sum(width + 1), k).
+
+    Each column has a row for everything that is not one of its categories, then one for each of these.
+    """
+    other = np.cumsum(width + 1) - (width + 1)
+    for rows in _blocks(len(X), max(X.shape[1], len(constant))):
+        scores = np.tile(constant, (rows.stop - rows.start, 1))
+        for start, place in zip(other, _places(X[rows], lo, width), strict=True):
+            scores += table.take(start + 1 + place, axis=0)
+        reduce_scores(scores.T, *(None if out is None else out[rows] for out in wanted))
+
+
+# Counts: X (n, d) of non-negative numbers, dense or in compressed sparse rows. The latter may be a slice of a longer
+# indptr, with indices and data in common.
+
+
+def _membership(code: Array, weight: Array | None, k: int) -> Any:
+    """The matrix (k, n) whose product with rows is their weighted sum over each class."""
+    from scipy.sparse import csc_array
+
+    ones = np.ones(len(code)) if weight is None else weight
+    return csc_array((ones, code, np.arange(len(code) + 1)), shape=(k, len(code)))
+
+
+def _sparse_rows(indptr: Array, indices: Array, data: Array, d: int) -> Any:
+    from scipy.sparse import csr_array
+
+    entries = slice(indptr[0], indptr[-1])
+    return csr_array((data[entries], indices[entries], indptr - indptr[0]), shape=(len(indptr) - 1, d))
+
+
+def sparse_counts(
+    indptr: Array, indices: Array, data: Array, code: Array, weight: Array | None, presence: bool, table: Array
+) -> bool:
+    """Add the sums of each class, or if `presence` the weights of the rows where x > 0, to table (k, d).
+
+    Returns whether all values are finite and not negative; without that the table is of no use.
+    """
+    k, d = table.shape
+    X = _sparse_rows(indptr, indices, data, d)
+    if weight is not None and not weight.all():
+        kept = np.flatnonzero(weight)
+        X, code, weight = X[kept], code[kept], weight[kept]
+    good = bool((np.isfinite(X.data) & (X.data >= 0)).all())
+    if presence:
+        X.data = (X.data > 0).astype(np.float64)
+    if good:
+        table += (_membership(code, weight, k) @ X).toarray()
+    return good
+
+
+def sparse_scores(
+    indptr: Array, indices: Array, data: Array | None, slope: Array, constant: Array, *wanted: Array | None
+) -> None:
+    """Scores constant + x slope; slope (d, k). Without data every entry is a one."""
+    n = len(indptr) - 1
+    for rows in _blocks(n, len(constant)):
+        some = indptr[rows.start : rows.stop + 1]
+        if data is None:
+            X = _sparse_rows(some - some[0], indices[some[0] : some[-1]], np.ones(some[-1] - some[0]), len(slope))
+        else:
+            X = _sparse_rows(some, indices, data, len(slope))
+        scores = X @ slope + constant
+        reduce_scores(scores.T, *(None if out is None else out[rows] for out in wanted))
+
+
+def dense_counts(X: Array, code: Array, weight: Array | None, presence: bool, count: Array, missing: Array) -> bool:
+    """As `sparse_counts`, with the weights of the rows where x is NaN added to missing (k, d).
+
+    If `presence`, negative values are absent and not an error.
+    """
+    good = True
+    for x, c, w in _parts(X, code, weight):
+        members = _membership(c, w, len(count))
+        gone = np.isnan(x)
+        if gone.any():
+            missing += members @ gone.astype(np.float64)
+            x = np.where(gone, 0.0, x)
+        good &= bool(np.isfinite(x).all() and (presence or (x >= 0).all()))
+        count += members @ ((x > 0).astype(np.float64) if presence else x)
+    return good
 
 
 def encode(y: Array) -> tuple[Array, Array]:
