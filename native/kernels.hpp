@@ -35,6 +35,19 @@ struct Scores {          // what a caller wants of log p(x | class) + constant; 
     double* evidence;    // (n,) log-sum-exp
 };
 
+struct Ranges {               // of the categories of each column, lo <= x < lo + width
+    const std::int64_t* lo;     // (m,)
+    const std::int64_t* width;  // (m,)
+};
+
+template <class V, class I>
+struct SparseRows {              // compressed
+    const std::int64_t* indptr;  // (n + 1,), from anywhere
+    const I* indices;
+    const V* data;  // null for ones
+    Index rows, cols;
+};
+
 template <class T>
 struct Kernels {
     void (*diag_moments)(const Matrix<T>&, const Labels&, const Moments&);
@@ -46,14 +59,40 @@ struct Kernels {
                         const double* constant, const Scores&);
     bool (*linear_scores)(const Matrix<T>&, Index classes, const double* center, const double* slope,
                           const double* constant, const Scores&);
+    // Returns whether every value was a count: finite and, unless only its presence counts, not negative; NaN is missing.
+    bool (*dense_counts)(const Matrix<T>&, const Labels&, bool presence, double* count, double* missing);
 };
 
-#define SUFFICE_DECLARE(isa)             \
-    namespace isa {                      \
-    extern const Kernels<float> f32;     \
-    extern const Kernels<double> f64;    \
-    }
-SUFFICE_DECLARE(baseline)
-SUFFICE_DECLARE(avx2)
+template <class T>
+struct CategoryKernels {
+    // Returns the first row that holds a value out of range, or n; the rows before it are counted.
+    Index (*counts)(const Matrix<T>&, const Labels&, const Ranges&, double* table);
+    void (*scores)(const Matrix<T>&, const Ranges&, Index classes, const double* table, const double* constant,
+                   const Scores&);
+};
+
+template <class V, class I>
+struct SparseKernels {
+    // Returns whether every value was finite and not negative.
+    bool (*counts)(const SparseRows<V, I>&, const Labels&, bool presence, double* table);
+    void (*scores)(const SparseRows<V, I>&, Index classes, const double* slope, const double* constant, const Scores&);
+};
+
+struct Reduction {
+    void (*reduce)(const Matrix<double>&, const Scores&);
+};
+
+struct Table : Kernels<float>, Kernels<double>,
+               CategoryKernels<std::int8_t>, CategoryKernels<std::int16_t>, CategoryKernels<std::int32_t>,
+               CategoryKernels<std::int64_t>, CategoryKernels<std::uint8_t>, CategoryKernels<std::uint16_t>,
+               CategoryKernels<std::uint32_t>, CategoryKernels<std::uint64_t>,
+               SparseKernels<float, std::int32_t>, SparseKernels<float, std::int64_t>,
+               SparseKernels<double, std::int32_t>, SparseKernels<double, std::int64_t>,
+               SparseKernels<std::int32_t, std::int32_t>, SparseKernels<std::int32_t, std::int64_t>,
+               SparseKernels<std::int64_t, std::int32_t>, SparseKernels<std::int64_t, std::int64_t>,
+               Reduction {};
+
+namespace baseline { extern const Table table; }
+namespace avx2 { extern const Table table; }
 
 }  // namespace suffice

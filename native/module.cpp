@@ -22,13 +22,15 @@ using Doubles = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
 using ConstDoubles = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
 using Codes = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Places = nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using ConstPlaces = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Flat = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using Rows = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
 
 struct InstructionSet {
     const char* name;
-    const Kernels<float>* f32;
-    const Kernels<double>* f64;
+    const Table* table;
 };
 
 // Best first, only what this processor can run.
@@ -36,9 +38,9 @@ const std::vector<InstructionSet>& available() {
     static const std::vector<InstructionSet> sets = [] {
         std::vector<InstructionSet> found;
 #ifdef SUFFICE_HAS_AVX2
-        if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) found.push_back({"avx2", &avx2::f32, &avx2::f64});
+        if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) found.push_back({"avx2", &avx2::table});
 #endif
-        found.push_back({"baseline", &baseline::f32, &baseline::f64});
+        found.push_back({"baseline", &baseline::table});
         return found;
     }();
     return sets;
@@ -46,12 +48,8 @@ const std::vector<InstructionSet>& available() {
 
 std::atomic<const InstructionSet*> chosen{&available().front()};
 
-template <class T>
-const Kernels<T>& kernels();
-template <>
-const Kernels<float>& kernels() { return *chosen.load()->f32; }
-template <>
-const Kernels<double>& kernels() { return *chosen.load()->f64; }
+template <class K>
+const K& kernels() { return *chosen.load()->table; }
 
 template <class T>
 Matrix<T> matrix(const Rows<T>& X) {
@@ -61,23 +59,29 @@ Matrix<T> matrix(const Rows<T>& X) {
 template <class A>
 auto pointer(const A& array) -> decltype(array->data()) { return array ? array->data() : nullptr; }
 
+using Weights = std::optional<ConstDoubles>;
+using Wanted = std::optional<Doubles>;
+using Best = std::optional<Places>;
+using Free = nb::call_guard<nb::gil_scoped_release>;
+
+Scores wanted(const Wanted& all, const Best& best, const Wanted& evidence) {
+    return {pointer(all), pointer(best), pointer(evidence)};
+}
+
 template <class T>
 void bind(nb::module_& m) {
-    using Weights = std::optional<ConstDoubles>;
-    using Wanted = std::optional<Doubles>;
-    using Best = std::optional<Places>;
-    const auto free = nb::call_guard<nb::gil_scoped_release>();
+    const Free free;
 
     m.def("diag_moments",
           [](Rows<T> X, Codes code, Weights weight, Doubles n, Doubles mean, Doubles scatter) {
-              kernels<T>().diag_moments(matrix<T>(X), {code.data(), pointer(weight), Index(n.shape(0))},
+              kernels<Kernels<T>>().diag_moments(matrix<T>(X), {code.data(), pointer(weight), Index(n.shape(0))},
                                         {n.data(), mean.data(), scatter.data()});
           },
           "X"_a.noconvert(), "code"_a.noconvert(), "weight"_a.none(), "n"_a.noconvert(), "mean"_a.noconvert(),
           "scatter"_a.noconvert(), free);
     m.def("full_moments",
           [](Rows<T> X, Codes code, Weights weight, bool pooled, Doubles n, Doubles mean, Doubles scatter) {
-              kernels<T>().full_moments(matrix<T>(X), {code.data(), pointer(weight), Index(n.shape(0))}, pooled,
+              kernels<Kernels<T>>().full_moments(matrix<T>(X), {code.data(), pointer(weight), Index(n.shape(0))}, pooled,
                                         {n.data(), mean.data(), scatter.data()});
           },
           "X"_a.noconvert(), "code"_a.noconvert(), "weight"_a.none(), "pooled"_a, "n"_a.noconvert(),
@@ -87,8 +91,8 @@ void bind(nb::module_& m) {
         m.def(name,
               [kernel](Rows<T> X, ConstDoubles a, ConstDoubles b, ConstDoubles constant, Wanted all, Best best,
                        Wanted evidence) {
-                  return (kernels<T>().*kernel)(matrix<T>(X), Index(constant.shape(0)), a.data(), b.data(), constant.data(),
-                                                {pointer(all), pointer(best), pointer(evidence)});
+                  return (kernels<Kernels<T>>().*kernel)(matrix<T>(X), Index(constant.shape(0)), a.data(), b.data(), constant.data(),
+                                                wanted(all, best, evidence));
               },
               nb::arg().noconvert(), nb::arg(), nb::arg(), nb::arg(), nb::arg().noconvert().none(),
               nb::arg().noconvert().none(), nb::arg().noconvert().none(), free);
@@ -96,6 +100,65 @@ void bind(nb::module_& m) {
     score("diag_scores", &Kernels<T>::diag_scores);
     score("full_scores", &Kernels<T>::full_scores);
     score("linear_scores", &Kernels<T>::linear_scores);
+
+    m.def("dense_counts",
+          [](Rows<T> X, Codes code, Weights weight, bool presence, Doubles count, Doubles missing) {
+              return kernels<Kernels<T>>().dense_counts(matrix<T>(X), {code.data(), pointer(weight), Index(count.shape(0))},
+                                                        presence, count.data(), missing.data());
+          },
+          "X"_a.noconvert(), "code"_a.noconvert(), "weight"_a.none(), "presence"_a, "count"_a.noconvert(),
+          "missing"_a.noconvert(), free);
+}
+
+template <class T>
+void bind_categories(nb::module_& m) {
+    m.def("category_counts",
+          [](Rows<T> X, Codes code, Weights weight, ConstPlaces lo, ConstPlaces width, Doubles table) {
+              return kernels<CategoryKernels<T>>().counts(
+                  matrix<T>(X), {code.data(), pointer(weight), Index(table.shape(1))}, {lo.data(), width.data()}, table.data());
+          },
+          "X"_a.noconvert(), "code"_a.noconvert(), "weight"_a.none(), "lo"_a, "width"_a, "table"_a.noconvert(), Free());
+    m.def("category_scores",
+          [](Rows<T> X, ConstPlaces lo, ConstPlaces width, ConstDoubles table, ConstDoubles constant, Wanted all, Best best,
+             Wanted evidence) {
+              kernels<CategoryKernels<T>>().scores(matrix<T>(X), {lo.data(), width.data()}, Index(constant.shape(0)),
+                                                   table.data(), constant.data(), wanted(all, best, evidence));
+          },
+          nb::arg().noconvert(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().noconvert().none(),
+          nb::arg().noconvert().none(), nb::arg().noconvert().none(), Free());
+}
+
+template <class V, class I>
+void bind_sparse(nb::module_& m) {
+    m.def("sparse_counts",
+          [](ConstPlaces indptr, Flat<I> indices, Flat<V> data, Codes code, Weights weight, bool presence, Doubles table) {
+              return kernels<SparseKernels<V, I>>().counts(
+                  {indptr.data(), indices.data(), data.data(), Index(indptr.shape(0)) - 1, Index(table.shape(1))},
+                  {code.data(), pointer(weight), Index(table.shape(0))}, presence, table.data());
+          },
+          "indptr"_a.noconvert(), "indices"_a.noconvert(), "data"_a.noconvert(), "code"_a.noconvert(), "weight"_a.none(),
+          "presence"_a, "table"_a.noconvert(), Free());
+    m.def("sparse_scores",
+          [](ConstPlaces indptr, Flat<I> indices, std::optional<Flat<V>> data, ConstDoubles slope, ConstDoubles constant,
+             Wanted all, Best best, Wanted evidence) {
+              kernels<SparseKernels<V, I>>().scores(
+                  {indptr.data(), indices.data(), pointer(data), Index(indptr.shape(0)) - 1, Index(slope.shape(0))},
+                  Index(constant.shape(0)), slope.data(), constant.data(), wanted(all, best, evidence));
+          },
+          nb::arg().noconvert(), nb::arg().noconvert(), nb::arg().noconvert().none(), nb::arg(), nb::arg(),
+          nb::arg().noconvert().none(), nb::arg().noconvert().none(), nb::arg().noconvert().none(), Free());
+}
+
+template <class... T>
+void bind_all_categories(nb::module_& m) { (bind_categories<T>(m), ...); }
+
+template <class... V>
+void bind_all_sparse(nb::module_& m) { (bind_sparse<V, std::int32_t>(m), ...), (bind_sparse<V, std::int64_t>(m), ...); }
+
+void reduce(Rows<double> scores, Wanted all, Best best, Wanted evidence) {
+    Scores out = wanted(all, best, evidence);
+    if (out.all == scores.data()) out.all = nullptr;  // it is there already
+    kernels<Reduction>().reduce(matrix<double>(scores), out);
 }
 
 using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
@@ -185,6 +248,11 @@ nb::list encode_objects(nb::handle items, OutCodes code) {
 NB_MODULE(_native, m) {
     bind<float>(m);
     bind<double>(m);
+    bind_all_categories<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t,
+                        std::uint64_t>(m);
+    bind_all_sparse<float, double, std::int32_t, std::int64_t>(m);
+    m.def("reduce", &reduce, nb::arg().noconvert(), nb::arg().noconvert().none(), nb::arg().noconvert().none(),
+          nb::arg().noconvert().none(), Free());
     m.def("encode_items", &encode_items, "items"_a.noconvert(), "code"_a.noconvert());
     m.def("encode_objects", &encode_objects, "items"_a, "code"_a.noconvert());
     m.def("instruction_sets", [] {

@@ -10,8 +10,6 @@
 namespace suffice::SUFFICE_ISA {
 namespace {
 
-constexpr Index kTile = 64;  // rows converted at a time where X is not row-contiguous doubles
-
 template <bool weighted>
 inline void add_row(const double* __restrict x, const double* __restrict mean, double w, double* __restrict sum,
                     double* __restrict square, Index d) {

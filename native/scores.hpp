@@ -72,36 +72,39 @@ inline double log_sum_exp(const double* s, Index k, Index stride) {
     return top + std::log(sum);
 }
 
+// Writes what is wanted of s[class][lane], the scores of `count` rows from `first`; all lanes up to kLanes' multiple exist.
+inline void reduce_lanes(const double* s, Index lanes, Index k, Index first, Index count, const Scores& out) {
+    if (out.all)
+        for (Index r = 0; r < count; ++r)
+            for (Index c = 0; c < k; ++c) out.all[(first + r) * k + c] = s[c * lanes + r];
+    if (out.best) {
+        for (Index r = 0; r < count; r += 4) {
+            v4 top = load(s + r);
+            i4 place = {};
+            for (Index c = 1; c < k; ++c) {
+                const v4 sc = load(s + c * lanes + r);
+                const i4 wins = sc > top;
+                top = wins ? sc : top;
+                place = wins ? i4{c, c, c, c} : place;
+            }
+            std::memcpy(out.best + first + r, &place, sizeof(std::int64_t) * smaller<Index>(4, count - r));
+        }
+    }
+    if (out.evidence)
+        for (Index r = 0; r < count; ++r) out.evidence[first + r] = log_sum_exp(s + r, k, lanes);
+}
+
 // Runs score(x, lanes, used, s) on block after block, where s[class][lane] is its result, and reduces s to `out`.
 template <class T, class Score>
 bool score_blocks(const Matrix<T>& X, const double* center, Index k, const Scores& out, const Score& score) {
     const Index d = X.cols, lanes = larger<Index>(2 * kLanes, smaller<Index>(64, 1024 / d / kLanes * kLanes));
-    Scratch x(round_up(d, 4) * lanes), s(k * lanes), best_storage(lanes);
-    std::int64_t* best = reinterpret_cast<std::int64_t*>(best_storage.get());
+    Scratch x(round_up(d, 4) * lanes), s(k * lanes);
     double check = 0.0;
     for (Index first = 0; first < X.rows; first += lanes) {
         const Index count = smaller(lanes, X.rows - first), used = round_up(count, kLanes);
         check += transpose(X, first, count, center, x.get(), lanes);
         score(x.get(), lanes, used, s.get());
-        if (out.all)
-            for (Index r = 0; r < count; ++r)
-                for (Index c = 0; c < k; ++c) out.all[(first + r) * k + c] = s[c * lanes + r];
-        if (out.best) {
-            for (Index r = 0; r < used; r += 4) {
-                v4 top = load(&s[r]);
-                i4 place = {};
-                for (Index c = 1; c < k; ++c) {
-                    const v4 sc = load(&s[c * lanes + r]);
-                    const i4 wins = sc > top;
-                    top = wins ? sc : top;
-                    place = wins ? i4{c, c, c, c} : place;
-                }
-                std::memcpy(best + r, &place, sizeof place);
-            }
-            std::memcpy(out.best + first, best, sizeof(std::int64_t) * count);
-        }
-        if (out.evidence)
-            for (Index r = 0; r < count; ++r) out.evidence[first + r] = log_sum_exp(&s[r], k, lanes);
+        reduce_lanes(s.get(), lanes, k, first, count, out);
     }
     return check == 0.0;
 }

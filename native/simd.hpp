@@ -48,6 +48,8 @@ private:
     double* data_;
 };
 
+constexpr Index kTile = 64;  // rows converted at a time where X is not row-contiguous doubles
+
 // Rows [first, first + count) as contiguous doubles: in place where they already are, else copied to `buffer`.
 // Whichever stride is shorter is walked innermost.
 template <class T>

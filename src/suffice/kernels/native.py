@@ -7,28 +7,25 @@ from collections.abc import Callable
 import numpy as np
 
 from . import _native
-from .reference import (  # noqa: F401
-    Array,
-    Moments,
-    category_counts,
-    category_scores,
-    dense_counts,
-    reduce,
-    sparse_counts,
-    sparse_scores,
-)
+from .reference import Array, Moments
 
 instruction_sets = _native.instruction_sets
 use = _native.use
+reduce = _native.reduce
 
 
-def _check(X: Array, code: Array, weight: Array | None) -> None:
-    if len(code) != len(X) or (weight is not None and len(weight) != len(X)):
-        raise ValueError(f"{len(X)} rows, {len(code)} codes, {'no' if weight is None else len(weight)} weights")
+def _check(n: int, code: Array, weight: Array | None) -> None:
+    if len(code) != n or (weight is not None and len(weight) != n):
+        raise ValueError(f"{n} rows, {len(code)} codes, {'no' if weight is None else len(weight)} weights")
+
+
+def _check_columns(X: Array, columns: int) -> None:
+    if X.shape[1] != columns:
+        raise ValueError(f"{X.shape[1]} columns for parameters of {columns}")
 
 
 def diag_moments(X: Array, code: Array, weight: Array | None, k: int) -> Moments:
-    _check(X, code, weight)
+    _check(len(X), code, weight)
     d = X.shape[1]
     moments = np.zeros(k), np.zeros((k, d)), np.zeros((k, d))
     _native.diag_moments(X, code, weight, *moments)
@@ -36,7 +33,7 @@ def diag_moments(X: Array, code: Array, weight: Array | None, k: int) -> Moments
 
 
 def full_moments(X: Array, code: Array, weight: Array | None, k: int, pooled: bool) -> Moments:
-    _check(X, code, weight)
+    _check(len(X), code, weight)
     d = X.shape[1]
     moments = np.zeros(k), np.zeros((k, d)), np.zeros((d, d) if pooled else (k, d, d))
     _native.full_moments(X, code, weight, pooled, *moments)
@@ -47,8 +44,7 @@ def _checked(score: Callable[..., bool]) -> Callable[..., bool]:
     """Refuse X whose columns are not those of the parameters; the outputs are slices made for X."""
 
     def checked(X: Array, center: Array, *rest: Array | None) -> bool:
-        if X.shape[1] != center.shape[-1]:
-            raise ValueError(f"{X.shape[1]} columns for parameters of {center.shape[-1]}")
+        _check_columns(X, center.shape[-1])
         return score(X, center, *rest)
 
     return checked
@@ -57,6 +53,45 @@ def _checked(score: Callable[..., bool]) -> Callable[..., bool]:
 diag_scores = _checked(_native.diag_scores)
 full_scores = _checked(_native.full_scores)
 linear_scores = _checked(_native.linear_scores)
+
+
+def _categories(X: Array, lo: Array, width: Array, rows: int, table: Array) -> Array:
+    """X as integers, where the table has this many rows for their ranges."""
+    _check_columns(X, len(lo))
+    if len(width) != len(lo) or len(table) != rows:
+        raise ValueError(f"{len(width)} widths and {len(table)} rows of a table for {len(lo)} columns")
+    return X.view(np.uint8) if X.dtype == bool else X
+
+
+def category_counts(X: Array, code: Array, weight: Array | None, lo: Array, width: Array, table: Array) -> int:
+    _check(len(X), code, weight)
+    X = _categories(X, lo, width, width.sum(), table)
+    return _native.category_counts(X, code, weight, lo, width, table)
+
+
+def category_scores(X: Array, lo: Array, width: Array, table: Array, constant: Array, *wanted: Array | None) -> None:
+    X = _categories(X, lo, width, width.sum() + len(width), table)
+    _native.category_scores(X, lo, width, table, constant, *wanted)
+
+
+def sparse_counts(
+    indptr: Array, indices: Array, data: Array, code: Array, weight: Array | None, presence: bool, table: Array
+) -> bool:
+    _check(len(indptr) - 1, code, weight)
+    indptr = indptr.astype(np.int64, copy=False)
+    return _native.sparse_counts(indptr, indices, data, code, weight, presence, table)
+
+
+def sparse_scores(
+    indptr: Array, indices: Array, data: Array | None, slope: Array, constant: Array, *wanted: Array | None
+) -> None:
+    _native.sparse_scores(indptr.astype(np.int64, copy=False), indices, data, slope, constant, *wanted)
+
+
+def dense_counts(X: Array, code: Array, weight: Array | None, presence: bool, count: Array, missing: Array) -> bool:
+    _check(len(X), code, weight)
+    _check_columns(X, count.shape[1])
+    return _native.dense_counts(X, code, weight, presence, count, missing)
 
 
 def encode(y: Array) -> tuple[Array, Array]:
