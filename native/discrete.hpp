@@ -6,6 +6,7 @@ namespace suffice::SUFFICE_ISA {
 namespace {
 
 using Word = std::uint64_t;
+typedef Word w4 __attribute__((vector_size(32)));
 static_assert(sizeof(Word) == sizeof(double) && sizeof(Index) == sizeof(double), "scratch is counted in doubles");
 
 // The row of the table that belongs to each entry of a tile of rows. With x and lo taken modulo 2^64, x is a category
@@ -35,28 +36,13 @@ public:
 
     // Finds those of rows [first, first + count); returns whether all are categories, unless there is a spare row.
     bool find(Index first, Index count) {
-        const Index m = X_.cols;
-        const Word *__restrict lo = column(kLo), *__restrict span = column(kSpan), *__restrict start = column(kStart),
-                   *__restrict other = column(kOther);
-        Word* __restrict place = reinterpret_cast<Word*>(places_.get());
+        Word* place = reinterpret_cast<Word*>(places_.get());
         Word any = 0;  // -1 shows in its sign
-        if (by_row_) {
-            for (Index r = 0; r < count; ++r, place += m) {
-                const T* __restrict x = X_.row(first + r);
-                for (Index j = 0; j < m; ++j) {
-                    const Word u = Word(x[j]) - lo[j];
-                    any |= place[j] = u < span[j] ? start[j] + u : other[j];
-                }
-            }
-        } else {
-            for (Index j = 0; j < m; ++j, place += lanes_) {
-                const T* __restrict x = X_.row(first) + j * X_.col_stride;
-                for (Index r = 0; r < count; ++r) {
-                    const Word u = Word(x[r * X_.row_stride]) - lo[j];
-                    any |= place[r] = u < span[j] ? start[j] + u : other[j];
-                }
-            }
-        }
+        if (by_row_)
+            for (Index r = 0; r < count; ++r) any |= run<1>(X_.row(first + r), 1, X_.cols, 0, place + r * X_.cols);
+        else
+            for (Index j = 0; j < X_.cols; ++j)
+                any |= run<0>(X_.row(first) + j * X_.col_stride, X_.row_stride, count, j, place + j * lanes_);
         return Index(any) >= 0;
     }
 
@@ -65,6 +51,38 @@ public:
 
 private:
     enum { kLo, kSpan, kStart, kOther };
+
+    // The places of n entries, those of columns j, j + step, ..; returns all of them or-ed.
+    template <int step>
+    Word run(const T* x, Index stride, Index n, Index j, Word* place) const {
+        typedef T t4 __attribute__((vector_size(4 * sizeof(T))));
+        const Word *lo = column(kLo) + j, *span = column(kSpan) + j, *start = column(kStart) + j, *other = column(kOther) + j;
+        Word any = 0;
+        w4 anys = {};
+        Index i = 0;
+        for (; stride == 1 && i + 4 <= n; i += 4) {
+            t4 items;
+            std::memcpy(&items, x + i, sizeof items);
+            const w4 u = __builtin_convertvector(items, w4) - words<step>(lo, i);
+            const w4 p = u < words<step>(span, i) ? words<step>(start, i) + u : words<step>(other, i);
+            std::memcpy(place + i, &p, sizeof p);
+            anys |= p;
+        }
+        for (; i < n; ++i) {
+            const Word u = Word(x[i * stride]) - lo[step * i];
+            any |= place[i] = u < span[step * i] ? start[step * i] + u : other[step * i];
+        }
+        return any | anys[0] | anys[1] | anys[2] | anys[3];
+    }
+
+    template <int step>
+    static w4 words(const Word* p, Index i) {
+        if (step == 0) return w4{*p, *p, *p, *p};
+        w4 w;
+        std::memcpy(&w, p + i, sizeof w);
+        return w;
+    }
+
     Word* column(int which) const { return reinterpret_cast<Word*>(columns_.get()) + which * X_.cols; }
 
     const Matrix<T>& X_;
@@ -105,18 +123,24 @@ inline double times(double a, double v) { return a * v; }
 // Of n x 4 classes from c; the last four begin at `last`, where they may overlap those before them.
 template <int n, class Entries>
 inline void sum_tile(const Entries& entries, Index begin, Index end, const double* constant, Index c, Index last, double* sum) {
-    v4 acc[n];
-    for (int q = 0; q < n; ++q) acc[q] = load(constant + (q + 1 < n ? c + 4 * q : last));
-    for (Index e = begin; e < end; ++e) {
+    constexpr int ways = n <= 3 ? 2 : 1;  // sums side by side: few classes alone would wait for each addition
+    v4 acc[ways][n] = {};
+    const auto at = [=](int q) { return q + 1 < n ? c + 4 * q : last; };
+    const auto add = [&](Index e, v4* to) {
         if constexpr (Entries::kFar) {
             const double* soon = entries.ahead(e);
             for (int q = 0; q < n; q += 2) __builtin_prefetch(soon + c + 4 * q);
             __builtin_prefetch(soon + last + 3);
         }
         const double* row = entries.row(e);
-        for (int q = 0; q < n; ++q) acc[q] += entries.value(e) * load(row + (q + 1 < n ? c + 4 * q : last));
-    }
-    for (int q = 0; q < n; ++q) store(sum + (q + 1 < n ? c + 4 * q : last), acc[q]);
+        for (int q = 0; q < n; ++q) to[q] += entries.value(e) * load(row + at(q));
+    };
+    for (int q = 0; q < n; ++q) acc[0][q] = load(constant + at(q));
+    Index e = begin;
+    for (; e + ways <= end; e += ways)
+        for (int i = 0; i < ways; ++i) add(e + i, acc[i]);
+    for (; e < end; ++e) add(e, acc[0]);
+    for (int q = 0; q < n; ++q) store(sum + at(q), ways == 2 ? acc[0][q] + acc[ways - 1][q] : acc[0][q]);
 }
 
 template <int k, class Entries>
@@ -154,26 +178,37 @@ inline void sum_entries(const Entries& entries, Index begin, Index end, Index k,
 // Rows that are scored, and then reduced, at a time.
 inline Index block_rows(Index width) { return larger<Index>(16, smaller<Index>(64, 1024 / larger<Index>(width, 1) / 8 * 8)); }
 
-inline void reduce(const Matrix<double>& scores, const Scores& out) {
-    const Index k = scores.cols, lanes = block_rows(k);
-    Scratch s(k * lanes);
-    for (Index first = 0; first < scores.rows; first += lanes) {
-        const Index count = smaller(lanes, scores.rows - first);
-        transpose(scores, first, count, nullptr, s.get(), lanes);
-        reduce_lanes(s.get(), lanes, k, first, count, out);
+class Reducer {  // of scores[row][class]
+public:
+    Reducer(Index k, const Scores& out) : k_(k), lanes_(block_rows(k)), out_(out), s_(k * lanes_) {}
+
+    // Of `count` rows, which are those from `first` of what is wanted.
+    void operator()(const double* scores, Index first, Index count) const {
+        for (Index r = 0; r < count; r += lanes_) {
+            const Index some = smaller(lanes_, count - r);
+            transpose(Matrix<double>{scores, count, k_, k_, 1}, r, some, nullptr, s_.get(), lanes_);
+            reduce_lanes(s_.get(), lanes_, k_, first + r, some, out_);
+        }
     }
-}
+
+private:
+    Index k_, lanes_;
+    Scores out_;
+    Scratch s_;
+};
+
+inline void reduce(const double* scores, Index n, Index k, const Scores& out) { Reducer(k, out)(scores, 0, n); }
 
 // Runs score(first, count, s) on block after block, where s[row][class] is its result, and reduces s to `out`.
 template <class Score>
 void score_rows(Index n, Index k, Index block, const Scores& out, const Score& score) {
     Scratch rows(out.all ? 0 : k * block);
+    const Reducer reduce(k, {nullptr, out.best, out.evidence});
     for (Index first = 0; first < n; first += block) {
         const Index count = smaller(block, n - first);
         double* s = out.all ? out.all + first * k : rows.get();
         score(first, count, s);
-        if (out.best || out.evidence)
-            reduce({s, count, k, k, 1}, {nullptr, out.best ? out.best + first : nullptr, out.evidence ? out.evidence + first : nullptr});
+        if (out.best || out.evidence) reduce(s, first, count);
     }
 }
 
@@ -204,34 +239,26 @@ inline bool is_count(V v) {
     return v >= V(0);
 }
 
-// Class by class, so that the active row of the table stays in the second-level cache.
+constexpr Index kAhead = 12;  // entries of a sparse row for which memory is asked in advance
+
+// Rows are taken as they come: reading them class by class, to keep a row of the table near, costs more than it saves.
 template <class V, class I>
 bool sparse_counts(const SparseRows<V, I>& X, const Labels& y, bool presence, double* table) {
-    constexpr Index kSoon = 6;  // rows
-    const Index n = X.rows, k = y.classes;
-    Scratch storage(n + k + 1);
-    Index *order = reinterpret_cast<Index*>(storage.get()), *next = order + n;
-    for (Index r = 0; r < n; ++r) next[y.code[r] + 1] += !y.weight || y.weight[r] != 0.0;
-    for (Index c = 0; c < k; ++c) next[c + 1] += next[c];
-    const Index present = next[k];
-    for (Index r = 0; r < n; ++r)
-        if (!y.weight || y.weight[r] != 0.0) order[next[y.code[r]]++] = r;
+    const Index n = X.rows, last = X.indptr[n] - 1;
     bool good = true;
-    for (Index i = 0; i < present; ++i) {
-        const Index soon = X.indptr[order[smaller(i + kSoon, present - 1)]], r = order[i], end = X.indptr[r + 1];
-        __builtin_prefetch(X.indices + soon), __builtin_prefetch(X.data + soon);
+    for (Index r = 0; r < n; ++r) {
         const double w = y.weight ? y.weight[r] : 1.0;
+        if (w == 0.0) continue;
         double* row = table + y.code[r] * X.cols;
-        if (presence)
-            for (Index e = X.indptr[r]; e < end; ++e) {
-                good &= is_count(X.data[e]);
-                row[X.indices[e]] += X.data[e] > V(0) ? w : 0.0;
-            }
-        else
-            for (Index e = X.indptr[r]; e < end; ++e) {
-                good &= is_count(X.data[e]);
-                row[X.indices[e]] += w * double(X.data[e]);
-            }
+        const double* next = table + y.code[smaller(r + 1, n - 1)] * X.cols;
+        const Index end = X.indptr[r + 1];
+        for (Index e = X.indptr[r]; e < end; ++e) {
+            const Index soon = smaller(e + kAhead, last);
+            __builtin_prefetch((soon < end ? row : next) + X.indices[soon], 1);
+            const V v = X.data[e];
+            good &= is_count(v);
+            row[X.indices[e]] += presence ? (v > V(0) ? w : 0.0) : w * double(v);
+        }
     }
     return good;
 }
@@ -243,7 +270,7 @@ struct SparseEntries {
     const double* slope;
     Index k, last;
     const double* row(Index e) const { return slope + Index(X.indices[e]) * k; }
-    const double* ahead(Index e) const { return row(smaller<Index>(e + 8, last)); }
+    const double* ahead(Index e) const { return row(smaller(e + kAhead, last)); }
     auto value(Index e) const {
         if constexpr (valued) return double(X.data[e]);
         else return One{};

@@ -79,7 +79,7 @@ struct SparseKernels {
 };
 
 struct Reduction {
-    void (*reduce)(const Matrix<double>&, const Scores&);
+    void (*reduce)(const double* scores, Index rows, Index classes, const Scores&);
 };
 
 struct Table : Kernels<float>, Kernels<double>,

@@ -155,10 +155,10 @@ void bind_all_categories(nb::module_& m) { (bind_categories<T>(m), ...); }
 template <class... V>
 void bind_all_sparse(nb::module_& m) { (bind_sparse<V, std::int32_t>(m), ...), (bind_sparse<V, std::int64_t>(m), ...); }
 
-void reduce(Rows<double> scores, Wanted all, Best best, Wanted evidence) {
+void reduce(ConstDoubles scores, Wanted all, Best best, Wanted evidence) {
     Scores out = wanted(all, best, evidence);
     if (out.all == scores.data()) out.all = nullptr;  // it is there already
-    kernels<Reduction>().reduce(matrix<double>(scores), out);
+    kernels<Reduction>().reduce(scores.data(), Index(scores.shape(0)), Index(scores.shape(1)), out);
 }
 
 using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;

@@ -77,7 +77,7 @@ def test_booleans_are_zero_and_one():
 )
 def test_tables_that_are_none_are_refused(given, message):
     with pytest.raises(DataError, match=message):
-        Batch.of(given)
+        Batch.of(given).X  # noqa: B018
 
 
 def test_labels_and_weights_go_along():
@@ -146,6 +146,6 @@ def test_weights_that_make_no_sense_are_refused(weight, message):
 def test_a_batch_is_a_value():
     batch = Batch.of(X)
     with pytest.raises(AttributeError):
-        batch.X = X
+        batch.table = X
     assert issubclass(DataError, SufficeError)
     assert issubclass(DataError, ValueError)

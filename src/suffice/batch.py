@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .errors import DataError
-from .labels import SoftLabels, is_missing
+from .labels import SoftLabels
+from .table import Matrix, Table
 
 Array = NDArray[Any]
 
@@ -18,19 +20,29 @@ Array = NDArray[Any]
 class Batch:
     """Some rows of a table: features, and labels and weights where there are any."""
 
-    X: Array  # (n, d) float32 or float64, any strides; finiteness is checked by whoever reads the values
+    table: Table
     y: Array | SoftLabels | None = None  # (n,)
     weight: Array | None = None  # (n,) float64; None means ones
     start: int = 0  # the position of the first row in its source
 
     @classmethod
     def of(cls, X: Any, y: Any = None, weight: Any = None) -> Batch:
-        """Validate arrays and lists. A cast, where X is not float yet, is the only copy."""
-        X = as_float(as_matrix(X))
-        return cls(X, as_labels(y, len(X)), as_weight(weight, len(X)))
+        """Validate arrays and lists."""
+        table = X if isinstance(X, Table) else Matrix(as_matrix(X))
+        return cls(table, as_labels(y, len(table)), as_weight(weight, len(table)))
 
     def __len__(self) -> int:
-        return len(self.X)
+        return len(self.table)
+
+    @property
+    def X(self) -> Array:  # noqa: N802
+        """The features as numbers, (n, d) float32 or float64 with any strides. A cast, where they are not float yet,
+        is the only copy; finiteness is checked by whoever reads the values."""
+        return self.table.floats()
+
+    def take(self, places: Sequence[int]) -> Batch:
+        """The same rows with some of the features."""
+        return replace(self, table=self.table.take(places))
 
 
 def as_matrix(table: Any) -> Array:
@@ -42,6 +54,8 @@ def as_matrix(table: Any) -> Array:
     except ValueError as error:
         raise DataError(f"X is not a table, its rows may differ in length: {error}") from None
     check_ndim(X.ndim)
+    if X.dtype.kind in "US" and not isinstance(table, np.ndarray):  # NumPy makes text of numbers and of NaN, too
+        X = np.array(table, dtype=object)
     if X.shape[1] == 0:
         raise DataError(f"0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
     if X.dtype.kind == "c":
@@ -58,19 +72,6 @@ def check_ndim(ndim: int) -> None:
             f"Expected 2D array, got {ndim}D array instead. Reshape your data: X.reshape(-1, 1) makes it one "
             "column, X.reshape(1, -1) one row"
         )
-
-
-def as_float(X: Array) -> Array:
-    """X itself where it is float32 or float64 in the machine's byte order, else a float64 copy."""
-    if X.dtype in (np.float64, np.float32):
-        return X if all(stride % X.itemsize == 0 for stride in X.strides) else X.copy()
-    if X.dtype == object:
-        missing = np.fromiter(map(is_missing, X.flat), dtype=bool, count=X.size).reshape(X.shape)
-        X = np.where(missing, np.nan, X) if missing.any() else X
-    try:
-        return X.astype(np.float64)
-    except ValueError as error:
-        raise DataError(f"X holds values that are not numbers: {error}") from None
 
 
 def as_labels(labels: Any, n: int) -> Array | SoftLabels | None:

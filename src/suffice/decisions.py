@@ -128,11 +128,15 @@ def cheapest(posterior: Array, cost: Array | None) -> Array:
     return np.asarray((posterior @ cost.T).argmin(axis=1))
 
 
-def log_likelihood_ratio(log_likelihood: Array, a: int, b: int) -> Array:
-    """log p(x | b) - log p(x | a), (n,); zero where neither is possible."""
-    one, two = log_likelihood[:, a], log_likelihood[:, b]
+def difference(two: Array, one: Array) -> Array:
+    """two - one of log-probabilities; zero where neither is possible."""
     with np.errstate(invalid="ignore", over="ignore"):
         return np.asarray(np.where(np.isneginf(one) & np.isneginf(two), 0.0, two - one))
+
+
+def log_likelihood_ratio(log_likelihood: Array, a: int, b: int) -> Array:
+    """log p(x | b) - log p(x | a), (n,); zero where neither is possible."""
+    return difference(log_likelihood[:, b], log_likelihood[:, a])
 
 
 def estimate_prior(log_likelihood: Array, start: Array, tol: float = 1e-10, max_iter: int = 10_000) -> Array:

@@ -11,6 +11,7 @@ from suffice.batch import Batch
 from suffice.errors import StatisticsError
 from suffice.labels import SoftLabels
 from suffice.stats.moments import LAYOUTS
+from suffice.table import Matrix
 
 pytestmark = pytest.mark.usefixtures("kernel")
 
@@ -33,7 +34,7 @@ def tables(min_rows=0, labels="abc"):
 
 def stats(table, layout, weighted=True):
     X, y, w = table
-    return MomentStats.of(Batch(X, y, w if weighted else None), layout)
+    return MomentStats.of(Batch(Matrix(X), y, w if weighted else None), layout)
 
 
 def joined(*tables):
@@ -104,8 +105,8 @@ def test_what_was_added_can_be_taken_away(one, two, layout):
 def test_weight_k_is_k_repetitions(table, start, layout):
     X, y, _ = table
     k = (start + np.arange(len(X))) % 4 + 1
-    weighted = MomentStats.of(Batch(X, y, k.astype(float)), layout)
-    repeated = MomentStats.of(Batch(np.repeat(X, k, axis=0), np.repeat(y, k)), layout)
+    weighted = MomentStats.of(Batch(Matrix(X), y, k.astype(float)), layout)
+    repeated = MomentStats.of(Batch(Matrix(np.repeat(X, k, axis=0)), np.repeat(y, k)), layout)
     assert_same(weighted, repeated)
 
 
@@ -123,7 +124,7 @@ def test_hard_labels_are_soft_labels_of_zeros_and_ones(table, layout):
     X, y, w = table
     classes = np.array(["a", "b", "c"])
     soft = SoftLabels(classes, (y[:, None] == classes).astype(float))
-    assert_same(MomentStats.of(Batch(X, soft, w), layout), stats(table, layout))
+    assert_same(MomentStats.of(Batch(Matrix(X), soft, w), layout), stats(table, layout))
 
 
 @given(tables(1), layouts)
@@ -132,7 +133,7 @@ def test_soft_labels_split_a_row_among_classes(table, layout):
     share = np.linspace(0.1, 0.9, len(X))
     soft = SoftLabels(np.array(["a", "b"]), np.column_stack([share, 1 - share]))
     rows = joined((X, np.full(len(X), "a"), w * share), (X, np.full(len(X), "b"), w * (1 - share)))
-    assert_same(MomentStats.of(Batch(X, soft, w), layout), stats(rows, layout))
+    assert_same(MomentStats.of(Batch(Matrix(X), soft, w), layout), stats(rows, layout))
 
 
 @given(tables(1), layouts)
@@ -192,7 +193,7 @@ def test_many_small_merges_stay_accurate(layout, offset, rng):
     y = np.array(["a", "b"])[rng.integers(0, 2, len(X))]
     total = MomentStats.zeros(["a", "b"], D, layout)
     for start in range(0, len(X), 40):
-        total = total + MomentStats.of(Batch(X[start : start + 40], y[start : start + 40]), layout)
-    whole = MomentStats.of(Batch(X, y), layout)
+        total = total + MomentStats.of(Batch(Matrix(X[start : start + 40]), y[start : start + 40]), layout)
+    whole = MomentStats.of(Batch(Matrix(X), y), layout)
     np.testing.assert_allclose(total.scatter, whole.scatter, rtol=1e-6, atol=1e-5)
     np.testing.assert_allclose(total.mean, whole.mean, rtol=1e-15, atol=1e-11)

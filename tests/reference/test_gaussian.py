@@ -12,6 +12,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from suffice import GaussianClassifier, GaussianDensity, MomentStats
 from suffice.batch import Batch
+from suffice.table import Matrix
 
 pytestmark = pytest.mark.usefixtures("kernel")
 
@@ -206,7 +207,7 @@ def exact_moments(X):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_variance_one_at_an_offset_of_1e9(rng, layout, dtype):
     X = (rng.normal(size=(3000, 2)) + 1e9 if dtype is np.float64 else rng.normal(size=(3000, 2)) + 1e4).astype(dtype)
-    s = MomentStats.of(Batch(X, np.zeros(3000, int)), layout)
+    s = MomentStats.of(Batch(Matrix(X), np.zeros(3000, int)), layout)
     mean, variance = exact_moments(X)
     np.testing.assert_allclose(s.mean[0], mean, rtol=1e-15)
     scatter = s.scatter[0] if layout == "diag" else np.einsum("...ii->...i", s.scatter).reshape(-1)
@@ -352,7 +353,7 @@ def test_imputation_is_the_conditional_expectation(structure, predictive, iris):
 
 def test_a_density_is_estimated_from_a_statistic_alone(iris):
     X, y = iris
-    s = MomentStats.of(Batch(X, y), "full")
+    s = MomentStats.of(Batch(Matrix(X), y), "full")
     for structure in STRUCTURES:
         density = GaussianDensity.estimate(s, structure)
         np.testing.assert_allclose(

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..batch import as_float, as_matrix
 from ..errors import DataError
+from ..sources import as_table
+from ..table import Table
 
 Array = NDArray[Any]
 
@@ -18,10 +19,18 @@ Array = NDArray[Any]
 class Density(ABC):
     """The parameters of p(x | class) for k classes, estimated from a statistic."""
 
+    def read(self, table: Table) -> Any:
+        """Rows in the form that this family scores: numbers (n, d), codes of categories, or whatever it has."""
+        return table.floats()
+
+    def write(self, x: Any) -> Any:
+        """Rows in the form of `read` as people have them."""
+        return x
+
     @abstractmethod
     def score(
         self,
-        X: Array,
+        X: Any,
         offset: Array | float = 0.0,
         *,
         all: Array | None = None,
@@ -29,11 +38,12 @@ class Density(ABC):
         evidence: Array | None = None,
         relative: bool = False,
     ) -> bool:
-        """Write log p(x | class) + offset where it is wanted, and return whether X was finite.
+        """Write log p(x | class) + offset where it is wanted, and return whether X could be scored: a family for which
+        missing cells do not simply drop out returns False where there are some.
 
         Parameters
         ----------
-        X : (n, d)
+        X : n rows in the form of `read`
         offset : (k,), for instance a log prior
         all : (n, k) the scores themselves
         best : (n,) int64 the arg max; a tie goes to the lower index
@@ -43,11 +53,11 @@ class Density(ABC):
 
     def log_likelihood(self, X: Any) -> Array:
         """log p(x | class), (n, k)."""
-        X = as_float(as_matrix(X))
-        if X.shape[1] != self.n_features:
-            raise DataError(f"X has {X.shape[1]} features, but this density has {self.n_features}")
-        out = np.empty((len(X), self.n_classes))
-        if not self.score(X, all=out):
+        table = as_table(X)
+        if table.n_features != self.n_features:
+            raise DataError(f"X has {table.n_features} features, but this density has {self.n_features}")
+        out = np.empty((len(table), self.n_classes))
+        if not self.score(self.read(table), all=out):
             raise DataError("X contains NaN or infinity")
         return out
 
@@ -64,21 +74,37 @@ class Density(ABC):
         """The density of some classes alone."""
 
     @abstractmethod
-    def sample(self, c: int, n: int, rng: np.random.Generator) -> Array:
-        """n rows drawn from class c, (n, d)."""
+    def sample(self, code: Array, rng: np.random.Generator) -> Any:
+        """Rows drawn from the classes `code` (n,), in the form of `read`."""
 
     @abstractmethod
-    def explain(self, X: Array, c: int) -> Array:
+    def explain(self, X: Any, c: int) -> Array:
         """Shares of the features in log p(x | c), (n, d); they sum to it."""
 
     @abstractmethod
-    def typicality(self, X: Array) -> Array:
+    def typicality(self, X: Any) -> Array:
         """The probability, under each class, of a row no more likely than this one, (n, k)."""
 
     @abstractmethod
-    def conditional(self, X: Array, c: int, missing: Array) -> tuple[Array, Array]:
-        """For rows that all miss the columns `missing` (d,) bool: log p(observed | c), (n,), and
-        E[missing | observed, c], (n, missing.sum())."""
+    def marginal(self, X: Any) -> Array:
+        """log p(what is observed | class), (n, k), where some cells are missing."""
+
+    @abstractmethod
+    def fill(self, X: Any, posterior: Array) -> Any:
+        """The rows with each missing cell replaced by its expectation, or by the most probable category, given what is
+        observed and the posterior (n, k) of the classes."""
+
+    def is_complete(self, X: Any) -> bool:
+        """Whether `score` takes these rows as they are; where it does not, some cell is missing or infinite."""
+        return bool(np.isfinite(X).all())
+
+    def impute(self, X: Any, log_prior: Array) -> Any:
+        """The rows with each missing cell filled in, given what is observed, over classes and values."""
+        joint = self.marginal(X) + log_prior
+        top = joint.max(axis=1, keepdims=True)
+        posterior = np.exp(joint - np.where(np.isneginf(top), 0.0, top))
+        posterior = np.where(np.isneginf(top), np.exp(log_prior - log_prior.max()), posterior)
+        return self.fill(X, posterior / posterior.sum(axis=1, keepdims=True))
 
     @abstractmethod
     def to_arrays(self) -> dict[str, Array]:
@@ -89,19 +115,9 @@ class Density(ABC):
     def from_arrays(cls, arrays: Mapping[str, Array]) -> Self:
         """The inverse of `to_arrays`."""
 
-    def impute(self, X: Array, log_prior: Array) -> Array:
-        """A copy of X with each NaN replaced by its expectation given what is observed, over classes and values."""
-        filled = np.array(X, dtype=np.float64)
-        missing = np.isnan(filled)
-        patterns, which = np.unique(missing, axis=0, return_inverse=True)
-        for p, pattern in enumerate(patterns):
-            if not pattern.any():
-                continue
-            rows = np.flatnonzero(which.reshape(-1) == p)
-            known: Sequence[int] = np.flatnonzero(np.isfinite(log_prior)).tolist()
-            parts = [self.conditional(filled[rows], c, pattern) for c in known]
-            joint = np.stack([part[0] for part in parts], axis=1) + log_prior[known]
-            posterior = np.exp(joint - joint.max(axis=1, keepdims=True))
-            posterior /= posterior.sum(axis=1, keepdims=True)
-            filled[np.ix_(rows, pattern)] = sum(posterior[:, i, None] * part[1] for i, part in enumerate(parts))
-        return filled
+
+def patterns(missing: Array) -> Iterator[tuple[Array, Array]]:
+    """Each distinct row (d,) of `missing` (n, d), and the numbers of the rows that have it."""
+    distinct, which = np.unique(missing, axis=0, return_inverse=True)
+    for p, pattern in enumerate(distinct):
+        yield pattern, np.flatnonzero(which.reshape(-1) == p)

@@ -15,7 +15,7 @@ from .. import kernels
 from ..errors import DataError, EmptyClassWarning, SingularWarning, listed
 from ..stats import MomentStats
 from . import shrinkage as _shrinkage
-from .base import Density
+from .base import Density, patterns
 
 Array = NDArray[Any]
 
@@ -92,7 +92,10 @@ class GaussianDensity(Density):
                 stacklevel=2,
             )
         covariance = covariances(stats, kind, shrinkage)
-        return cls._floored(stats, kind, stats.mean, covariance, floor, names)
+        mean = stats.mean
+        if stats.observed is not None:
+            mean, covariance = _neutral(stats, covariance, kind)
+        return cls._floored(stats, kind, mean, covariance, floor, names)
 
     @classmethod
     def _floored(
@@ -220,13 +223,17 @@ class GaussianDensity(Density):
         whitening = self._own(c)[1]
         return np.asarray(whitening.T @ whitening if whitening.ndim == 2 else np.diag(whitening**2))
 
-    def sample(self, c: int, n: int, rng: np.random.Generator) -> Array:
-        noise, whitening = rng.standard_normal((n, self.n_features)), self._own(c)[1]
-        if whitening.ndim == 1:
-            return np.asarray(self.mean[c] + noise / whitening)
+    def sample(self, code: Array, rng: np.random.Generator) -> Array:
         from scipy.linalg import solve_triangular
 
-        return np.asarray(self.mean[c] + solve_triangular(whitening, noise.T, lower=True).T)
+        X = rng.standard_normal((len(code), self.n_features))
+        for c in np.unique(code):
+            rows, whitening = code == c, self._own(c)[1]
+            if whitening.ndim == 1:
+                X[rows] /= whitening
+            else:
+                X[rows] = solve_triangular(whitening, X[rows].T, lower=True).T
+        return X + self.mean[code]
 
     def quadratic_shares(self, X: Array, c: int) -> Array:
         """The features' shares in the squared Mahalanobis distance, (n, d)."""
@@ -244,7 +251,15 @@ class GaussianDensity(Density):
 
         return np.asarray(chdtrc(self.n_features, self.quadratic(X)))
 
+    def marginal(self, X: Array) -> Array:
+        return conditional_marginal(self, X)
+
+    def fill(self, X: Array, posterior: Array) -> Array:
+        return conditional_fill(self, X, posterior)
+
     def conditional(self, X: Array, c: int, missing: Array) -> tuple[Array, Array]:
+        """For rows that all miss the columns `missing` (d,) bool: log p(observed | c), (n,), and
+        E[missing | observed, c], (n, missing.sum())."""
         quadratic, log_det, expected = self.conditional_parts(X, c, missing)
         return -0.5 * (quadratic + log_det + (~missing).sum() * _LOG_2PI), expected
 
@@ -264,6 +279,28 @@ class GaussianDensity(Density):
         return np.einsum("ij,ij->i", dev, solved), float(log_det), expected
 
 
+def conditional_marginal(density: Any, X: Array) -> Array:
+    """log p(observed | class), (n, k), from the conditionals of each pattern of missing cells."""
+    out = np.full((len(X), density.n_classes), -np.inf)
+    for missing, rows in patterns(np.isnan(X)):
+        for c in np.flatnonzero(density.seen):
+            out[rows, c] = density.conditional(X[rows], c, missing)[0]
+    return out
+
+
+def conditional_fill(density: Any, X: Array, posterior: Array) -> Array:
+    """X with each NaN replaced by its expectation, from the conditionals of each pattern of missing cells."""
+    filled = np.array(X, dtype=np.float64)
+    for missing, rows in patterns(np.isnan(filled)):
+        if not missing.any():
+            continue
+        expected = np.zeros((len(rows), int(missing.sum())))
+        for c in np.flatnonzero(density.seen):
+            expected += posterior[rows, c, None] * density.conditional(filled[rows], c, missing)[1]
+        filled[np.ix_(rows, missing)] = expected
+    return filled
+
+
 def covariances(stats: MomentStats, kind: Structure, shrinkage: float | str | None = None) -> Array:
     """Maximum likelihood covariances, shrunk: (g, d, d), or diagonals (g, d)."""
     shrinks = shrinkage not in (None, 0)
@@ -279,11 +316,26 @@ def covariances(stats: MomentStats, kind: Structure, shrinkage: float | str | No
         if not shrinks:
             return covariance
         return _shrinkage.shrunk(covariance, _intensity(shrinkage, covariance, n, stats, kind))
-    variance = (stats.scatter.sum(axis=0)[None] if kind.tied else stats.scatter) / divisor[:, None]
+    variance = stats.scatter / np.where(stats.column_weight > 0, stats.column_weight, 1.0)
+    if kind.tied:
+        weight = np.broadcast_to(stats.column_weight, stats.scatter.shape).sum(axis=0)
+        variance = (stats.scatter.sum(axis=0) / np.where(weight > 0, weight, 1.0))[None]
     even = np.broadcast_to(variance.mean(axis=1, keepdims=True), variance.shape)
     if kind.shape == "spherical":
         return even
     return (1 - shrinkage) * variance + shrinkage * even if shrinks else variance  # type: ignore[operator]
+
+
+def _neutral(stats: MomentStats, variance: Array, kind: Structure) -> tuple[Array, Array]:
+    """Means and variances where a class that never had a column takes those of all rows, which speak for no class."""
+    weight = np.broadcast_to(stats.column_weight, stats.mean.shape)
+    total = np.where(weight.any(axis=0), weight.sum(axis=0), 1.0)
+    share = weight / total
+    grand = (share * stats.mean).sum(axis=0)
+    overall = (share * (stats.mean - grand) ** 2).sum(axis=0) + stats.scatter.sum(axis=0) / total
+    unknown = weight == 0
+    mean = np.where(unknown, grand, stats.mean)
+    return mean, variance if kind.tied or kind.shape == "spherical" else np.where(unknown, overall, variance)
 
 
 def _intensity(
@@ -306,15 +358,16 @@ def feature_variance(stats: MomentStats) -> Array:
     A feature that never varies within a class is measured by its variance between them, and one that never varies at
     all says nothing: any positive number serves, and its own square keeps the scale.
     """
-    total = stats.total or 1.0
+    weight = stats.column_weight  # (k, d) or (k, 1)
+    total = np.where(weight.any(axis=0), weight.sum(axis=0), 1.0)
     diagonal = {"diag": "kd->d", "pooled": "dd->d"}.get(stats.layout, "kdd->d")
     within = np.einsum(diagonal, stats.scatter) / total
-    grand = stats.weight @ stats.mean / total
+    grand = (weight * stats.mean).sum(axis=0) / total
     rounding = 8 * np.finfo(np.float64).eps * np.abs(grand)
     varies = (within > 0) & (np.sqrt(within) > rounding)
     if varies.all():
         return np.asarray(within)
-    between = (np.abs(stats.mean - grand) * np.sqrt(stats.weight / total)[:, None]).max(axis=0)
+    between = (np.abs(stats.mean - grand) * np.sqrt(weight / total)).max(axis=0)
     size = np.abs(grand)
     unit = np.select([varies, between > rounding, size > 1e-100], [np.sqrt(within), between, size], 1.0)
     return np.asarray(np.minimum(unit, 1e150) ** 2)

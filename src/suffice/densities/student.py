@@ -18,7 +18,14 @@ from numpy.typing import NDArray
 from ..kernels.reference import reduce_scores
 from ..stats import MomentStats
 from .base import Density
-from .gaussian import STRUCTURES, GaussianDensity, Structure, covariances
+from .gaussian import (
+    STRUCTURES,
+    GaussianDensity,
+    Structure,
+    conditional_fill,
+    conditional_marginal,
+    covariances,
+)
 
 Array = NDArray[Any]
 
@@ -43,6 +50,10 @@ class StudentDensity(Density):
     @property
     def n_features(self) -> int:
         return self.gaussian.n_features
+
+    @property
+    def seen(self) -> Array:
+        return self.gaussian.seen
 
     @property
     def structure(self) -> Structure:
@@ -142,10 +153,10 @@ class StudentDensity(Density):
         constant = gammaln((dof + d) / 2) - gammaln(dof / 2) - 0.5 * (d * np.log(dof * np.pi) + log_det)
         return np.asarray(constant - (dof + d) / 2 * np.log1p(quadratic / dof))
 
-    def sample(self, c: int, n: int, rng: np.random.Generator) -> Array:
-        normal = self.gaussian.sample(c, n, rng) - self.mean[c]
+    def sample(self, code: Array, rng: np.random.Generator) -> Array:
+        normal, dof = self.gaussian.sample(code, rng) - self.mean[code], self.dof[code, None]
         columns = self.n_features if self.structure.shape == "diag" else 1
-        return np.asarray(self.mean[c] + normal / np.sqrt(rng.chisquare(self.dof[c], (n, columns)) / self.dof[c]))
+        return np.asarray(self.mean[code] + normal / np.sqrt(rng.chisquare(dof, (len(code), columns)) / dof))
 
     def explain(self, X: Array, c: int) -> Array:
         if self.structure.shape == "diag":
@@ -168,11 +179,18 @@ class StudentDensity(Density):
         rng = np.random.default_rng(0)
         columns = []
         for c in range(self.n_classes):
-            drawn = np.sort(self._feature_log_t(self.sample(c, _DRAWS, rng), c).sum(axis=1))
+            drawn = np.sort(self._feature_log_t(self.sample(np.full(_DRAWS, c), rng), c).sum(axis=1))
             columns.append(np.searchsorted(drawn, self._feature_log_t(X, c).sum(axis=1), side="right") / _DRAWS)
         return np.stack(columns, axis=1)
 
+    def marginal(self, X: Array) -> Array:
+        return conditional_marginal(self, X)
+
+    def fill(self, X: Array, posterior: Array) -> Array:
+        return conditional_fill(self, X, posterior)
+
     def conditional(self, X: Array, c: int, missing: Array) -> tuple[Array, Array]:
+        """As GaussianDensity.conditional."""
         if self.structure.shape == "diag":
             shares = self._feature_log_t(np.where(missing, self.mean[c], X), c)
             return shares[:, ~missing].sum(axis=1), np.tile(self.mean[c, missing], (len(X), 1))

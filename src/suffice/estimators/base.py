@@ -164,8 +164,8 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         """The log-likelihood ratio log p(x | b) - log p(x | a), (n,); of two classes, the second over the first."""
         density = self.density_.of_classes(self._pair(a, b))
 
-        def ratio(x: Array, out: Array) -> bool:
-            scores = np.empty((len(x), 2))
+        def ratio(x: Any, out: Array) -> bool:
+            scores = np.empty((len(out), 2))
             finite = density.score(x, all=scores, relative=True)
             out[:] = decisions.log_likelihood_ratio(scores, 0, 1)
             return finite
@@ -176,18 +176,19 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         """The shares of the columns in `llr`, (n, d); they sum to it."""
         i, j = self._with_rows(self._pair(a, b))
 
-        def shares(x: Array, out: Array) -> bool:
-            out[:] = self.density_.explain(x, j) - self.density_.explain(x, i)
-            return bool(np.isfinite(x).all())
+        def shares(x: Any, out: Array) -> bool:
+            one, two = self.density_.explain(x, i), self.density_.explain(x, j)
+            out[:] = decisions.difference(two, one)
+            return self.density_.is_complete(x)
 
         return self._table(X, shares, self.n_features_in_)
 
     def typicality(self, X: Any) -> Array:
         """The probability, under each class, of a row no more likely than this one, (n, k): small for outliers."""
 
-        def tail(x: Array, out: Array) -> bool:
+        def tail(x: Any, out: Array) -> bool:
             out[:] = self.density_.typicality(x)
-            return bool(np.isfinite(x).all())
+            return self.density_.is_complete(x)
 
         return self._table(X, tail)
 
@@ -206,12 +207,12 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         density, impossible = self.density_, self._is_impossible(log_prior)
         actions, costs = (self.classes_, None) if cost is None else decisions.as_cost(cost, self.classes_)
 
-        def decide(x: Array, out: Array) -> bool:
-            best = np.empty(len(x), np.int64)
+        def decide(x: Any, out: Array) -> bool:
+            best = np.empty(len(out), np.int64)
             if costs is None and not impossible:
                 finite = density.score(x, log_prior, best=best, relative=True)
             else:
-                posterior = np.empty((len(x), density.n_classes))
+                posterior = np.empty((len(out), density.n_classes))
                 finite = density.score(x, log_prior, all=posterior, relative=True)
                 decisions.log_posterior(posterior, log_prior)
                 best[:] = decisions.cheapest(np.exp(posterior, out=posterior), costs)
@@ -244,23 +245,22 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         rng = np.random.default_rng(random_state)
         k = len(self.classes_)
         chosen = rng.choice(k, n, p=self.prior_) if label is None else np.full(n, position(label, self.classes_))
-        X = np.empty((n, self.n_features_in_))
-        for c in self._with_rows(np.unique(chosen).tolist()):
-            rows = chosen == c
-            X[rows] = self.density_.sample(int(c), int(rows.sum()), rng)
-        return X, self.classes_[chosen]
+        self._with_rows(np.unique(chosen).tolist())
+        return self.density_.write(self.density_.sample(chosen, rng)), self.classes_[chosen]
 
-    def impute(self, X: Any, prior: Prior = None) -> Array:
-        """X with every NaN replaced by its expectation given the rest of the row."""
+    def impute(self, X: Any, prior: Prior = None) -> Any:
+        """X with every missing cell filled in given the rest of the row: numbers by their expectation, categories by
+        the most probable one."""
         log_prior = decisions.log(np.where(self._fitted().weight > 0, self._prior(prior), 0.0))
         if not np.isfinite(log_prior).any():
             raise DataError("the prior allows only classes without rows, of which nothing is known")
 
-        def fill(x: Array, out: Array) -> bool:
-            out[:] = self.density_.impute(x, log_prior)
-            return not np.isinf(x).any()
-
-        return self._table(X, fill, self.n_features_in_)
+        source = self._local(X)
+        density, table = self.density_, source.batch(0, source.n_rows).table
+        filled = density.impute(density.read(table), log_prior)
+        if not density.is_complete(filled):  # infinity is not missing, and stays
+            refuse_nonfinite(source)
+        return density.write(filled)
 
     # Files.
 
@@ -325,7 +325,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
     def _posterior(self, X: Any, prior: Prior, exponentiate: bool) -> Array:
         log_prior = decisions.log(self._prior(prior))
 
-        def posterior(x: Array, out: Array) -> bool:
+        def posterior(x: Any, out: Array) -> bool:
             finite = self.density_.score(x, log_prior, all=out, relative=True)
             decisions.log_posterior(out, log_prior)
             if exponentiate:
@@ -334,29 +334,32 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
 
         return self._table(X, posterior)
 
-    def _column(self, X: Any, work: Callable[[Array, Array], bool], dtype: Any = np.float64) -> Array:
+    def _column(self, X: Any, work: Callable[[Any, Array], bool], dtype: Any = np.float64) -> Array:
         return self._rows(X, work, lambda n: np.empty(n, dtype))
 
-    def _table(self, X: Any, work: Callable[[Array, Array], bool], width: int | None = None) -> Array:
+    def _table(self, X: Any, work: Callable[[Any, Array], bool], width: int | None = None) -> Array:
         return self._rows(X, work, lambda n: np.empty((n, width or len(self.classes_))))
 
-    def _rows(self, X: Any, work: Callable[[Array, Array], bool], make: Callable[[int], Array]) -> Array:
+    def _rows(self, X: Any, work: Callable[[Any, Array], bool], make: Callable[[int], Array]) -> Array:
         """Fill an array with one row of results for each row of X, on several threads; refuse NaN and infinity."""
-        self.density_  # noqa: B018  estimated here, not in the threads
-        source = self._source(X)
-        if not isinstance(source, LocalSource):
-            raise DataError(f"{type(source).__name__} cannot be scored row by row here")
+        density, source = self.density_, self._local(X)  # estimated here, not in the threads
         out = make(source.n_rows)
         step = max(1024, _SCORES // len(self.classes_))  # scores of all classes may be as wide as the rows, or wider
 
         def score(batch: Batch) -> bool:
             rows = (slice(start, start + step) for start in range(0, len(batch), step))
             whole = out[batch.start : batch.start + len(batch)]
-            return all(work(batch.X[part], whole[part]) for part in rows)
+            return all(work(density.read(batch.table[part]), whole[part]) for part in rows)
 
         if not source.reduce(score, operator.and_):
             refuse_nonfinite(source)
         return out
+
+    def _local(self, X: Any) -> LocalSource:
+        source = self._source(X)
+        if not isinstance(source, LocalSource):
+            raise DataError(f"{type(source).__name__} cannot be scored row by row here")
+        return source
 
     def _source(self, X: Any, y: Any = None, weight: Any = None, new: bool = False) -> Source:
         """X as a source; its columns are those of this model, unless they are to become them."""

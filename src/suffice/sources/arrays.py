@@ -4,80 +4,70 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..batch import Batch, as_float, as_labels, as_matrix, as_weight, check_ndim
+from ..batch import Batch, as_labels, as_matrix, as_weight, check_ndim
 from ..errors import DataError, listed
+from ..table import ArrayColumn, CodedColumn, Column, Frame, Matrix, Sparse, Table, without_missing
 from .base import LocalSource
 
 Array = NDArray[Any]
-Rows = Callable[[int, int], Array]  # the rows from start up to stop as a float array
 
 
 class ArraySource(LocalSource):
-    """A table in memory, given by a function that cuts rows out of it."""
+    """A table in memory."""
 
-    def __init__(self, rows: Rows, shape: tuple[int, int], names: tuple[str, ...] | None, y: Any, weight: Any) -> None:
-        self.n_rows, self.n_features = shape
+    def __init__(self, table: Table, y: Any, weight: Any) -> None:
+        self.table, self.names = table, table.names
+        self.n_rows, self.n_features = len(table), table.n_features
         if self.n_features == 0:
-            raise DataError(f"0 feature(s) (shape={shape}) while a minimum of 1 is required.")
+            raise DataError(f"0 feature(s) (shape={(self.n_rows, 0)}) while a minimum of 1 is required.")
         if isinstance(y, str):
             raise DataError(f"y={y!r} names a column, but X has no named columns; pass the labels themselves")
-        self.names = names
-        self.rows = rows
         self.y = as_labels(_column(y), self.n_rows)
         self.weight = as_weight(_column(weight), self.n_rows)
 
     def batch(self, start: int, stop: int) -> Batch:
         y = None if self.y is None else self.y[start:stop]
         weight = None if self.weight is None else self.weight[start:stop]
-        return Batch(self.rows(start, stop), y, weight, start)
+        return Batch(self.table[start:stop], y, weight, start)
 
 
 def array_source(X: Any, y: Any = None, weight: Any = None) -> ArraySource:
     """The source for whatever table X is; y may name one of its columns."""
-    for module, kind, convert in _KINDS:
-        if module in sys.modules and isinstance(X, kind(sys.modules[module])):
-            return convert(X, y, weight)
-    return _numpy(X, y, weight)
-
-
-def _numpy(X: Any, y: Any, weight: Any) -> ArraySource:
     if isinstance(X, str | PathLike):
         raise DataError(f"X={X!r} is a path; files are not read yet: pass a table in memory")
-    X = as_matrix(X)
-    return ArraySource(lambda start, stop: as_float(X[start:stop]), X.shape, None, y, weight)
+    for module, kind, convert in _KINDS:
+        if module in sys.modules and isinstance(X, kind(sys.modules[module])):
+            X, y = convert(X, y)
+            return ArraySource(X, y, weight)
+    return ArraySource(Matrix(as_matrix(X)), y, weight)
 
 
-def _sparse(X: Any, y: Any, weight: Any) -> ArraySource:
+Converted = tuple[Table, Any]  # features and labels
+
+
+def _sparse(X: Any, y: Any) -> Converted:
     check_ndim(X.ndim)
     if X.dtype.kind == "c":
         raise DataError(f"Complex data not supported: X is {X.dtype}")
     X = X.tocsr()
-    return ArraySource(lambda start, stop: as_float(X[start:stop].toarray()), X.shape, None, y, weight)
+    data = X.data if X.dtype in (np.float64, np.float32, np.int64, np.int32) else X.data.astype(np.float64)
+    return Sparse(X.indptr, X.indices, data, X.shape[1]), y
 
 
-def _pandas(X: Any, y: Any, weight: Any) -> ArraySource:
+def _pandas(X: Any, y: Any) -> Converted:
     X, y = _split(X, y, list(X.columns), lambda kept, name: (X[kept], X[name]))
     names = _names(list(X.columns))
-    dtypes = set(X.dtypes)
-    if len(dtypes) == 1 and dtypes <= {np.dtype(np.float64), np.dtype(np.float32)} and _is_one_block(X):
-        values = X.to_numpy(copy=False)
-        return ArraySource(lambda start, stop: values[start:stop], X.shape, names, y, weight)
-    _refuse_text({name: dtype for name, dtype in X.dtypes.items() if not _is_number(dtype)})
-
-    def rows(start: int, stop: int) -> Array:
-        piece = X.iloc[start:stop]
-        try:
-            return np.asarray(piece.to_numpy(dtype=np.float64, na_value=np.nan))
-        except (TypeError, ValueError):  # an object column; NumPy's own conversion knows what to do with it
-            return np.column_stack([_numbers(name, piece[name].to_numpy()) for name in piece.columns])
-
-    return ArraySource(rows, X.shape, names, y, weight)
+    first = X.dtypes.iloc[0] if X.shape[1] else None
+    if isinstance(first, np.dtype) and first.kind in "fiub" and (X.dtypes == first).all() and _is_one_block(X):
+        return Matrix(X.to_numpy(copy=False), names), y
+    return Frame(tuple(_series(X.iloc[:, j]) for j in range(X.shape[1])), names, len(X)), y
 
 
 def _is_one_block(frame: Any) -> bool:
@@ -86,48 +76,96 @@ def _is_one_block(frame: Any) -> bool:
     return bool(np.shares_memory(head.to_numpy(copy=False), head.iloc[:, 0].to_numpy(copy=False)))
 
 
-def _numbers(name: Any, column: Array) -> Array:
-    try:
-        return as_float(column)
-    except DataError as error:
-        raise DataError(f"column {name!r} does not hold numbers alone: {error}") from None
+def _series(series: Any) -> Column:
+    """A pandas column."""
+    dtype, pandas = series.dtype, sys.modules["pandas"]
+    if isinstance(dtype, pandas.CategoricalDtype):
+        return CodedColumn(series.cat.codes.to_numpy(), np.array(dtype.categories.tolist(), object), str(dtype))
+    if isinstance(dtype, pandas.ArrowDtype) or getattr(dtype, "storage", None) == "pyarrow":
+        return _arrow_column(_as_arrow(series), str(dtype))
+    kind = getattr(dtype, "kind", "O")
+    if isinstance(dtype, np.dtype) or kind not in "fiub":
+        return replace(ArrayColumn.of(series.to_numpy(copy=False)), dtype=str(dtype))
+    values = series.to_numpy(dtype=np.float64, na_value=np.nan)  # nullable, or sparse
+    return ArrayColumn(values, {"f": "float", "b": "boolean"}.get(kind, "integer"), str(dtype))
 
 
-def _is_number(dtype: Any) -> bool:
-    # Object columns are tried value by value, as NumPy does it.
-    return getattr(dtype, "kind", "") in ("f", "i", "u", "b") or dtype == np.dtype(object)
-
-
-def _polars(X: Any, y: Any, weight: Any) -> ArraySource:
-    return _arrow(X.to_arrow(), y, weight)
-
-
-def _arrow(X: Any, y: Any, weight: Any) -> ArraySource:
+def _as_arrow(series: Any) -> Any:
+    """A pandas column backed by Arrow, as Arrow."""
     import pyarrow as pa
 
-    X, y = _split(X, y, X.column_names, lambda kept, name: (X.select(kept), X.column(name)))
+    values = pa.array(series, from_pandas=True)
+    return values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
 
-    def numeric(kind: Any) -> bool:
-        types = pa.types
-        return bool(
-            types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind)
-        )
 
-    _refuse_text({field.name: field.type for field in X.schema if not numeric(field.type)})
+def _polars(X: Any, y: Any) -> Converted:
+    return _arrow(X.to_arrow(), y)
 
-    def rows(start: int, stop: int) -> Array:
-        out = np.empty((stop - start, X.num_columns), order="F")
-        for j, column in enumerate(X.slice(start, stop - start).columns):
-            out[:, j] = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-        return out
+
+def _arrow(X: Any, y: Any) -> Converted:
+    import pyarrow as pa
 
     if isinstance(X, pa.RecordBatch):
         X = pa.Table.from_batches([X])
-    return ArraySource(rows, (X.num_rows, X.num_columns), _names(X.column_names), y, weight)
+    X, y = _split(X, y, X.column_names, lambda kept, name: (X.select(kept), X.column(name)))
+    parts = tuple(_arrow_column(column, str(column.type)) for column in X.columns)
+    return Frame(parts, _names(X.column_names), X.num_rows), y
+
+
+@dataclass(frozen=True, slots=True)
+class ArrowColumn(Column):
+    """A column of an Arrow table."""
+
+    values: Any  # a chunked array
+    kind: str
+    dtype: str
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, rows: slice) -> ArrowColumn:
+        start, stop, _ = rows.indices(len(self))
+        return replace(self, values=self.values.slice(start, stop - start))
+
+    def floats(self) -> Array:
+        import pyarrow as pa
+
+        if self.kind in ("text", "other"):
+            raise DataError(f"{self.dtype} is not numbers")
+        return np.asarray(self.values.cast(pa.float64(), safe=False).to_numpy())
+
+    def coded(self) -> tuple[Array, Array]:
+        import pyarrow as pa
+
+        if self.kind == "other":
+            raise DataError(f"{self.dtype} is neither numbers nor categories; convert it to text first")
+        values = self.values.combine_chunks()
+        if isinstance(values, pa.ChunkedArray):  # of no chunks, or more than fit one
+            values = pa.concat_arrays(values.chunks) if values.num_chunks else pa.array([], values.type)
+        if not pa.types.is_dictionary(values.type):
+            values = values.dictionary_encode()
+        distinct = np.empty(len(values.dictionary), object)
+        distinct[:] = values.dictionary.to_pylist()
+        code = values.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
+        return without_missing(distinct, code)
+
+
+def _arrow_column(values: Any, dtype: str) -> ArrowColumn:
+    import pyarrow as pa
+
+    types, kind = pa.types, values.type
+    if types.is_boolean(kind):
+        return ArrowColumn(values, "boolean", dtype)
+    if types.is_integer(kind):
+        return ArrowColumn(values, "integer", dtype)
+    if types.is_floating(kind) or types.is_decimal(kind):
+        return ArrowColumn(values, "float", dtype)
+    text = types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
+    return ArrowColumn(values, "text" if text or types.is_dictionary(kind) else "other", dtype)
 
 
 # Modules that are looked for only when somebody has imported them.
-_KINDS: tuple[tuple[str, Callable[[Any], Any], Callable[[Any, Any, Any], ArraySource]], ...] = (
+_KINDS: tuple[tuple[str, Callable[[Any], Any], Callable[[Any, Any], Converted]], ...] = (
     ("pandas", lambda pandas: pandas.DataFrame, _pandas),
     ("polars", lambda polars: polars.DataFrame, _polars),
     ("pyarrow", lambda pyarrow: (pyarrow.Table, pyarrow.RecordBatch), _arrow),
@@ -155,19 +193,13 @@ def _names(columns: list[Any]) -> tuple[str, ...] | None:
     return tuple(columns) if columns and all(text) else None
 
 
-def _refuse_text(columns: dict[Any, Any]) -> None:
-    if columns:
-        found = ", ".join(f"{name!r} ({kind})" for name, kind in columns.items())
-        raise DataError(f"this model takes numbers, but these columns hold something else: {found}; leave them out")
-
-
 def _column(values: Any) -> Any:
     """A column of any library as a NumPy array; what is none is returned as it is."""
     if (polars := sys.modules.get("polars")) and isinstance(values, polars.Series):
         return _from_arrow(values.to_arrow())
     if (pandas := sys.modules.get("pandas")) and isinstance(values, pandas.Series):
-        if isinstance(values.dtype, pandas.StringDtype) and values.dtype.storage == "pyarrow":
-            return _from_arrow(sys.modules["pyarrow"].array(values, from_pandas=True))
+        if getattr(values.dtype, "storage", None) == "pyarrow":
+            return _from_arrow(_as_arrow(values))
         return values.to_numpy()
     if (pa := sys.modules.get("pyarrow")) and isinstance(values, (pa.Array, pa.ChunkedArray)):
         return _from_arrow(values)

@@ -1,6 +1,9 @@
-"""Sufficient statistics: values that add, subtract, and hold nothing but what the rows said."""
+"""Sufficient statistics: what the rows said, and nothing that anybody chose."""
 
 from .base import Statistics
+from .bundle import BundleStats
+from .categories import CategoryStats
+from .counts import CountStats
 from .moments import MomentStats
 
-__all__ = ["MomentStats", "Statistics"]
+__all__ = ["BundleStats", "CategoryStats", "CountStats", "MomentStats", "Statistics"]

@@ -7,15 +7,17 @@ anybody chose (no prior, no smoothing, no divisor).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import Any, Self
+from collections.abc import Callable, Mapping
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..batch import Batch
-from ..errors import StatisticsError, listed
-from ..labels import positions, union
+from ..categories import words_from_arrays, words_to_arrays
+from ..errors import DataError, StatisticsError, listed
+from ..labels import SoftLabels, encode, positions, union
+from ..table import Table
 
 Array = NDArray[Any]
 
@@ -25,6 +27,7 @@ class Statistics(ABC):
 
     classes: Array  # (k,) sorted labels
     weight: Array  # (k,) total weight of each class
+    names: tuple[str, ...] | None = None  # of the columns, where they are kept
 
     @property
     @abstractmethod
@@ -87,6 +90,56 @@ class Statistics(ABC):
                 f"{listed(mine.weight[short])} and {listed(other.weight[short])} should go"
             )
         return mine._without(other)
+
+
+_SOFT_ROWS = 4096  # of a soft-labelled batch, read once for each class while in the cache
+
+S = TypeVar("S", bound=Statistics)
+
+
+def by_class(batch: Batch, collect: Callable[[Table, Array, Array, Array | None], S]) -> S:
+    """``collect(table, classes, code, weight)`` of a batch of labelled rows, hard or soft.
+
+    A soft label is one weight per class: the same collector, class after class.
+    """
+    if batch.y is None:
+        raise DataError("labels are needed to collect the statistics of classes")
+    if not isinstance(batch.y, SoftLabels):
+        return collect(batch.table, *encode(batch.y), batch.weight)
+    total: S | None = None
+    for start in range(0, max(len(batch), 1), _SOFT_ROWS):
+        rows = slice(start, start + _SOFT_ROWS)
+        table, soft = batch.table[rows], batch.y[rows]
+        same_class = np.zeros(len(table), np.int32)
+        for c in range(len(soft.classes)):
+            w = np.ascontiguousarray(soft.responsibility[:, c], dtype=np.float64)
+            w = w if batch.weight is None else w * batch.weight[rows]
+            part = collect(table, soft.classes[c : c + 1], same_class, w)
+            total = part if total is None else total + part
+    assert total is not None
+    return total
+
+
+def feature_union(a: tuple[str, ...] | None, b: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    """The names of both, those of a first."""
+    if a is None or b is None or a == b:
+        return a if b is None else b
+    return tuple(dict.fromkeys([*a, *b]))
+
+
+def names_to_arrays(names: tuple[str, ...] | None) -> dict[str, Array]:
+    """Names of columns as numbers, for `to_arrays`."""
+    if names is None:
+        return {}
+    letters, ends = words_to_arrays(list(names))
+    return {"names_letters": letters, "names_ends": ends}
+
+
+def names_from_arrays(arrays: Mapping[str, Array]) -> tuple[str, ...] | None:
+    """The inverse of `names_to_arrays`."""
+    if "names_ends" not in arrays:
+        return None
+    return tuple(words_from_arrays(arrays["names_letters"], arrays["names_ends"]))
 
 
 def spread(array: Array, places: Array, k: int) -> Array:

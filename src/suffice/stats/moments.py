@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -12,10 +13,11 @@ from numpy.typing import NDArray
 
 from .. import kernels
 from ..batch import Batch
-from ..errors import DataError, PrecisionWarning, StatisticsError, listed
+from ..errors import PrecisionWarning, StatisticsError, listed
 from ..kernels.reference import present_rows
-from ..labels import SoftLabels, encode, positions, same
-from .base import Statistics, frozen, spread
+from ..labels import encode, positions, same
+from ..table import Table
+from .base import Statistics, by_class, frozen, spread
 
 Array = NDArray[Any]
 
@@ -23,8 +25,6 @@ LAYOUTS = ("diag", "pooled", "full", "quartic")
 """What is kept of the second moments: variances alone, the scatter summed over classes, every class's scatter, or
 that and the third and fourth moments that Ledoit and Wolf's shrinkage needs. Each later one but "pooled" holds
 all that "diag" holds, and "full" holds "pooled" too."""
-
-_SOFT_ROWS = 4096  # of a soft-labelled batch, read once for each class while in the cache
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,9 +49,12 @@ class MomentStats(Statistics):
     layout: str = "diag"
     cubic: Array | None = None  # (k, d) sum of w |x - mean|^2 (x - mean), in the quartic layout
     quartic: Array | None = None  # (k,) sum of w |x - mean|^4, in the quartic layout
+    observed: Array | None = (
+        None  # (k, d) weight of the rows that have the column, where some do not; in the diag layout
+    )
 
     def __post_init__(self) -> None:
-        for array in (self.classes, self.weight, self.mean, self.scatter, self.cubic, self.quartic):
+        for array in (self.classes, self.weight, self.mean, self.scatter, self.cubic, self.quartic, self.observed):
             if array is not None:
                 frozen(array)
 
@@ -68,6 +71,11 @@ class MomentStats(Statistics):
         """The weight of all classes together."""
         return float(self.weight.sum())
 
+    @property
+    def column_weight(self) -> Array:
+        """The weight of the rows that have each column, (k, d), or (k, 1) where all of them do."""
+        return self.weight[:, None] if self.observed is None else self.observed
+
     @classmethod
     def zeros(cls, classes: Any, n_features: int, layout: str = "diag") -> Self:
         """The identity of addition over a vocabulary."""
@@ -80,21 +88,20 @@ class MomentStats(Statistics):
         return cls(classes, np.zeros(k), np.zeros((k, d)), np.zeros(shape), layout, **higher)
 
     @classmethod
-    def of(cls, batch: Batch, layout: str = "diag") -> Self:
-        """The statistic of one batch of labelled rows, hard or soft."""
-        if batch.y is None:
-            raise DataError("labels are needed to collect the moments of classes")
-        if isinstance(batch.y, SoftLabels):
-            return cls._of_soft(batch, batch.y, layout)
-        classes, code = encode(batch.y)
-        return cls._of_codes(batch.X, classes, code, batch.weight, layout)
+    def of(cls, batch: Batch, layout: str = "diag", skip_missing: bool = False) -> Self:
+        """The statistic of one batch of labelled rows, hard or soft. NaN makes the moments NaN, unless the layout is
+        "diag" and missing cells are skipped."""
+        return by_class(batch, partial(cls._of_table, layout=layout, skip_missing=skip_missing))
 
     @classmethod
-    def _of_codes(cls, X: Array, classes: Array, code: Array, weight: Array | None, layout: str) -> Self:
-        k = len(classes)
+    def _of_table(
+        cls, table: Table, classes: Array, code: Array, weight: Array | None, layout: str, skip_missing: bool
+    ) -> Self:
+        X, k = table.floats(), len(classes)
         if layout == "diag":
             n, mean, scatter = kernels.active.diag_moments(X, code, weight, k)
-            return cls(classes, n, mean, scatter, layout)
+            moments = cls(classes, n, mean, scatter, layout)
+            return moments._skipping_missing(X, code, weight) if skip_missing and not moments.is_finite() else moments
         if layout != "quartic":
             n, mean, scatter = kernels.active.full_moments(X, code, weight, k, layout == "pooled")
             return cls(classes, n, mean, scatter, layout)
@@ -124,19 +131,16 @@ class MomentStats(Statistics):
             quartic = np.bincount(code, w * square**2, minlength=k)
         return cls(classes, n, mean, scatter, "quartic", cubic, quartic)
 
-    @classmethod
-    def _of_soft(cls, batch: Batch, soft: SoftLabels, layout: str) -> Self:
-        """A soft label is one weight per class: the same kernels, class after class, on rows in the cache."""
-        total = cls.zeros(soft.classes, batch.X.shape[1], layout)
-        for start in range(0, len(batch), _SOFT_ROWS):
-            rows = slice(start, start + _SOFT_ROWS)
-            X = batch.X[rows]
-            same_class = np.zeros(len(X), np.int32)
-            for c in range(len(soft.classes)):
-                w = np.ascontiguousarray(soft.responsibility[rows, c], dtype=np.float64)
-                w = w if batch.weight is None else w * batch.weight[rows]
-                total = total + cls._of_codes(X, soft.classes[c : c + 1], same_class, w, layout)
-        return total
+    def _skipping_missing(self, X: Array, code: Array, weight: Array | None) -> Self:
+        """The moments of each column over the rows that have it, collected again where some have not."""
+        k, d = self.mean.shape
+        mean, scatter, observed = self.mean.copy(), self.scatter.copy(), np.tile(self.weight[:, None], d)
+        for j in np.flatnonzero(~np.isfinite(self.mean).all(axis=0)):
+            kept = ~np.isnan(X[:, j])
+            w = None if weight is None else weight[kept]
+            one = kernels.active.diag_moments(X[kept, j : j + 1], code[kept], w, k)
+            observed[:, j], mean[:, j], scatter[:, j] = one[0], one[1][:, 0], one[2][:, 0]
+        return replace(self, mean=mean, scatter=scatter, observed=observed)
 
     def aligned(self, classes: Array) -> Self:
         if same(classes, self.classes):
@@ -151,6 +155,7 @@ class MomentStats(Statistics):
             scatter=self.scatter if self.layout == "pooled" else spread(self.scatter, places, k),
             cubic=None if self.cubic is None else spread(self.cubic, places, k),
             quartic=None if self.quartic is None else spread(self.quartic, places, k),
+            observed=None if self.observed is None else spread(self.observed, places, k),
         )
 
     def _check_columns(self, other: Self) -> None:
@@ -164,13 +169,15 @@ class MomentStats(Statistics):
 
     def _merged(self, other: Self) -> Self:
         with np.errstate(over="ignore", invalid="ignore"):  # is_finite reports it
-            n = self.weight + other.weight
-            share = np.divide(other.weight, n, out=np.zeros_like(n), where=n > 0)[:, None]
+            mine, theirs = self.column_weight, other.column_weight
+            n = mine + theirs
+            share = np.divide(theirs, n, out=np.zeros_like(n), where=n > 0)
             delta = other.mean - self.mean
             mean = self.mean + delta * share
             scatter = self.scatter + other.scatter
-            self._add_outer(scatter, delta * np.sqrt(self.weight[:, None] * share))
-            merged = replace(self, weight=n, mean=mean, scatter=scatter)
+            self._add_outer(scatter, delta * np.sqrt(mine * share))
+            observed = None if self.observed is None and other.observed is None else n
+            merged = replace(self, weight=self.weight + other.weight, mean=mean, scatter=scatter, observed=observed)
             if self.layout != "quartic":
                 return merged
             one, two = self._higher_about(mean), other._higher_about(mean)
@@ -178,22 +185,31 @@ class MomentStats(Statistics):
 
     def _without(self, other: Self) -> Self:
         with np.errstate(over="ignore", invalid="ignore"):
-            n = self.weight - other.weight
-            gone = n <= 1e-12 * self.weight
+            weight = self.weight - other.weight
+            weight[weight <= 1e-12 * self.weight] = 0.0
+            mine, theirs = self.column_weight, other.column_weight
+            n = mine - theirs  # (k, d), or (k, 1) where no cell is missing
+            if (n < -1e-9 * mine).any():
+                raise StatisticsError(
+                    "cannot forget rows that were never learnt: they have cells that were all missing"
+                )
+            gone = n <= 1e-12 * mine
             n[gone] = 0.0
-            ratio = np.divide(other.weight, n, out=np.zeros_like(n), where=~gone)[:, None]
-            mean = np.where(gone[:, None], 0.0, self.mean + (self.mean - other.mean) * ratio)
+            ratio = np.divide(theirs, n, out=np.zeros_like(n), where=~gone)
+            mean = np.where(gone, 0.0, self.mean + (self.mean - other.mean) * ratio)
             scatter = self.scatter - other.scatter
-            share = np.divide(other.weight, self.weight, out=np.zeros_like(n), where=self.weight > 0)[:, None]
-            step = (mean - other.mean) * np.sqrt(n[:, None] * share)
+            share = np.divide(theirs, mine, out=np.zeros_like(n), where=mine > 0)
+            step = (mean - other.mean) * np.sqrt(n * share)
             self._add_outer(scatter, step, sign=-1.0)
             self._clean(scatter, n)
-            left = replace(self, weight=n, mean=mean, scatter=scatter)
+            observed = n if (n != weight[:, None]).any() and n.shape == mean.shape else None
+            left = replace(self, weight=weight, mean=mean, scatter=scatter, observed=observed)
             if self.layout != "quartic":
                 return left
             one, two = self._higher_about(mean), other._higher_about(mean)
             cubic, quartic = one[0] - two[0], np.maximum(one[1] - two[1], 0.0)
-            cubic[gone], quartic[gone] = 0.0, 0.0
+            empty = weight == 0
+            cubic[empty], quartic[empty] = 0.0, 0.0
             return replace(left, cubic=cubic, quartic=quartic)
 
     def _add_outer(self, scatter: Array, step: Array, sign: float = 1.0) -> None:
@@ -207,9 +223,11 @@ class MomentStats(Statistics):
 
     def _clean(self, scatter: Array, n: Array) -> None:
         """Zero what is gone and what cannot be told from rounding; warn where real digits may have been lost."""
-        gone = n == 0
-        if self.layout != "pooled":
-            scatter[gone] = 0.0
+        gone = n == 0  # (k, d) or (k, 1)
+        if self.layout == "diag":
+            scatter[np.broadcast_to(gone, scatter.shape)] = 0.0
+        elif self.layout != "pooled":
+            scatter[gone[:, 0]] = 0.0
         elif gone.all():
             scatter[:] = 0.0
         diagonal = scatter if self.layout == "diag" else np.einsum("...ii->...i", scatter)
@@ -220,7 +238,7 @@ class MomentStats(Statistics):
             )
         noise = diagonal < 8 * np.finfo(np.float64).eps * before
         several = n > 1  # one row has no variance that could be lost
-        lost = (diagonal < 1e-10 * before) & (several.any() if self.layout == "pooled" else several[:, None])
+        lost = (diagonal < 1e-10 * before) & (several.any() if self.layout == "pooled" else several)
         if lost.any():
             columns = np.flatnonzero(lost.reshape(-1, self.n_features).any(axis=0))
             warnings.warn(
@@ -272,9 +290,8 @@ class MomentStats(Statistics):
 
     def to_arrays(self) -> dict[str, Array]:
         arrays = {"weight": self.weight, "mean": self.mean, f"scatter_{self.layout}": self.scatter}
-        if self.cubic is not None and self.quartic is not None:
-            arrays |= {"cubic": self.cubic, "quartic": self.quartic}
-        return arrays
+        more = {"cubic": self.cubic, "quartic": self.quartic, "observed": self.observed}
+        return arrays | {name: array for name, array in more.items() if array is not None}
 
     @classmethod
     def from_arrays(cls, classes: Array, arrays: Mapping[str, Array]) -> Self:
@@ -282,6 +299,8 @@ class MomentStats(Statistics):
         if layout is None or "mean" not in arrays or arrays["mean"].ndim != 2:
             raise StatisticsError(f"these are not the arrays of moments: {sorted(arrays)}")
         like = cls.zeros(classes, arrays["mean"].shape[1], layout).to_arrays()
+        if layout == "diag" and "observed" in arrays:
+            like["observed"] = like["mean"]
         wrong = {name for name in like | dict(arrays) if name not in like or name not in arrays}
         wrong |= {name for name in like if name not in wrong and not _fits(arrays[name], like[name])}
         if not wrong and (arrays["weight"] < 0).any():

@@ -1,0 +1,135 @@
+"""The vocabulary of a categorical column: distinct values in order, known by their names.
+
+Values of one type keep it. Where numbers meet text, in one frame or between two, everything becomes text, and 1, 1.0
+and "1" are the same category: files and databases do not agree on such things, and people mean the same by them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from itertools import pairwise
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import DataError
+
+Array = NDArray[Any]
+
+
+def vocabulary(values: Array) -> tuple[Array, Array]:
+    """Sorted categories (v,) from values that are not missing, and the place of each value among them.
+
+    >>> vocabulary(np.array(["b", "", "a", "b"], object))
+    (array(['', 'a', 'b'], dtype=object), array([2, 0, 1, 2]))
+    >>> vocabulary(np.array([10, 9.0, "x"], object))[0]
+    array(['10', '9', 'x'], dtype=object)
+    """
+    items = [_name(value) for value in values.tolist()]
+    if not _of_one_type(items):
+        items = [text(item) for item in items]
+    names = sorted(set(items))
+    place = {name: i for i, name in enumerate(names)}
+    return _array(names), np.array([place[item] for item in items], dtype=np.intp)
+
+
+def _name(value: Any) -> Any:
+    """A value as a category: whole numbers are integers, whatever they came as."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, bytes):
+        return value.decode()
+    if not isinstance(value, float):
+        return value
+    if math.isinf(value):
+        raise DataError("infinity is no category")
+    return int(value) if value.is_integer() else value
+
+
+def _of_one_type(items: list[Any]) -> bool:
+    if all(isinstance(item, Real) for item in items):
+        return all(abs(item) < 2**53 for item in items)  # exact as a float, too
+    return all(isinstance(item, str) for item in items)
+
+
+def text(item: object) -> str:
+    """The name of a category.
+
+    >>> text(1.0), text("1"), text(2.5), text(True)
+    ('1', '1', '2.5', 'True')
+    """
+    return str(_name(item))
+
+
+def _array(names: list[Any]) -> Array:
+    """Names of one type as an array: of booleans, integers or floats, or else of objects."""
+    if names and not isinstance(names[0], str):
+        return np.array(names)
+    array = np.empty(len(names), object)
+    array[:] = names
+    return array
+
+
+def union(a: Array, b: Array) -> Array:
+    """The vocabulary of both."""
+    if same(a, b) or not len(b):
+        return a
+    if not len(a):
+        return b
+    both = np.empty(len(a) + len(b), object)
+    both[:] = [*a.tolist(), *b.tolist()]
+    return vocabulary(both)[0]
+
+
+def same(a: Array, b: Array) -> bool:
+    """Whether two vocabularies are the same."""
+    return a is b or (a.dtype.kind == b.dtype.kind and len(a) == len(b) and bool((a == b).all()))
+
+
+def positions(values: Array, categories: Array) -> Array:
+    """Where each value stands among the categories; -1 where it does not.
+
+    >>> positions(np.array([1.0, 3.0]), np.array(["1", "2"], object))
+    array([ 0, -1])
+    """
+    items, names = [_name(value) for value in values.tolist()], categories.tolist()
+    if not _of_one_type([*items, *names]):
+        items, names = [text(item) for item in items], [text(name) for name in names]
+    place = {name: i for i, name in enumerate(names)}
+    return np.array([place.get(item, -1) for item in items], dtype=np.intp)
+
+
+def words_to_arrays(words: list[str]) -> tuple[Array, Array]:
+    """Text as numbers: UTF-8, one word after the other, and where each ends."""
+    encoded = [word.encode("utf-8", "surrogatepass") for word in words]
+    return np.frombuffer(b"".join(encoded), np.uint8), np.cumsum([len(word) for word in encoded], dtype=np.int64)
+
+
+def words_from_arrays(letters: Array, ends: Array) -> list[str]:
+    """The inverse of `words_to_arrays`."""
+    raw, stops = letters.astype(np.uint8).tobytes(), ends.tolist()
+    return [raw[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise([0, *stops])]
+
+
+def to_arrays(vocabularies: tuple[Array, ...]) -> dict[str, Array]:
+    """Vocabularies as arrays of numbers."""
+    arrays = {}
+    for j, categories in enumerate(vocabularies):
+        if categories.dtype == object:
+            arrays[f"text_{j}"], arrays[f"ends_{j}"] = words_to_arrays(categories.tolist())
+        else:
+            arrays[f"categories_{j}"] = categories
+    return arrays
+
+
+def from_arrays(arrays: Mapping[str, Array]) -> tuple[Array, ...]:
+    """The inverse of `to_arrays`."""
+    n = sum(name.startswith(("categories_", "text_")) for name in arrays)
+    return tuple(
+        np.array(arrays[f"categories_{j}"])
+        if f"categories_{j}" in arrays
+        else _array(words_from_arrays(arrays[f"text_{j}"], arrays[f"ends_{j}"]))
+        for j in range(n)
+    )

@@ -1,0 +1,100 @@
+"""One statistic for each block of columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..batch import Batch
+from ..errors import StatisticsError
+from .base import Statistics, frozen, names_from_arrays, names_to_arrays
+from .categories import CategoryStats
+from .counts import CountStats
+from .moments import MomentStats
+
+Array = NDArray[Any]
+Collector = Callable[[Batch], Statistics]
+
+_KINDS: dict[str, type[Statistics]] = {kind.__name__: kind for kind in (MomentStats, CountStats, CategoryStats)}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BundleStats(Statistics):
+    """Statistics of the same rows, each of some of the columns."""
+
+    classes: Array  # (k,) sorted labels
+    weight: Array  # (k,) total weight
+    parts: dict[str, Statistics]  # by the name of the block
+    columns: dict[str, tuple[int, ...]]  # of each block, by position
+    n_features: int  # of the whole table, those that no block has included
+    names: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        frozen(self.weight)
+
+    def __repr__(self) -> str:
+        return f"BundleStats({', '.join(f'{name}: {part!r}' for name, part in self.parts.items())})"
+
+    @classmethod
+    def of(cls, batch: Batch, blocks: Mapping[str, tuple[tuple[int, ...], Collector]]) -> Self:  # type: ignore[override]
+        """The statistic of one batch of labelled rows; every block has its columns and its collector."""
+        parts = {name: collect(batch.take(places)) for name, (places, collect) in blocks.items()}
+        first = next(iter(parts.values()))
+        columns = {name: places for name, (places, _) in blocks.items()}
+        return cls(first.classes, np.array(first.weight), parts, columns, batch.table.n_features, batch.table.names)
+
+    def aligned(self, classes: Array) -> Self:
+        parts = {name: part.aligned(classes) for name, part in self.parts.items()}
+        return replace(self, classes=classes, weight=np.array(next(iter(parts.values())).weight), parts=parts)
+
+    def _check_columns(self, other: Self) -> None:
+        if self.columns != other.columns or self.n_features != other.n_features:
+            raise StatisticsError(
+                "statistics whose columns go to different families do not merge; fit both with the same families="
+            )
+        for name, part in self.parts.items():
+            part._check_columns(other.parts[name])
+
+    def _merged(self, other: Self) -> Self:
+        parts = {name: part._merged(other.parts[name]) for name, part in self.parts.items()}
+        return replace(self, weight=self.weight + other.weight, parts=parts)
+
+    def _without(self, other: Self) -> Self:
+        parts = {name: part._without(other.parts[name]) for name, part in self.parts.items()}
+        return replace(self, weight=np.array(next(iter(parts.values())).weight), parts=parts)
+
+    def is_finite(self) -> bool:
+        return all(part.is_finite() for part in self.parts.values())
+
+    def to_arrays(self) -> dict[str, Array]:
+        arrays = {"n_features": np.array(self.n_features)} | names_to_arrays(self.names)
+        for name, part in self.parts.items():
+            prefix = f"{name}.{type(part).__name__}"
+            arrays[f"{prefix}.columns"] = np.array(self.columns[name], dtype=np.int64)
+            arrays |= {f"{prefix}:{key}": array for key, array in part.to_arrays().items()}
+        return arrays
+
+    @classmethod
+    def from_arrays(cls, classes: Array, arrays: Mapping[str, Array]) -> Self:
+        parts, columns = {}, {}
+        for key, array in arrays.items():
+            if not key.endswith(".columns"):
+                continue
+            name, kind, _ = key.split(".")
+            if kind not in _KINDS:
+                raise StatisticsError(f"a block of {kind!r} is not known")
+            prefix = f"{name}.{kind}:"
+            own = {k.removeprefix(prefix): a for k, a in arrays.items() if k.startswith(prefix)}
+            parts[name], columns[name] = _KINDS[kind].from_arrays(classes, own), tuple(array.tolist())
+        if not parts or "n_features" not in arrays:
+            raise StatisticsError(f"these are not the arrays of a bundle: {sorted(arrays)}")
+        if any(part.n_features != len(columns[name]) for name, part in parts.items()):
+            raise StatisticsError("the blocks do not fit their columns")
+        order = sorted(parts, key=lambda name: columns[name])
+        weight = np.array(parts[order[0]].weight)
+        named = {name: parts[name] for name in order}, {name: columns[name] for name in order}
+        return cls(np.array(classes), weight, *named, int(arrays["n_features"]), names_from_arrays(arrays))

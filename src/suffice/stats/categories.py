@@ -1,0 +1,225 @@
+"""How often each category of each column was seen, class by class."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import categories as vocabularies
+from .. import kernels
+from ..batch import Batch
+from ..errors import DataError, StatisticsError
+from ..labels import encode, positions, same
+from ..table import Column, Matrix, Table
+from .base import Statistics, by_class, feature_union, frozen, names_from_arrays, names_to_arrays, spread
+
+Array = NDArray[Any]
+
+_DIRECT = 1 << 12  # integers within so wide a range are counted by their value, without a vocabulary
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CategoryStats(Statistics):
+    """The weight of every category in every class. What is missing from a column is missing from its counts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> s = CategoryStats.of(Batch.of(np.array([["red"], ["blue"], ["red"]]), ["x", "x", "y"]))
+    >>> s.categories
+    (array(['blue', 'red'], dtype=object),)
+    >>> s.count
+    array([[1., 1.],
+           [0., 1.]])
+    """
+
+    classes: Array  # (k,) sorted labels
+    weight: Array  # (k,) total weight
+    categories: tuple[Array, ...]  # of each column, (v_j,) sorted
+    count: Array  # (k, sum of v_j) weight of each category, column after column
+    names: tuple[str, ...] | None = None  # of the columns
+
+    def __post_init__(self) -> None:
+        for array in (self.classes, self.weight, self.count, *self.categories):
+            frozen(array)
+
+    def __repr__(self) -> str:
+        return (
+            f"CategoryStats({len(self.classes)} classes, {self.n_features} features, "
+            f"{self.count.shape[1]} categories, weight {self.weight.sum():g})"
+        )
+
+    @property
+    def n_features(self) -> int:
+        return len(self.categories)
+
+    @property
+    def bounds(self) -> Array:
+        """Where each column's categories begin and end in `count`, (d + 1,)."""
+        return np.cumsum([0, *(len(v) for v in self.categories)])
+
+    @classmethod
+    def zeros(cls, classes: Any, n_features: int, names: tuple[str, ...] | None = None) -> Self:
+        """The identity of addition over a vocabulary of classes."""
+        classes = encode(np.asarray(classes))[0] if len(classes) else np.asarray(classes)
+        k, none = len(classes), tuple(np.empty(0, object) for _ in range(n_features))
+        return cls(classes, np.zeros(k), none, np.zeros((k, 0)), names)
+
+    @classmethod
+    def of(cls, batch: Batch) -> Self:
+        """The statistic of one batch of labelled rows, hard or soft."""
+        return by_class(batch, cls._of_table)
+
+    @classmethod
+    def _of_table(cls, table: Table, classes: Array, code: Array, weight: Array | None) -> Self:
+        k = len(classes)
+        integers = isinstance(table, Matrix) and table.values.dtype.kind in "iub"
+        counted = _count_integers(table.values, code, weight, k) if integers and len(table) else None  # type: ignore[attr-defined]
+        if counted is None:
+            columns = enumerate(table.columns())
+            parts = [_count_column(column, code, weight, k, table.column_name(j)) for j, column in columns]
+            counted = tuple(part[0] for part in parts), np.concatenate([part[1] for part in parts], axis=1)
+        total = np.bincount(code, weight, minlength=k).astype(np.float64)
+        return cls(classes, total, *counted, table.names)._trimmed()
+
+    def _trimmed(self) -> Self:
+        """Without the categories that no row has (any more)."""
+        kept = self.count.sum(axis=0) > 0
+        if kept.all():
+            return self
+        parts = [v[kept[a:b]] for v, (a, b) in zip(self.categories, pairwise(self.bounds), strict=True)]
+        return replace(self, categories=tuple(parts), count=self.count[:, kept])
+
+    def aligned(self, classes: Array) -> Self:
+        if same(classes, self.classes):
+            return self
+        places, k = positions(self.classes, classes), len(classes)
+        return replace(
+            self, classes=classes, weight=spread(self.weight, places, k), count=spread(self.count, places, k)
+        )
+
+    def with_columns(self, names: tuple[str, ...] | None) -> Self:
+        """The same statistic over more columns, missing from every row where they are new."""
+        if names == self.names or names is None or self.names is None:
+            return self
+        own = {name: j for j, name in enumerate(self.names)}
+        bounds, none = self.bounds, np.empty(0, object)
+        parts = [self.count[:, bounds[own[name]] : bounds[own[name] + 1]] for name in names if name in own]
+        kept = tuple(self.categories[own[name]] if name in own else none for name in names)
+        return replace(self, categories=kept, count=np.concatenate(parts, axis=1), names=names)
+
+    def _check_columns(self, other: Self) -> None:
+        if (self.names is None or other.names is None) and self.n_features != other.n_features:
+            raise StatisticsError(f"statistics of {self.n_features} and of {other.n_features} features do not merge")
+
+    def _together(self, other: Self) -> tuple[Self, Self]:
+        """Both over the columns and the categories of both."""
+        names = feature_union(self.names, other.names)
+        one, two = self.with_columns(names), other.with_columns(names)
+        wanted = tuple(vocabularies.union(a, b) for a, b in zip(one.categories, two.categories, strict=True))
+        return one._over(wanted), two._over(wanted)
+
+    def _over(self, wanted: tuple[Array, ...]) -> Self:
+        if all(map(vocabularies.same, self.categories, wanted)):
+            return self
+        starts = np.cumsum([0, *(len(v) for v in wanted)])
+        count = np.zeros((len(self.classes), starts[-1]))
+        for own, new, start, (a, b) in zip(self.categories, wanted, starts, pairwise(self.bounds), strict=False):
+            # Names that were apart may be one by now: 1 and "1".
+            _add_columns(count, start + vocabularies.positions(own, new), self.count[:, a:b])
+        return replace(self, categories=wanted, count=count)
+
+    def _merged(self, other: Self) -> Self:
+        one, two = self._together(other)
+        names = one.names if one.names is not None else two.names
+        return replace(one, weight=one.weight + two.weight, count=one.count + two.count, names=names)
+
+    def _without(self, other: Self) -> Self:
+        one, two = self._together(other)
+        count = one.count - two.count
+        if (count < -1e-9 * np.maximum(one.count, 1.0)).any():
+            raise StatisticsError(
+                "cannot forget rows that were never learnt: a category would be left with less than none"
+            )
+        count[count <= 1e-12 * one.count] = 0.0
+        weight = one.weight - two.weight
+        weight[weight <= 1e-12 * one.weight] = 0.0
+        count[weight == 0] = 0.0
+        return replace(one, weight=weight, count=count)._trimmed()
+
+    def is_finite(self) -> bool:
+        return bool(np.isfinite(self.count).all() and np.isfinite(self.weight).all())
+
+    def to_arrays(self) -> dict[str, Array]:
+        arrays = {"weight": self.weight, "count": self.count, "n_features": np.array(self.n_features)}
+        return arrays | vocabularies.to_arrays(self.categories) | names_to_arrays(self.names)
+
+    @classmethod
+    def from_arrays(cls, classes: Array, arrays: Mapping[str, Array]) -> Self:
+        if not {"weight", "count", "n_features"} <= set(arrays):
+            raise StatisticsError(f"these are not the arrays of category counts: {sorted(arrays)}")
+        kept = vocabularies.from_arrays(arrays)
+        weight, count = np.array(arrays["weight"], np.float64), np.array(arrays["count"], np.float64)
+        k, v = len(classes), sum(map(len, kept))
+        fits = len(kept) == int(arrays["n_features"]) and weight.shape == (k,) and count.shape == (k, v)
+        if not fits or not np.isfinite(count).all() or (count < 0).any() or not (weight >= 0).all():
+            raise StatisticsError(f"arrays of {v} categories do not fit {k} classes with the rest, or are bad")
+        return cls(np.array(classes), weight, kept, count, names_from_arrays(arrays))
+
+
+def _add_columns(count: Array, places: Array, more: Array) -> None:
+    """Add columns at their places, of which some may be the same."""
+    np.add.at(count.T, places, more.T)
+
+
+def _count_column(column: Column, code: Array, weight: Array | None, k: int, name: str) -> tuple[Array, Array]:
+    """Categories (v,) of one column and their weights (k, v)."""
+    try:
+        distinct, value = column.coded()
+        categories, place = vocabularies.vocabulary(distinct)
+    except DataError as error:
+        raise DataError(f"column {name}: {error}") from None
+    table = np.zeros((1 + len(distinct), k))
+    lo, width = np.array([-1]), np.array([1 + len(distinct)])
+    kernels.active.category_counts(value[:, None], code, weight, lo, width, table)
+    count = np.zeros((k, len(categories)))
+    _add_columns(count, place, table[1:].T)
+    return categories, count
+
+
+def _count_integers(X: Array, code: Array, weight: Array | None, k: int) -> tuple[tuple[Array, ...], Array] | None:
+    """Categories and counts of a matrix of integers, or None where they lie too far apart to be counted by value."""
+    n, boolean = len(X), X.dtype.kind == "b"
+    values = X.view(np.uint8) if boolean else X
+    lo, width = np.zeros(X.shape[1], np.int64), np.zeros(X.shape[1], np.int64)
+    table, start = np.zeros((0, k)), 0
+    while start < n:
+        # The first rows usually show all there is; a row that does not fit widens the table to what follows.
+        following = values[start : start + 4096] if start == 0 else values[start:]
+        least, most = following.min(axis=0), following.max(axis=0)
+        if start:
+            least, most = np.minimum(least, lo), np.maximum(most, lo + width - 1)
+        spans = [int(b) - int(a) + 1 for a, b in zip(least, most, strict=True)]
+        if max(spans) > _DIRECT or int(most.max()) >= 1 << 53 or int(least.min()) <= -(1 << 53):
+            return None
+        table = _widened(table, lo, width, least.astype(np.int64), np.array(spans))
+        lo, width = least.astype(np.int64), np.array(spans)
+        w = None if weight is None else weight[start:]
+        start += kernels.active.category_counts(values[start:], code[start:], w, lo, width, table)
+    parts = tuple(np.arange(a, a + v) for a, v in zip(lo, width, strict=True))
+    return tuple(part.astype(bool) for part in parts) if boolean else parts, np.ascontiguousarray(table.T)
+
+
+def _widened(table: Array, lo: Array, width: Array, new_lo: Array, new_width: Array) -> Array:
+    """Counts (sum of width, k) over wider ranges."""
+    out = np.zeros((int(new_width.sum()), table.shape[1]))
+    starts, new_starts = np.cumsum(width) - width, np.cumsum(new_width) - new_width
+    for j in np.flatnonzero(width):
+        first = new_starts[j] + lo[j] - new_lo[j]
+        out[first : first + width[j]] = table[starts[j] : starts[j] + width[j]]
+    return out

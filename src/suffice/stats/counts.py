@@ -1,0 +1,275 @@
+"""Sums of counts, or how often a feature was present, class by class: words in documents, events, truths."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import kernels
+from ..batch import Batch
+from ..errors import DataError, StatisticsError, listed
+from ..labels import encode, positions, same
+from ..table import Sparse, Table
+from .base import Statistics, by_class, feature_union, frozen, names_from_arrays, names_to_arrays, spread
+
+Array = NDArray[Any]
+
+DENSE = 1 << 23  # entries of a table of classes by features (64 MB) beyond which it is kept sparse
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CountStats(Statistics):
+    """The weighted sum of every feature in every class, or the weight of the rows where it is present (above zero).
+
+    Examples
+    --------
+    >>> a = CountStats.of(Batch.of([[2, 0], [1, 5]], ["x", "y"]))
+    >>> (a + CountStats.of(Batch.of([[1, 1]], ["x"]))).count
+    array([[3., 1.],
+           [1., 5.]])
+    """
+
+    classes: Array  # (k,) sorted labels
+    weight: Array  # (k,) total weight
+    count: Any  # (k, d), an array, or csr where that would be too large
+    missing: Array | None = None  # (k, d) weight of the rows where the feature is missing; None where none is
+    presence: bool = False
+    names: tuple[str, ...] | None = None  # of the columns
+
+    def __post_init__(self) -> None:
+        for array in (self.classes, self.weight, self.missing, self.count):
+            if isinstance(array, np.ndarray):
+                frozen(array)
+
+    def __repr__(self) -> str:
+        what = "presence" if self.presence else "sum"
+        size = f"{len(self.classes)} classes, {self.n_features} features, weight {self.weight.sum():g}"
+        return f"CountStats({what}, {size})"
+
+    @property
+    def n_features(self) -> int:
+        return int(self.count.shape[1])
+
+    @property
+    def is_sparse(self) -> bool:
+        return not isinstance(self.count, np.ndarray)
+
+    @property
+    def observed(self) -> Array:
+        """The weight of the rows where each feature is not missing, (k, d), or (k, 1) where none is missing."""
+        weight = self.weight[:, None]
+        return weight if self.missing is None else np.maximum(weight - self.missing, 0.0)
+
+    @classmethod
+    def zeros(cls, classes: Any, n_features: int, presence: bool = False, names: tuple[str, ...] | None = None) -> Self:
+        """The identity of addition over a vocabulary."""
+        classes = encode(np.asarray(classes))[0] if len(classes) else np.asarray(classes)
+        return cls(classes, np.zeros(len(classes)), _zeros(len(classes), n_features), None, presence, names)
+
+    @classmethod
+    def of(cls, batch: Batch, presence: bool = False) -> Self:
+        """The statistic of one batch of labelled rows, hard or soft."""
+        return by_class(batch, partial(cls._of_table, presence=presence))
+
+    @classmethod
+    def _of_table(cls, table: Table, classes: Array, code: Array, weight: Array | None, presence: bool) -> Self:
+        k, d = len(classes), table.n_features
+        total = np.bincount(code, weight, minlength=k).astype(np.float64)
+        if isinstance(table, Sparse):
+            count, fine = _count_sparse(table, code, weight, k, presence)
+            missing = None
+        else:
+            count, missing = np.zeros((k, d)), np.zeros((k, d))
+            fine = kernels.active.dense_counts(table.floats(), code, weight, presence, count, missing)
+        if not fine:
+            refuse_counts(table, presence, weight)
+        return cls(
+            classes, total, count, missing if missing is not None and missing.any() else None, presence, table.names
+        )
+
+    def aligned(self, classes: Array) -> Self:
+        if same(classes, self.classes):
+            return self
+        places, k = positions(self.classes, classes), len(classes)
+        return replace(
+            self,
+            classes=classes,
+            weight=spread(self.weight, places, k),
+            count=_spread_rows(self.count, places, k),
+            missing=None if self.missing is None else spread(self.missing, places, k),
+        )
+
+    def with_columns(self, names: tuple[str, ...] | None) -> Self:
+        """The same statistic over more columns, which count zero in every row where they are new."""
+        if names == self.names or names is None or self.names is None:
+            return self
+        own = {name: j for j, name in enumerate(self.names)}
+        new = {name: j for j, name in enumerate(names)}
+        places = np.array([new[name] for name in own])
+
+        def moved(array: Any) -> Any:
+            out = np.zeros((len(self.classes), len(names)))
+            out[:, places] = array if isinstance(array, np.ndarray) else array.toarray()
+            return out
+
+        missing = None if self.missing is None else moved(self.missing)
+        return replace(self, count=moved(self.count), missing=missing, names=names)
+
+    def _check_columns(self, other: Self) -> None:
+        if (self.names is None or other.names is None) and self.n_features != other.n_features:
+            raise StatisticsError(f"statistics of {self.n_features} and of {other.n_features} features do not merge")
+        if self.presence != other.presence:
+            raise StatisticsError("sums of counts and counts of presence do not merge: they are of different models")
+
+    def _together(self, other: Self) -> tuple[Self, Self]:
+        names = feature_union(self.names, other.names)
+        one, two = self.with_columns(names), other.with_columns(names)
+        if one.is_sparse != two.is_sparse:
+            fits = one.count.shape[0] * one.count.shape[1] <= DENSE
+            one, two = (replace(s, count=_as_dense(s.count) if fits else _as_sparse(s.count)) for s in (one, two))
+        return one, two
+
+    def _merged(self, other: Self) -> Self:
+        one, two = self._together(other)
+        names = one.names if one.names is not None else two.names
+        missing = (
+            one.missing if two.missing is None else two.missing if one.missing is None else one.missing + two.missing
+        )
+        count = one.count + two.count
+        if one.is_sparse and count.shape[0] * count.shape[1] <= DENSE:
+            count = _as_dense(count)
+        return replace(one, weight=one.weight + two.weight, count=count, missing=missing, names=names)
+
+    def _without(self, other: Self) -> Self:
+        one, two = self._together(other)
+        weight = one.weight - two.weight
+        weight[weight <= 1e-12 * one.weight] = 0.0
+        count = one.count - two.count
+        values, before = (count, one.count) if not one.is_sparse else (count.data, one.count.max())
+        if (values < -1e-9 * np.maximum(before, 1.0)).any():
+            raise StatisticsError("cannot forget rows that were never learnt: a count would be negative without them")
+        values[values <= 1e-12 * before] = 0.0
+        if one.is_sparse:
+            count.eliminate_zeros()
+        else:
+            count[weight == 0] = 0.0
+        missing = one.missing
+        if missing is not None or two.missing is not None:
+            none = np.zeros((len(weight), one.n_features))
+            missing = np.maximum(
+                (none if missing is None else missing) - (none if two.missing is None else two.missing), 0
+            )
+            missing[weight == 0] = 0.0
+        return replace(
+            one, weight=weight, count=count, missing=missing if missing is not None and missing.any() else None
+        )
+
+    def is_finite(self) -> bool:
+        return bool(np.isfinite(self.count.sum()) and np.isfinite(self.weight).all())
+
+    def to_arrays(self) -> dict[str, Array]:
+        arrays = {"weight": self.weight, "presence": np.array(self.presence)}
+        if self.is_sparse:
+            parts = {name: getattr(self.count, name) for name in ("data", "indices", "indptr")}
+            arrays |= {"n_features": np.array(self.n_features)} | {f"count_{name}": a for name, a in parts.items()}
+        else:
+            arrays["count"] = self.count
+        if self.missing is not None:
+            arrays["missing"] = self.missing
+        return arrays | names_to_arrays(self.names)
+
+    @classmethod
+    def from_arrays(cls, classes: Array, arrays: Mapping[str, Array]) -> Self:
+        if not {"weight", "presence"} <= set(arrays) or not {"count", "count_data"} & set(arrays):
+            raise StatisticsError(f"these are not the arrays of counts: {sorted(arrays)}")
+        weight, k = np.array(arrays["weight"], np.float64), len(classes)
+        if "count" in arrays:
+            count: Any = np.array(arrays["count"], np.float64)
+        else:
+            from scipy.sparse import csr_array
+
+            parts = tuple(np.array(arrays[f"count_{name}"]) for name in ("data", "indices", "indptr"))
+            count = csr_array(parts, shape=(k, int(arrays["n_features"])))
+        missing = np.array(arrays["missing"], np.float64) if "missing" in arrays else None
+        fits = weight.shape == (k,) and count.ndim == 2 and len(weight) == count.shape[0]
+        fits = fits and (missing is None or missing.shape == count.shape)
+        values = count if isinstance(count, np.ndarray) else count.data
+        if not fits or not all(np.isfinite(a).all() and (a >= 0).all() for a in (weight, values)):
+            raise StatisticsError(f"arrays of counts do not fit {k} classes with the rest, or are bad")
+        return cls(np.array(classes), weight, count, missing, bool(arrays["presence"]), names_from_arrays(arrays))
+
+
+def _zeros(k: int, d: int) -> Any:
+    if k * d <= DENSE:
+        return np.zeros((k, d))
+    from scipy.sparse import csr_array
+
+    return csr_array((k, d))
+
+
+def _some(missing: Array | None) -> Array | None:
+    return missing if missing is not None and missing.any() else None
+
+
+def _as_dense(count: Any) -> Any:
+    return count if isinstance(count, np.ndarray) else count.toarray()
+
+
+def _as_sparse(count: Any) -> Any:
+    from scipy.sparse import csr_array
+
+    return csr_array(count)
+
+
+def _spread_rows(count: Any, places: Array, k: int) -> Any:
+    if isinstance(count, np.ndarray) and k * count.shape[1] <= DENSE:
+        return spread(count, places, k)
+    from scipy.sparse import csr_array
+
+    count = csr_array(count)
+    lengths = np.zeros(k, np.int64)
+    lengths[places] = np.diff(count.indptr)
+    order = np.argsort(places, kind="stable")  # classes are sorted in both vocabularies
+    assert (order == np.arange(len(places))).all()
+    return csr_array((count.data, count.indices, np.concatenate([[0], np.cumsum(lengths)])), shape=(k, count.shape[1]))
+
+
+def _count_sparse(table: Sparse, code: Array, weight: Array | None, k: int, presence: bool) -> tuple[Any, bool]:
+    """Counts (k, d) of a sparse matrix, and whether its values can be counts."""
+    table = table.canonical() if presence else table
+    if k * table.n_features <= DENSE:
+        count = np.zeros((k, table.n_features))
+        stored = table.indptr, table.indices, table.data
+        return count, bool(kernels.active.sparse_counts(*stored, code, weight, presence, count))
+    from scipy.sparse import csr_array
+
+    rows = table.matrix().astype(np.float64)
+    fine = bool(np.isfinite(rows.data).all() and (presence or (rows.data >= 0).all()))
+    if presence:
+        rows.data = (rows.data > 0).astype(np.float64)
+    order = np.argsort(code, kind="stable")
+    bounds = np.concatenate([[0], np.cumsum(np.bincount(code, minlength=k))])
+    w = np.ones(len(code)) if weight is None else weight[order]
+    count = csr_array((w, order, bounds), shape=(k, len(code))) @ rows
+    count.eliminate_zeros()
+    return count, fine
+
+
+def refuse_counts(table: Table, presence: bool = False, weight: Array | None = None) -> None:
+    """Raise an error that names the columns that hold something that cannot be a count."""
+    if isinstance(table, Sparse):
+        indices, data = table.stored()
+        columns = np.unique(indices[~(np.isfinite(data) & (presence | (data >= 0)))])
+    else:
+        X = table.floats() if weight is None else table.floats()[weight != 0]
+        columns = np.flatnonzero((np.isinf(X) if presence else np.isinf(X) | (X < 0)).any(axis=0))
+    found = listed([table.names[j] if table.names else int(j) for j in columns])
+    raise DataError(
+        f"column {found} holds {'infinity' if presence else 'values that are negative or not finite'}, which cannot be "
+        "counted; numbers that are no counts belong to a Gaussian model"
+    )

@@ -1,0 +1,279 @@
+"""A table in memory: columns as they came, read as numbers or as categories by whoever needs them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import kernels
+from .errors import DataError
+from .labels import is_missing
+
+Array = NDArray[Any]
+
+
+class Column(ABC):
+    """One column."""
+
+    kind: str  # "float", "integer", "boolean", "text" (categories of any kind) or "other"
+    dtype: str  # what its library calls it
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def __getitem__(self, rows: slice) -> Column: ...
+
+    @abstractmethod
+    def floats(self) -> Array:
+        """The values as floats, (n,), with NaN where they are missing."""
+
+    @abstractmethod
+    def coded(self) -> tuple[Array, Array]:
+        """Distinct values, none of them missing, in any order, and an int32 code for each row: -1 where it is
+        missing."""
+
+
+_KINDS = {"f": "float", "i": "integer", "u": "integer", "b": "boolean", "O": "text", "U": "text", "S": "text"}
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayColumn(Column):
+    """Values in a NumPy array."""
+
+    values: Array  # (n,) numbers, strings or objects
+    kind: str
+    dtype: str
+
+    @classmethod
+    def of(cls, values: Array) -> ArrayColumn:
+        return cls(values, _KINDS.get(values.dtype.kind, "other"), str(values.dtype))
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, rows: slice) -> ArrayColumn:
+        return replace(self, values=self.values[rows])
+
+    def floats(self) -> Array:
+        if self.kind == "other":
+            raise DataError(f"{self.dtype} is not numbers")
+        return as_float(self.values)
+
+    def coded(self) -> tuple[Array, Array]:
+        if self.kind == "other":
+            raise DataError(f"{self.dtype} is neither numbers nor categories; convert it to text first")
+        try:
+            distinct, code = kernels.active.encode(self.values)
+        except TypeError as error:
+            raise DataError(f"values cannot be told apart: {error}") from None
+        return without_missing(distinct, code)
+
+
+@dataclass(frozen=True, slots=True)
+class CodedColumn(Column):
+    """Categories with a code for each row, as pandas has them."""
+
+    code: Array  # (n,) integers, negative where missing
+    categories: Array
+    dtype: str
+    kind: str = "text"
+
+    def __len__(self) -> int:
+        return len(self.code)
+
+    def __getitem__(self, rows: slice) -> CodedColumn:
+        return replace(self, code=self.code[rows])
+
+    def floats(self) -> Array:
+        raise DataError("categories are not numbers")
+
+    def coded(self) -> tuple[Array, Array]:
+        return without_missing(self.categories, self.code.astype(np.int32))
+
+
+def without_missing(distinct: Array, code: Array) -> tuple[Array, Array]:
+    """Distinct values and codes, with -1 for the codes of missing values."""
+    missing = np.fromiter(map(is_missing, distinct.tolist()), bool, len(distinct))
+    if not missing.any():
+        return distinct, code
+    rank = np.cumsum(~missing, dtype=np.int32) - 1
+    rank[missing] = -1
+    return distinct[~missing], np.append(rank, np.int32(-1))[code]
+
+
+class Table(ABC):
+    """Rows of columns that may be of different kinds."""
+
+    names: tuple[str, ...] | None
+
+    @property
+    @abstractmethod
+    def n_features(self) -> int: ...
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def __getitem__(self, rows: slice) -> Self: ...
+
+    @abstractmethod
+    def take(self, places: Sequence[int]) -> Table:
+        """Some of the columns."""
+
+    @abstractmethod
+    def floats(self) -> Array:
+        """All columns as numbers, (n, d) float32 or float64 with any strides, NaN where they are missing."""
+
+    @abstractmethod
+    def columns(self) -> list[Column]: ...
+
+    def column_name(self, j: int) -> str:
+        """What to call a column in a message."""
+        return repr(self.names[j] if self.names else j)
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix(Table):
+    """One array for all columns."""
+
+    values: Array  # (n, d) of any dtype
+    names: tuple[str, ...] | None = None
+
+    @property
+    def n_features(self) -> int:
+        return int(self.values.shape[1])
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, rows: slice) -> Matrix:
+        return replace(self, values=self.values[rows])
+
+    def take(self, places: Sequence[int]) -> Matrix:
+        names = None if self.names is None else tuple(self.names[j] for j in places)
+        return Matrix(self.values[:, contiguous(places)], names)
+
+    def floats(self) -> Array:
+        return as_float(self.values)
+
+    def columns(self) -> list[Column]:
+        return [ArrayColumn.of(self.values[:, j]) for j in range(self.n_features)]
+
+
+@dataclass(frozen=True, slots=True)
+class Sparse(Table):
+    """Compressed rows; what is not stored is zero. Some of the rows share the values and indices of the whole."""
+
+    indptr: Array  # (n + 1,) where each row begins in the other two; the first may begin anywhere
+    indices: Array  # column
+    data: Array  # value
+    n_features: int
+    names: tuple[str, ...] | None = None
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
+    def __getitem__(self, rows: slice) -> Sparse:
+        start, stop, _ = rows.indices(len(self))
+        return replace(self, indptr=self.indptr[start : max(start, stop) + 1])
+
+    def take(self, places: Sequence[int]) -> Sparse:
+        part = self.matrix()[:, list(places)]
+        return Sparse(part.indptr, part.indices, part.data, len(places))
+
+    def stored(self) -> tuple[Array, Array]:
+        """Columns and values of the stored cells of these rows."""
+        used = slice(int(self.indptr[0]), int(self.indptr[-1]))
+        return self.indices[used], self.data[used]
+
+    def canonical(self) -> Sparse:
+        """The same rows with no cell stored twice."""
+        indices, _ = self.stored()
+        ascending = np.ones(len(indices) + 1, bool)
+        ascending[1:-1] = np.diff(indices) > 0
+        ascending[self.indptr - self.indptr[0]] = True  # between rows
+        if ascending.all():
+            return self
+        matrix = self.matrix()
+        matrix.sum_duplicates()
+        return replace(self, indptr=matrix.indptr, indices=matrix.indices, data=matrix.data)
+
+    def matrix(self) -> Any:
+        """The rows as a SciPy matrix of their own."""
+        from scipy.sparse import csr_array
+
+        indices, data = self.stored()
+        return csr_array((data, indices, self.indptr - self.indptr[0]), shape=(len(self), self.n_features), copy=True)
+
+    def floats(self) -> Array:
+        return as_float(self.matrix().toarray())
+
+    def columns(self) -> list[Column]:
+        raise DataError("a sparse matrix holds numbers, not categories; pass it dense, or as counts")
+
+
+@dataclass(frozen=True, slots=True)
+class Frame(Table):
+    """Columns of different kinds, with names."""
+
+    parts: tuple[Column, ...]
+    names: tuple[str, ...] | None
+    n_rows: int
+
+    @property
+    def n_features(self) -> int:
+        return len(self.parts)
+
+    def __len__(self) -> int:
+        return self.n_rows
+
+    def __getitem__(self, rows: slice) -> Frame:
+        n = len(range(*rows.indices(self.n_rows)))
+        return Frame(tuple(part[rows] for part in self.parts), self.names, n)
+
+    def take(self, places: Sequence[int]) -> Frame:
+        names = None if self.names is None else tuple(self.names[j] for j in places)
+        return Frame(tuple(self.parts[j] for j in places), names, self.n_rows)
+
+    def floats(self) -> Array:
+        out = np.empty((len(self), self.n_features), order="F")
+        refused = []
+        for j, part in enumerate(self.parts):
+            try:
+                out[:, j] = part.floats()
+            except DataError:
+                refused.append(f"{self.column_name(j)} ({part.dtype})")
+        if refused:
+            raise DataError(
+                f"this model takes numbers, but these columns hold something else: {', '.join(refused)}; leave them out"
+            )
+        return out
+
+    def columns(self) -> list[Column]:
+        return list(self.parts)
+
+
+def contiguous(places: Sequence[int]) -> slice | list[int]:
+    """Places as a slice where they follow each other, so that taking them copies nothing."""
+    first = places[0] if len(places) else 0
+    run = list(places) == list(range(first, first + len(places)))
+    return slice(first, first + len(places)) if run else list(places)
+
+
+def as_float(X: Array) -> Array:
+    """X itself where it is float32 or float64 in the machine's byte order, else a float64 copy."""
+    if X.dtype in (np.float64, np.float32):
+        return X if all(stride % X.itemsize == 0 for stride in X.strides) else X.copy()
+    if X.dtype == object:
+        missing = np.fromiter(map(is_missing, X.flat), dtype=bool, count=X.size).reshape(X.shape)
+        X = np.where(missing, np.nan, X) if missing.any() else X
+    try:
+        return X.astype(np.float64)
+    except ValueError as error:
+        raise DataError(f"X holds values that are not numbers: {error}") from None
