@@ -6,26 +6,74 @@ from typing import TYPE_CHECKING
 from ._version import __version__
 
 if TYPE_CHECKING:
-    from .densities import GaussianDensity, StudentDensity
-    from .estimators import GaussianClassifier, load
-    from .stats import MomentStats
+    from .densities import (
+        BernoulliDensity,
+        BinomialDensity,
+        CategoricalDensity,
+        GaussianDensity,
+        MultinomialDensity,
+        PoissonDensity,
+        ProductDensity,
+        StudentDensity,
+        fit_density,
+    )
+    from .estimators import (
+        BernoulliClassifier,
+        CategoricalClassifier,
+        GaussianClassifier,
+        MixedClassifier,
+        MultinomialClassifier,
+        PoissonClassifier,
+        load,
+    )
+    from .stats import BundleStats, CategoryStats, CountStats, MomentStats
     from .versions import show_versions
 
 _HOMES = {
+    "BernoulliClassifier": "estimators",
+    "BernoulliDensity": "densities",
+    "BinomialDensity": "densities",
+    "BundleStats": "stats",
+    "CategoricalClassifier": "estimators",
+    "CategoricalDensity": "densities",
+    "CategoryStats": "stats",
+    "CountStats": "stats",
     "GaussianClassifier": "estimators",
     "GaussianDensity": "densities",
+    "MixedClassifier": "estimators",
     "MomentStats": "stats",
+    "MultinomialClassifier": "estimators",
+    "MultinomialDensity": "densities",
+    "PoissonClassifier": "estimators",
+    "PoissonDensity": "densities",
+    "ProductDensity": "densities",
     "StudentDensity": "densities",
+    "fit_density": "densities",
     "load": "estimators",
     "show_versions": "versions",
 }
 
 __all__ = [
+    "BernoulliClassifier",
+    "BernoulliDensity",
+    "BinomialDensity",
+    "BundleStats",
+    "CategoricalClassifier",
+    "CategoricalDensity",
+    "CategoryStats",
+    "CountStats",
     "GaussianClassifier",
     "GaussianDensity",
+    "MixedClassifier",
     "MomentStats",
+    "MultinomialClassifier",
+    "MultinomialDensity",
+    "PoissonClassifier",
+    "PoissonDensity",
+    "ProductDensity",
     "StudentDensity",
     "__version__",
+    "fit_density",
     "load",
     "show_versions",
 ]

@@ -10,6 +10,7 @@ SufficeError
 SufficeWarning             (UserWarning)
 ├── SingularWarning        a variance had to be floored
 ├── EmptyClassWarning      a class was declared but has no rows
+├── ImpossibleWarning      a row has probability zero under every class
 └── PrecisionWarning       too few digits are left after forgetting
 """
 
@@ -48,6 +49,10 @@ class SingularWarning(SufficeWarning):
 
 class EmptyClassWarning(SufficeWarning):
     """A class was declared but has no rows; it is never predicted."""
+
+
+class ImpossibleWarning(SufficeWarning):
+    """Some rows have probability zero under every class; the prior decides for them."""
 
 
 class PrecisionWarning(SufficeWarning):

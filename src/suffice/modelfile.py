@@ -18,13 +18,15 @@ from numpy.typing import NDArray
 
 from ._version import __version__
 from .errors import ModelFileError
-from .stats import MomentStats, Statistics
+from .stats import BundleStats, CategoryStats, CountStats, MomentStats, Statistics
 
 Array = NDArray[Any]
 
 FORMAT = 1
 _KEY = "suffice"
-_STATISTICS: dict[str, type[Statistics]] = {"MomentStats": MomentStats}
+_STATISTICS: dict[str, type[Statistics]] = {
+    kind.__name__: kind for kind in (MomentStats, CountStats, CategoryStats, BundleStats)
+}
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ def write(path: str | os.PathLike[str], model: ModelFile) -> None:
     classes = model.statistics.classes
     if classes.dtype.kind not in "biufUSO":
         raise ModelFileError(f"classes of type {classes.dtype} cannot be saved")
-    arrays = {name: np.ascontiguousarray(array) for name, array in model.statistics.to_arrays().items()}
+    arrays = {name: np.asarray(array, order="C") for name, array in model.statistics.to_arrays().items()}
     header = {
         "format": FORMAT,
         "version": model.version,

@@ -62,6 +62,11 @@ class Density(ABC):
         return out
 
     @property
+    def has_zeros(self) -> bool:
+        """Whether a row may have probability zero under every class."""
+        return False
+
+    @property
     @abstractmethod
     def n_classes(self) -> int: ...
 
@@ -93,6 +98,14 @@ class Density(ABC):
     def fill(self, X: Any, posterior: Array) -> Any:
         """The rows with each missing cell replaced by its expectation, or by the most probable category, given what is
         observed and the posterior (n, k) of the classes."""
+
+    def missing(self, X: Any) -> Array:
+        """Which cells are missing, (n, d) bool."""
+        return np.asarray(np.isnan(X))
+
+    def hide(self, X: Any, hidden: Array) -> Any:
+        """The rows with some more cells missing."""
+        return np.where(hidden, np.nan, X)
 
     def is_complete(self, X: Any) -> bool:
         """Whether `score` takes these rows as they are; where it does not, some cell is missing or infinite."""

@@ -16,6 +16,7 @@ from ..errors import DataError, EmptyClassWarning, SingularWarning, listed
 from ..stats import MomentStats
 from . import shrinkage as _shrinkage
 from .base import Density, patterns
+from .conditional import conditional_fill, conditional_marginal
 
 Array = NDArray[Any]
 
@@ -241,10 +242,32 @@ class GaussianDensity(Density):
         return np.asarray(dev * (dev @ whitening.T @ whitening) if whitening.ndim == 2 else (dev * whitening) ** 2)
 
     def explain(self, X: Array, c: int) -> Array:
+        """Shares of the features in log p(observed | c); none for what is missing."""
+        if not np.isnan(X).any():
+            return self._explain_whole(X, c)
+        shares = np.zeros(X.shape)
+        for missing, rows in patterns(np.isnan(X)):
+            seen = np.ix_(rows, ~missing)
+            if not missing.all():
+                shares[seen] = self.of_features(~missing)._explain_whole(X[seen], c)
+        return shares
+
+    def _explain_whole(self, X: Array, c: int) -> Array:
         covariance = self._own(c)[0]
         log_variance = np.log(np.diag(covariance) if covariance.ndim == 2 else covariance)
         entangled = (self.log_det[0 if self.structure.tied else c] - log_variance.sum()) / self.n_features
         return np.asarray(-0.5 * (self.quadratic_shares(X, c) + _LOG_2PI + log_variance + entangled))
+
+    def of_features(self, kept: Array) -> GaussianDensity:
+        """The marginal density of some features, (d,) bool."""
+        mean = self.mean[:, kept]
+        if self.covariance.ndim == 2:
+            rest = {name: getattr(self, name)[:, kept] for name in ("covariance", "whitening")}
+            return replace(self, mean=mean, log_det=np.log(rest["covariance"]).sum(axis=1), **rest)
+        covariance = np.stack([matrix[np.ix_(kept, kept)] for matrix in self.covariance])
+        whitening = np.stack([_triangular_inverse(np.linalg.cholesky(matrix)) for matrix in covariance])
+        log_det = -2 * np.log(np.einsum("gii->gi", whitening)).sum(axis=1)
+        return replace(self, mean=mean, covariance=covariance, whitening=whitening, log_det=log_det)
 
     def typicality(self, X: Array) -> Array:
         from scipy.special import chdtrc
@@ -277,28 +300,6 @@ class GaussianDensity(Density):
         log_det = np.linalg.slogdet(correlation[np.ix_(seen, seen)])[1] + 2 * np.log(deviation[seen]).sum()
         expected = self.mean[c, missing] + solved @ correlation[np.ix_(seen, missing)] * deviation[missing]
         return np.einsum("ij,ij->i", dev, solved), float(log_det), expected
-
-
-def conditional_marginal(density: Any, X: Array) -> Array:
-    """log p(observed | class), (n, k), from the conditionals of each pattern of missing cells."""
-    out = np.full((len(X), density.n_classes), -np.inf)
-    for missing, rows in patterns(np.isnan(X)):
-        for c in np.flatnonzero(density.seen):
-            out[rows, c] = density.conditional(X[rows], c, missing)[0]
-    return out
-
-
-def conditional_fill(density: Any, X: Array, posterior: Array) -> Array:
-    """X with each NaN replaced by its expectation, from the conditionals of each pattern of missing cells."""
-    filled = np.array(X, dtype=np.float64)
-    for missing, rows in patterns(np.isnan(filled)):
-        if not missing.any():
-            continue
-        expected = np.zeros((len(rows), int(missing.sum())))
-        for c in np.flatnonzero(density.seen):
-            expected += posterior[rows, c, None] * density.conditional(filled[rows], c, missing)[1]
-        filled[np.ix_(rows, missing)] = expected
-    return filled
 
 
 def covariances(stats: MomentStats, kind: Structure, shrinkage: float | str | None = None) -> Array:

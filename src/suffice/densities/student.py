@@ -18,12 +18,11 @@ from numpy.typing import NDArray
 from ..kernels.reference import reduce_scores
 from ..stats import MomentStats
 from .base import Density
+from .conditional import conditional_fill, conditional_marginal
 from .gaussian import (
     STRUCTURES,
     GaussianDensity,
     Structure,
-    conditional_fill,
-    conditional_marginal,
     covariances,
 )
 

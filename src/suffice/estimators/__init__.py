@@ -7,11 +7,32 @@ import os
 from .. import modelfile
 from ..errors import ModelFileError
 from .base import GenerativeClassifier
+from .discrete import BernoulliClassifier, CategoricalClassifier, MultinomialClassifier, PoissonClassifier
 from .gaussian import GaussianClassifier
+from .mixed import MixedClassifier
 
-__all__ = ["GaussianClassifier", "GenerativeClassifier", "load"]
+__all__ = [
+    "BernoulliClassifier",
+    "CategoricalClassifier",
+    "GaussianClassifier",
+    "GenerativeClassifier",
+    "MixedClassifier",
+    "MultinomialClassifier",
+    "PoissonClassifier",
+    "load",
+]
 
-_SAVED: dict[str, type[GenerativeClassifier]] = {"GaussianClassifier": GaussianClassifier}
+_SAVED: dict[str, type[GenerativeClassifier]] = {
+    kind.__name__: kind
+    for kind in (
+        BernoulliClassifier,
+        CategoricalClassifier,
+        GaussianClassifier,
+        MixedClassifier,
+        MultinomialClassifier,
+        PoissonClassifier,
+    )
+}
 
 
 def load(path: str | os.PathLike[str]) -> GenerativeClassifier:

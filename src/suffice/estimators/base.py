@@ -17,7 +17,7 @@ from .. import decisions, modelfile
 from ..batch import Batch
 from ..collect import collect, refuse_nonfinite
 from ..densities import Density
-from ..errors import DataError, StatisticsError, listed
+from ..errors import DataError, ImpossibleWarning, StatisticsError, listed
 from ..labels import position
 from ..sources import LocalSource, Source, as_source
 from ..stats import Statistics
@@ -36,9 +36,12 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
 
     # What a family provides.
 
+    _merges_columns = False  # whether statistics of different named columns align
+
     @abstractmethod
-    def _statistic(self) -> Callable[[Batch], Any]:
-        """The function from a batch to a statistic, after a check of the parameters."""
+    def _statistic(self, source: Source, new: bool) -> Callable[[Batch], Any]:
+        """The function from a batch to a statistic, after a check of the parameters; `new` where nothing that was
+        learnt before should play a part."""
 
     @abstractmethod
     def _zeros(self, classes: Array, n_features: int) -> Any:
@@ -67,9 +70,8 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         y : the labels (n,), or the name of the column of X that holds them
         sample_weight : (n,) not negative; a weight of k counts as k copies of the row
         """
-        of = self._statistic()
         source = self._source(X, _labels(y, self), sample_weight, new=True)
-        statistics = collect(source, of)
+        statistics = collect(source, self._statistic(source, new=True))
         self._set_columns(source.names, source.n_features)
         return self._learn(statistics)._estimated()
 
@@ -80,15 +82,15 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         ----------
         classes : labels that may come later, to have them in `classes_` from the start; they need not be announced
         """
-        of = self._statistic()
         first = not hasattr(self, "statistics_")
-        source = self._source(X, _labels(y, self), sample_weight, new=first)
-        statistics = collect(source, of)
+        source = self._source(X, _labels(y, self), sample_weight, new=first, more=True)
+        statistics = collect(source, self._statistic(source, new=first))
         if classes is not None:
             statistics = self._zeros(np.asarray(classes), source.n_features) + statistics
-        if first:
-            self._set_columns(source.names, source.n_features)
-        return self._learn(statistics if first else self.statistics_ + statistics)
+        statistics = statistics if first else self.statistics_ + statistics
+        if first or statistics.n_features != self.n_features_in_:
+            self._set_columns(source.names if first else statistics.names, statistics.n_features)
+        return self._learn(statistics)
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Unlearn rows that were learnt before, in place. The model equals one that never saw them.
@@ -96,13 +98,13 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         Rows are not kept, so whether these were learnt can be checked only as far as the statistics tell.
         """
         self._check_fitted()
-        source = self._source(X, _labels(y, self), sample_weight)
-        return self._learn(self.statistics_ - collect(source, self._statistic()))
+        source = self._source(X, _labels(y, self), sample_weight, more=True)
+        return self._learn(self.statistics_ - collect(source, self._statistic(source, new=False)))
 
     def fit_statistics(self, statistics: Any) -> Self:
         """The model from a statistic alone, for instance `statistics_` of another model."""
         statistics = self._adopted(statistics)
-        self._set_columns(None, statistics.n_features)
+        self._set_columns(statistics.names, statistics.n_features)
         return self._learn(statistics)._estimated()
 
     def __add__(self, other: Self) -> Self:
@@ -112,12 +114,14 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         self._check_fitted()
         other._check_fitted()
         mine, theirs = self._names(), other._names()
-        if mine != theirs:
+        aligns = self._merges_columns and mine is not None and theirs is not None
+        if mine != theirs and not aligns:
             one, two = (listed(names) if names else "columns without names" for names in (mine, theirs))
             raise StatisticsError(f"models of different columns do not merge: {one}; and {two}")
         merged: Self = clone(self)
-        merged._set_columns(mine, self.n_features_in_)
-        return merged._learn(self.statistics_ + other.statistics_)
+        statistics = self.statistics_ + other.statistics_
+        merged._set_columns(statistics.names if aligns else mine, statistics.n_features)
+        return merged._learn(statistics)
 
     def __radd__(self, other: object) -> Self:
         """So that ``sum(models)`` works."""
@@ -204,7 +208,8 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
             may hold other decisions than the classes. None counts errors. A tie goes to the earlier decision.
         """
         log_prior = decisions.log(self._prior(prior))
-        density, impossible = self.density_, self._is_impossible(log_prior)
+        density, impossible = self.density_, self._is_impossible(log_prior) or self.density_.has_zeros
+        impossible_rows: list[int] = []
         actions, costs = (self.classes_, None) if cost is None else decisions.as_cost(cost, self.classes_)
 
         def decide(x: Any, out: Array) -> bool:
@@ -214,12 +219,14 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
             else:
                 posterior = np.empty((len(out), density.n_classes))
                 finite = density.score(x, log_prior, all=posterior, relative=True)
-                decisions.log_posterior(posterior, log_prior)
+                impossible_rows.append(decisions.log_posterior(posterior, log_prior))
                 best[:] = decisions.cheapest(np.exp(posterior, out=posterior), costs)
             np.take(actions, best, out=out, mode="clip")
             return finite
 
-        return self._column(X, decide, actions.dtype)
+        decided = self._column(X, decide, actions.dtype)
+        self._warn_of_impossible(impossible_rows, log_prior)
+        return decided
 
     def predict_proba(self, X: Any, prior: Prior = None) -> Array:
         """Posterior probabilities P(class | x), (n, k)."""
@@ -266,9 +273,13 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
 
     def save(self, path: Any) -> None:
         """Write the model, statistics and all, to a file that `suffice.load` reads."""
-        params = self.get_params(deep=False)
+        params = self._saved_params()
         self._adopted(self._fitted())  # or it could not be loaded again
         modelfile.write(path, modelfile.ModelFile(type(self).__name__, params, self._names(), self._fitted()))
+
+    def _saved_params(self) -> dict[str, Any]:
+        """The parameters as a file can hold them."""
+        return dict(self.get_params(deep=False))
 
     @classmethod
     def _from_file(cls, model: modelfile.ModelFile) -> Self:
@@ -324,15 +335,27 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
 
     def _posterior(self, X: Any, prior: Prior, exponentiate: bool) -> Array:
         log_prior = decisions.log(self._prior(prior))
+        impossible_rows: list[int] = []
 
         def posterior(x: Any, out: Array) -> bool:
             finite = self.density_.score(x, log_prior, all=out, relative=True)
-            decisions.log_posterior(out, log_prior)
+            impossible_rows.append(decisions.log_posterior(out, log_prior))
             if exponentiate:
                 np.exp(out, out=out)
             return finite
 
-        return self._table(X, posterior)
+        table = self._table(X, posterior)
+        self._warn_of_impossible(impossible_rows, log_prior)
+        return table
+
+    def _warn_of_impossible(self, rows: list[int], log_prior: Array) -> None:
+        if sum(rows) and not self._is_impossible(log_prior):
+            warnings.warn(
+                f"{sum(rows)} rows are impossible under every class, so that only the prior speaks for them; "
+                "use alpha > 0",
+                ImpossibleWarning,
+                stacklevel=3,
+            )
 
     def _column(self, X: Any, work: Callable[[Any, Array], bool], dtype: Any = np.float64) -> Array:
         return self._rows(X, work, lambda n: np.empty(n, dtype))
@@ -361,12 +384,14 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
             raise DataError(f"{type(source).__name__} cannot be scored row by row here")
         return source
 
-    def _source(self, X: Any, y: Any = None, weight: Any = None, new: bool = False) -> Source:
-        """X as a source; its columns are those of this model, unless they are to become them."""
+    def _source(self, X: Any, y: Any = None, weight: Any = None, new: bool = False, more: bool = False) -> Source:
+        """X as a source; its columns are those of this model, unless they are to become them. Rows to learn may have
+        `more` columns where statistics align them by name."""
         source = as_source(X, y, weight, self.n_jobs)
         if not new:
             self._check_fitted()
-            self._check_columns(source)
+            if not (more and self._merges_columns and source.names and self._names()):
+                self._check_columns(source)
         if isinstance(source, LocalSource) and source.n_rows == 0:
             shape = (0, source.n_features)
             raise DataError(f"Found array with 0 sample(s) (shape={shape}) while a minimum of 1 is required.")

@@ -15,6 +15,7 @@ from ..batch import Batch
 from ..densities import GaussianDensity, StudentDensity
 from ..densities.gaussian import STRUCTURES
 from ..errors import DataError, listed
+from ..sources import Source
 from ..stats import MomentStats
 from .base import GenerativeClassifier, Prior
 
@@ -22,6 +23,22 @@ if TYPE_CHECKING:
     from sklearn.linear_model import LogisticRegression
 
 Array = NDArray[Any]
+
+
+def check_covariance(covariance: Any, shrinkage: Any, variance_floor: Any) -> str:
+    """The layout of moments that these choices need, or an error if they make no sense."""
+    if not isinstance(covariance, str) or covariance not in STRUCTURES:
+        raise DataError(f"covariance={covariance!r} is not known; choose one of {listed(STRUCTURES, 6)}")
+    if isinstance(shrinkage, str):
+        if shrinkage not in ("oas", "ledoit_wolf"):
+            raise DataError(f'shrinkage={shrinkage!r} is not known; give a number, "oas" or "ledoit_wolf"')
+        if STRUCTURES[covariance].shape != "full":
+            raise DataError(f'shrinkage={shrinkage!r} needs covariance="full" or "tied"; give a number instead')
+    elif shrinkage is not None and not (isinstance(shrinkage, Real) and 0 <= float(shrinkage) <= 1):
+        raise DataError(f"shrinkage={shrinkage!r} must be a number from 0 to 1")
+    if not (isinstance(variance_floor, Real) and 0 < float(variance_floor) < 1):
+        raise DataError(f"variance_floor={variance_floor!r} must be a number between 0 and 1")
+    return STRUCTURES[covariance].layout(shrinkage)
 
 
 class GaussianClassifier(GenerativeClassifier):
@@ -81,24 +98,12 @@ class GaussianClassifier(GenerativeClassifier):
         self.n_jobs = n_jobs
 
     def _layout(self) -> str:
-        if not isinstance(self.covariance, str) or self.covariance not in STRUCTURES:
-            raise DataError(f"covariance={self.covariance!r} is not known; choose one of {listed(STRUCTURES, 6)}")
-        if isinstance(self.shrinkage, str):
-            if self.shrinkage not in ("oas", "ledoit_wolf"):
-                raise DataError(f'shrinkage={self.shrinkage!r} is not known; give a number, "oas" or "ledoit_wolf"')
-            if STRUCTURES[self.covariance].shape != "full":
-                raise DataError(
-                    f'shrinkage={self.shrinkage!r} needs covariance="full" or "tied"; give a number instead'
-                )
-        elif self.shrinkage is not None and not (isinstance(self.shrinkage, Real) and 0 <= self.shrinkage <= 1):
-            raise DataError(f"shrinkage={self.shrinkage!r} must be a number from 0 to 1")
+        layout = check_covariance(self.covariance, self.shrinkage, self.variance_floor)
         if self.predictive and self.shrinkage:
             raise DataError("predictive=True shrinks by its own prior; leave shrinkage out")
-        if not (isinstance(self.variance_floor, Real) and 0 < self.variance_floor < 1):
-            raise DataError(f"variance_floor={self.variance_floor!r} must be a number between 0 and 1")
-        return STRUCTURES[self.covariance].layout(self.shrinkage)
+        return layout
 
-    def _statistic(self) -> Callable[[Batch], MomentStats]:
+    def _statistic(self, source: Source, new: bool) -> Callable[[Batch], MomentStats]:  # noqa: ARG002
         return partial(MomentStats.of, layout=self._layout())
 
     def _zeros(self, classes: Array, n_features: int) -> MomentStats:

@@ -22,4 +22,4 @@ def as_source(X: Any, y: Any = None, weight: Any = None, n_jobs: int | None = No
 
 def as_table(X: Any) -> Table:
     """Any table in memory with its columns as they are."""
-    return X if isinstance(X, Table) else array_source(X).table
+    return array_source(X).table

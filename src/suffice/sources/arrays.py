@@ -22,8 +22,8 @@ Array = NDArray[Any]
 class ArraySource(LocalSource):
     """A table in memory."""
 
-    def __init__(self, table: Table, y: Any, weight: Any) -> None:
-        self.table, self.names = table, table.names
+    def __init__(self, table: Table, y: Any, weight: Any, frame: Any = None) -> None:
+        self.table, self.names, self.frame = table, table.names, frame
         self.n_rows, self.n_features = len(table), table.n_features
         if self.n_features == 0:
             raise DataError(f"0 feature(s) (shape={(self.n_rows, 0)}) while a minimum of 1 is required.")
@@ -42,14 +42,16 @@ def array_source(X: Any, y: Any = None, weight: Any = None) -> ArraySource:
     """The source for whatever table X is; y may name one of its columns."""
     if isinstance(X, str | PathLike):
         raise DataError(f"X={X!r} is a path; files are not read yet: pass a table in memory")
+    if isinstance(X, Table):
+        return ArraySource(X, y, weight)
     for module, kind, convert in _KINDS:
         if module in sys.modules and isinstance(X, kind(sys.modules[module])):
-            X, y = convert(X, y)
-            return ArraySource(X, y, weight)
+            table, labels, frame = convert(X, y)
+            return ArraySource(table, labels, weight, frame)
     return ArraySource(Matrix(as_matrix(X)), y, weight)
 
 
-Converted = tuple[Table, Any]  # features and labels
+Converted = tuple[Table, Any, Any]  # features and labels, and the features as they came
 
 
 def _sparse(X: Any, y: Any) -> Converted:
@@ -58,7 +60,7 @@ def _sparse(X: Any, y: Any) -> Converted:
         raise DataError(f"Complex data not supported: X is {X.dtype}")
     X = X.tocsr()
     data = X.data if X.dtype in (np.float64, np.float32, np.int64, np.int32) else X.data.astype(np.float64)
-    return Sparse(X.indptr, X.indices, data, X.shape[1]), y
+    return Sparse(X.indptr, X.indices, data, X.shape[1]), y, X
 
 
 def _pandas(X: Any, y: Any) -> Converted:
@@ -66,8 +68,8 @@ def _pandas(X: Any, y: Any) -> Converted:
     names = _names(list(X.columns))
     first = X.dtypes.iloc[0] if X.shape[1] else None
     if isinstance(first, np.dtype) and first.kind in "fiub" and (X.dtypes == first).all() and _is_one_block(X):
-        return Matrix(X.to_numpy(copy=False), names), y
-    return Frame(tuple(_series(X.iloc[:, j]) for j in range(X.shape[1])), names, len(X)), y
+        return Matrix(X.to_numpy(copy=False), names), y, X
+    return Frame(tuple(_series(X.iloc[:, j]) for j in range(X.shape[1])), names, len(X)), y, X
 
 
 def _is_one_block(frame: Any) -> bool:
@@ -99,7 +101,8 @@ def _as_arrow(series: Any) -> Any:
 
 
 def _polars(X: Any, y: Any) -> Converted:
-    return _arrow(X.to_arrow(), y)
+    table, y, _ = _arrow(X.to_arrow(), y)
+    return table, y, X.select(table.names)
 
 
 def _arrow(X: Any, y: Any) -> Converted:
@@ -109,7 +112,7 @@ def _arrow(X: Any, y: Any) -> Converted:
         X = pa.Table.from_batches([X])
     X, y = _split(X, y, X.column_names, lambda kept, name: (X.select(kept), X.column(name)))
     parts = tuple(_arrow_column(column, str(column.type)) for column in X.columns)
-    return Frame(parts, _names(X.column_names), X.num_rows), y
+    return Frame(parts, _names(X.column_names), X.num_rows), y, X
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ..batch import Batch
 from ..threads import reduce_ordered, thread_count
@@ -31,6 +31,7 @@ class LocalSource(Source):
     """Rows within reach of this process, taken by position on several threads."""
 
     n_rows: int
+    frame: Any = None  # the table as it came, for selectors of columns
     n_jobs: int | None = None
 
     @abstractmethod

@@ -1,0 +1,246 @@
+"""Categories, column by column, independent given the class."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import categories as vocabularies
+from .. import kernels
+from ..decisions import log
+from ..errors import DataError, listed
+from ..stats import CategoryStats
+from ..table import Column, Matrix, Table
+from .base import Density
+from .counts import seen_classes
+from .draws import drawn_typicality
+
+Array = NDArray[Any]
+
+POLICIES = ("smooth", "ignore", "error")
+"""What an unseen category is worth: as much as one that the class never had; nothing; or an error."""
+
+MISSING, UNKNOWN = -1, -2  # codes that are no places in a vocabulary
+_DIRECT = 1 << 12  # integers within so wide a range are scored by their value, without a vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class Codes:
+    """Rows of categories."""
+
+    values: Array  # (n, d): integers that are categories themselves, or places in the vocabularies
+    direct: bool  # whether they are the categories themselves
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+class _Lookup(NamedTuple):
+    """For every column a row of scores for anything outside lo .. lo + width - 1, then one for each value inside."""
+
+    lo: Array  # (d,)
+    width: Array  # (d,)
+    scores: Array  # (sum of width + 1, k)
+
+
+@dataclass(frozen=True, eq=False)
+class CategoricalDensity(Density):
+    """A probability for every category of every column."""
+
+    categories: tuple[Array, ...]  # (v_j,) of each column
+    log_probability: Array  # (k, sum of v_j)
+    unseen: Array  # (k, d) the score of a category that was never seen
+    seen: Array  # (k,) whether the class had any rows; one that had none has log-likelihood -inf
+    unknown: str = "smooth"
+
+    def __repr__(self) -> str:
+        size = f"{self.n_classes} classes, {self.n_features} features, {self.log_probability.shape[1]} categories"
+        return f"CategoricalDensity({size})"
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.seen)
+
+    @property
+    def n_features(self) -> int:
+        return len(self.categories)
+
+    @classmethod
+    def estimate(cls, stats: CategoryStats, alpha: float = 1.0, unknown: str = "smooth") -> CategoricalDensity:
+        """p_i = (count_i + alpha) / sum over the categories seen in any class."""
+        if unknown not in POLICIES:
+            raise DataError(f"unknown={unknown!r} is not known; choose one of {listed(POLICIES)}")
+        table, unseen = np.empty_like(stats.count), np.zeros((len(stats.classes), stats.n_features))
+        for j, (a, b) in enumerate(pairwise(stats.bounds)):
+            if a == b:
+                continue  # never observed: it says nothing
+            count = stats.count[:, a:b] + alpha
+            none = count.sum(axis=1, keepdims=True) == 0  # not observed in this class: what all classes say
+            count = np.where(none, stats.count[:, a:b].sum(axis=0), count)
+            total = count.sum(axis=1, keepdims=True)
+            table[:, a:b] = log(count / total)
+            unseen[:, j] = log(alpha / total[:, 0]) if unknown == "smooth" else 0.0
+        return cls(stats.categories, table, unseen, seen_classes(stats), unknown)
+
+    @property
+    def bounds(self) -> Array:
+        return np.cumsum([0, *(len(v) for v in self.categories)])
+
+    def of_classes(self, places: Sequence[int]) -> Self:
+        kept = list(places)
+        own = {name: getattr(self, name)[kept] for name in ("log_probability", "unseen", "seen")}
+        return replace(self, **own)
+
+    # Reading.
+
+    def read(self, table: Table) -> Codes:
+        if self._by_value is not None and isinstance(table, Matrix) and table.values.dtype.kind in "iub":
+            codes = Codes(table.values, direct=True)
+        else:
+            columns = [self._places(j, column, table) for j, column in enumerate(table.columns())]
+            codes = Codes(np.stack(columns, axis=1) if columns else np.empty((len(table), 0), np.int32), direct=False)
+        if self.unknown == "error":
+            self._refuse_unknown(table, self.places(codes))
+        return codes
+
+    def _places(self, j: int, column: Column, table: Table) -> Array:
+        try:
+            distinct, code = column.coded()
+            known = vocabularies.positions(distinct, self.categories[j])
+        except DataError as error:
+            raise DataError(f"column {table.column_name(j)}: {error}") from None
+        places = np.where(known < 0, UNKNOWN, known).astype(np.int32)
+        return np.append(places, np.int32(MISSING))[code]
+
+    def _refuse_unknown(self, table: Table, places: Array) -> None:
+        met = places == UNKNOWN
+        for j in np.flatnonzero(met.any(axis=0)):
+            distinct, code = table.columns()[j].coded()
+            value = distinct[code[met[:, j].argmax()]]
+            raise DataError(
+                f"column {table.column_name(int(j))} holds {value!r}, which was never seen in training; "
+                f'{int(met[:, j].sum())} rows hold such; use unknown="smooth" or "ignore", or learn such rows first'
+            )
+
+    def places(self, x: Codes) -> Array:
+        """Places in the vocabularies, (n, d), with MISSING and UNKNOWN among them."""
+        if not x.direct:
+            return x.values
+        out = np.empty(x.values.shape, np.int32)
+        for j, categories in enumerate(self.categories):
+            values = x.values[:, j].astype(np.int64)
+            at = np.searchsorted(categories, values)
+            inside = at < len(categories)
+            found = inside & (categories[np.where(inside, at, 0)] == values) if len(categories) else inside
+            out[:, j] = np.where(found, at, UNKNOWN)
+        return out
+
+    def write(self, x: Codes) -> Array:
+        places = self.places(x)
+        kinds = {v.dtype for v in self.categories}
+        whole = len(kinds) == 1 and (places >= 0).all()
+        out = np.empty(places.shape, kinds.pop() if whole else object)
+        for j, categories in enumerate(self.categories):
+            names = categories if whole else np.array([*categories.tolist(), None], object)
+            out[:, j] = names[np.maximum(places[:, j], -1)]
+        return out
+
+    # Scores.
+
+    @cached_property
+    def _by_place(self) -> _Lookup:
+        width = np.array([1 + len(v) for v in self.categories], np.int64)  # the first place is that of MISSING
+        parts = []
+        for j, (a, b) in enumerate(pairwise(self.bounds)):
+            parts += [self.unseen[:, j : j + 1].T, np.zeros((1, self.n_classes)), self.log_probability[:, a:b].T]
+        scores = np.concatenate(parts) if parts else np.empty((0, self.n_classes))
+        return _Lookup(np.full(len(width), MISSING, np.int64), width, np.ascontiguousarray(scores))
+
+    @cached_property
+    def _by_value(self) -> _Lookup | None:
+        """Scores by the value of an integer; None where some column has other categories, or too wide a range."""
+        if not all(len(v) and v.dtype.kind in "ib" and int(v[-1]) - int(v[0]) < _DIRECT for v in self.categories):
+            return None
+        lo = np.array([int(v[0]) for v in self.categories], np.int64)
+        width = np.array([int(v[-1]) - int(v[0]) + 1 for v in self.categories], np.int64)
+        scores = np.repeat(self.unseen.T, width + 1, axis=0)
+        starts = np.cumsum(width + 1) - width
+        for j, (a, b) in enumerate(pairwise(self.bounds)):
+            scores[starts[j] + self.categories[j].astype(np.int64) - lo[j]] = self.log_probability[:, a:b].T
+        return _Lookup(lo, width, np.ascontiguousarray(scores))
+
+    def score(
+        self,
+        X: Codes,
+        offset: Array | float = 0.0,
+        *,
+        all: Array | None = None,
+        best: Array | None = None,
+        evidence: Array | None = None,
+        relative: bool = False,  # noqa: ARG002  nothing is shared by all classes
+    ) -> bool:
+        lookup = self._by_value if X.direct and self._by_value is not None else self._by_place
+        values = X.values.view(np.uint8) if X.values.dtype.kind == "b" else X.values
+        constant = np.where(self.seen, 0.0, -np.inf) + offset
+        kernels.active.category_scores(values, *lookup, constant, all, best, evidence)
+        return True
+
+    @cached_property
+    def has_zeros(self) -> bool:
+        return bool(np.isneginf(self.log_probability).any() or np.isneginf(self.unseen).any())
+
+    def is_complete(self, X: Codes) -> bool:  # noqa: ARG002  a missing cell drops out
+        return True
+
+    def explain(self, X: Codes, c: int) -> Array:
+        places, shares = self.places(X), np.empty(X.values.shape)
+        for j, (a, b) in enumerate(pairwise(self.bounds)):
+            own = np.append(self.log_probability[c, a:b], [self.unseen[c, j], 0.0])  # at -2 and at -1
+            shares[:, j] = own[places[:, j]]
+        return shares
+
+    def typicality(self, X: Codes) -> Array:
+        return drawn_typicality(self, X)
+
+    def missing(self, X: Codes) -> Array:
+        return np.asarray(self.places(X) == MISSING)
+
+    def hide(self, X: Codes, hidden: Array) -> Codes:
+        return Codes(np.where(hidden, np.int32(MISSING), self.places(X)), direct=False)
+
+    def marginal(self, X: Codes) -> Array:
+        out = np.empty((len(X), self.n_classes))
+        self.score(X, all=out)
+        return out
+
+    def sample(self, code: Array, rng: np.random.Generator) -> Codes:
+        out = np.full((len(code), self.n_features), MISSING, np.int32)
+        for j, (a, b) in enumerate(pairwise(self.bounds)):
+            if a < b:
+                reached = np.cumsum(np.exp(self.log_probability[:, a:b]), axis=1)
+                reached /= reached[:, -1:]
+                out[:, j] = (rng.random(len(code))[:, None] >= reached[code]).sum(axis=1)
+        return Codes(out, direct=False)
+
+    def fill(self, X: Codes, posterior: Array) -> Codes:
+        places = self.places(X).copy()
+        for j, (a, b) in enumerate(pairwise(self.bounds)):
+            rows = places[:, j] == MISSING
+            if a < b and rows.any():
+                places[rows, j] = (posterior[rows] @ np.exp(self.log_probability[:, a:b])).argmax(axis=1)
+        return Codes(places, direct=False)
+
+    def to_arrays(self) -> dict[str, Array]:
+        own = {name: getattr(self, name) for name in ("log_probability", "unseen", "seen")}
+        return own | {"unknown": np.array(POLICIES.index(self.unknown))} | vocabularies.to_arrays(self.categories)
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Array]) -> Self:
+        own = {name: np.array(arrays[name]) for name in ("log_probability", "unseen", "seen")}
+        return cls(vocabularies.from_arrays(arrays), **own, unknown=POLICIES[int(arrays["unknown"])])

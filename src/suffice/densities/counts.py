@@ -1,0 +1,215 @@
+"""Densities of truths and counts, feature by feature: Bernoulli, binomial and Poisson."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..decisions import log
+from ..errors import DataError, EmptyClassWarning, listed
+from ..stats import CountStats
+from ..table import Table
+from .draws import drawn_typicality
+from .linear import Counts, LinearDensity, Slopes
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CountDensity(LinearDensity):
+    """log p(x | class) = sum over observed features of zero + x one, or of (units - x) zero + x one where the rest
+    counts, and a term that all classes share. -inf stands for what is impossible."""
+
+    one: Array  # (k, d) for every count of a feature
+    zero: Array  # (k, d) for a feature that is observed; where the rest counts, for every count that did not come
+    seen: Array  # (k,)
+
+    rest_counts = False
+
+    @property
+    def n_features(self) -> int:
+        return int(self.one.shape[1])
+
+    @property
+    def units(self) -> Array | float:
+        """How many counts a feature has room for, (d,), where the rest counts."""
+        return 1.0
+
+    def of_classes(self, places: Sequence[int]) -> Self:
+        own = [field.name for field in fields(self) if field.name != "trials"]
+        return replace(self, **{name: getattr(self, name)[list(places)] for name in own})
+
+    @cached_property
+    def slopes(self) -> Slopes:
+        return Slopes(finite(self.one) - finite(self.zero) if self.rest_counts else finite(self.one))
+
+    @cached_property
+    def constant(self) -> Array:
+        return np.asarray((self.units * finite(self.zero)).sum(axis=1))
+
+    @cached_property
+    def violations(self) -> Slopes | None:
+        impossible = np.isneginf(self.one).astype(np.float64)
+        if self.rest_counts:
+            impossible -= np.isneginf(self.zero)
+        return Slopes(impossible) if impossible.any() else None
+
+    @cached_property
+    def violated(self) -> Array:
+        return np.asarray((self.units * np.isneginf(self.zero)).sum(axis=1))
+
+    def present(self, c: int) -> tuple[Array, Array]:
+        return self.units * finite(self.zero[c]), self.units * np.isneginf(self.zero[c])
+
+    @property
+    @abstractmethod
+    def mean(self) -> Array:
+        """The expected count of every feature in every class, (k, d)."""
+
+    def typicality(self, X: Counts) -> Array:
+        return drawn_typicality(self, X)
+
+    def fill(self, X: Counts, posterior: Array) -> Counts:
+        return X if X.missing is None else Counts(np.where(X.missing, posterior @ self.mean, X.values))
+
+    def to_arrays(self) -> dict[str, Array]:
+        return {field.name: np.asarray(getattr(self, field.name)) for field in fields(self)}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Array]) -> Self:
+        return cls(**{name: np.array(array) for name, array in arrays.items()})
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BernoulliDensity(CountDensity):
+    """Truths: p for a feature that is present, 1 - p for one that is absent."""
+
+    presence = rest_counts = True
+
+    @classmethod
+    def estimate(cls, stats: CountStats, alpha: float = 1.0) -> BernoulliDensity:
+        """p = (present + alpha) / (rows + 2 alpha): maximum likelihood, or the pseudo-counts of a Beta prior."""
+        one, zero = _log_shares(stats.count, np.broadcast_to(stats.observed, stats.count.shape), alpha)
+        return cls(one, zero, seen_classes(stats))
+
+    @property
+    def mean(self) -> Array:
+        return np.exp(self.one)
+
+    def sample(self, code: Array, rng: np.random.Generator) -> Counts:
+        drawn = rng.random((len(code), self.n_features)) < self.mean[code]
+        return Counts(drawn.astype(np.float64))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BinomialDensity(CountDensity):
+    """Successes out of a known number of trials for each feature."""
+
+    trials: Array  # (d,)
+    rest_counts = True
+
+    @classmethod
+    def estimate(cls, stats: CountStats, trials: Any, alpha: float = 0.0) -> BinomialDensity:
+        """p = (successes + alpha) / (rows trials + 2 alpha)."""
+        trials = np.broadcast_to(np.asarray(trials, np.float64), (stats.n_features,)).copy()
+        if not (trials > 0).all() or (trials != np.rint(trials)).any():
+            raise DataError(f"trials={trials.tolist()} must be whole numbers above zero")
+        rounds = np.broadcast_to(stats.observed * trials, stats.count.shape)
+        if (stats.count > rounds * (1 + 1e-12)).any():
+            raise DataError("there are more successes than trials; give a larger number of trials")
+        one, zero = _log_shares(stats.count, rounds, alpha)
+        return cls(one, zero, seen_classes(stats), trials)
+
+    @property
+    def units(self) -> Array:
+        return self.trials
+
+    def read(self, table: Table) -> Counts:
+        counts = super().read(table)
+        if (counts.dense() > self.trials).any():
+            raise DataError(f"there are rows with more successes than trials ({self.trials.tolist()})")
+        return counts
+
+    def _shared(self, X: Counts) -> Array:
+        from scipy.special import gammaln
+
+        x = X.dense()
+        ways = gammaln(self.trials + 1) - gammaln(x + 1) - gammaln(self.trials - x + 1)
+        return np.asarray((ways if X.missing is None else np.where(X.missing, 0.0, ways)).sum(axis=1))
+
+    @property
+    def mean(self) -> Array:
+        return np.exp(self.one) * self.trials
+
+    def sample(self, code: Array, rng: np.random.Generator) -> Counts:
+        drawn = rng.binomial(self.trials.astype(np.int64), np.exp(self.one)[code])
+        return Counts(drawn.astype(np.float64))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PoissonDensity(CountDensity):
+    """Counts of events, each feature with its own rate."""
+
+    @classmethod
+    def estimate(cls, stats: CountStats, alpha: float = 1.0) -> PoissonDensity:
+        """rate = (sum + alpha m) / (rows + alpha): alpha rows at the mean m of all rows, a Gamma prior."""
+        events, rows = gamma_posterior(stats, alpha)
+        rate = events / rows
+        return cls(log(rate), -rate, seen_classes(stats))
+
+    def _shared(self, X: Counts) -> Array:
+        return -X.log_factorials()
+
+    @property
+    def mean(self) -> Array:
+        return -self.zero
+
+    def sample(self, code: Array, rng: np.random.Generator) -> Counts:
+        return Counts(rng.poisson(self.mean[code]).astype(np.float64))
+
+
+def finite(values: Array) -> Array:
+    """The values, with zero for -inf."""
+    return np.where(np.isneginf(values), 0.0, values)
+
+
+def _log_shares(count: Array, rounds: Array, alpha: float) -> tuple[Array, Array]:
+    """log p and log(1 - p), (k, d), of counts out of so many rounds, with pseudo-counts for both."""
+    total = rounds + 2 * alpha
+    hits, misses = count + alpha, np.maximum(rounds - count, 0.0) + alpha
+    never = total == 0  # not observed in this class: what all classes together say, or else nothing
+    if never.any():
+        pooled_hits, pooled = count.sum(axis=0), rounds.sum(axis=0)
+        hits = np.where(never, np.where(pooled > 0, pooled_hits, 0.5), hits)
+        misses = np.where(never, np.where(pooled > 0, pooled - pooled_hits, 0.5), misses)
+        total = hits + misses
+    return log(hits / total), log(misses / total)
+
+
+def gamma_posterior(stats: CountStats, alpha: float) -> tuple[Array, Array]:
+    """Events and rows of the posterior of the rates, (k, d)."""
+    rows = np.broadcast_to(stats.observed, stats.count.shape)
+    total = rows.sum(axis=0)
+    mean = stats.count.sum(axis=0) / np.where(total > 0, total, 1.0)
+    events, exposure = stats.count + alpha * mean, rows + alpha
+    never = exposure == 0
+    return np.where(never, mean, events), np.where(never, 1.0, exposure)
+
+
+def seen_classes(stats: Any) -> Array:
+    """Which classes have rows, (k,), with a warning where one has none."""
+    seen = np.asarray(stats.weight > 0)
+    if not seen.all():
+        warnings.warn(
+            f"no rows of class {listed(stats.classes[~seen])}: never predicted until there are some",
+            EmptyClassWarning,
+            stacklevel=3,
+        )
+    return seen

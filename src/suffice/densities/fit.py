@@ -1,0 +1,153 @@
+"""Densities of rows without labels, from the same statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..batch import Batch
+from ..errors import DataError, listed
+from ..sources import as_table
+from ..stats import CategoryStats, CountStats, MomentStats
+from ..table import Table
+from .base import Density
+from .categorical import CategoricalDensity
+from .counts import BernoulliDensity, BinomialDensity, PoissonDensity
+from .gaussian import STRUCTURES, GaussianDensity
+from .multinomial import MultinomialDensity
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class FittedDensity:
+    """A density of unlabelled rows."""
+
+    family: str
+    density: Density  # of one class
+    parameters: dict[str, Any]
+
+    def __repr__(self) -> str:
+        return f"FittedDensity({self.family!r}, {', '.join(f'{k}={_short(v)}' for k, v in self.parameters.items())})"
+
+    def log_likelihood(self, x: Any) -> Array:
+        """log p(x) of every row, (n,); its sum is the log-likelihood of the data set."""
+        return self.density.log_likelihood(_rows(x))[:, 0]
+
+    def sample(self, n: int = 1, random_state: Any = None) -> Any:
+        """n rows drawn from the density."""
+        rng = np.random.default_rng(random_state)
+        return self.density.write(self.density.sample(np.zeros(n, np.intp), rng))
+
+
+def fit_density(family: str, x: Any, *, weight: Any = None, **choices: Any) -> FittedDensity:
+    """Estimate a density of rows without labels: maximum likelihood, unless the choices say otherwise.
+
+    Parameters
+    ----------
+    family : {"bernoulli", "binomial", "categorical", "multinomial", "poisson", "gaussian"}
+    x : a table (n, d), or one column (n,)
+    weight : (n,) not negative
+    choices : alpha=0, pseudo-counts of a discrete family; trials=, of the binomial, without which they are estimated
+        by the method of moments; covariance="full" and shrinkage=None of the Gaussian
+
+    Examples
+    --------
+    >>> from suffice import fit_density
+    >>> tosses = fit_density("bernoulli", [1, 1, 1])
+    >>> tosses.parameters["p"], tosses.log_likelihood([0])
+    (array([1.]), array([-inf]))
+    >>> fit_density("bernoulli", [1, 1, 1], alpha=1).parameters["p"]
+    array([0.8])
+    """
+    if family not in _FAMILIES:
+        raise DataError(f"the family {family!r} is not known; choose one of {listed(_FAMILIES, 6)}")
+    table = _rows(x)
+    if not len(table):
+        raise DataError("there are no rows to estimate a density from")
+    density, parameters = _FAMILIES[family](Batch.of(table, np.zeros(len(table), np.int8), weight), **choices)
+    return FittedDensity(family, density, parameters)
+
+
+def _rows(x: Any) -> Table:
+    """A table; one column becomes a table of one."""
+    if not hasattr(x, "columns") and not hasattr(x, "tocsr") and not isinstance(x, Table):
+        x = x.to_frame() if hasattr(x, "to_frame") else x
+        if np.ndim(x) == 1:
+            x = np.array([[value] for value in (x.tolist() if hasattr(x, "tolist") else x)], dtype=_dtype(x))
+    return as_table(x)
+
+
+def _dtype(x: Any) -> Any:
+    dtype = np.asarray(x).dtype
+    return object if dtype.kind in "US" else dtype
+
+
+def _short(value: Any) -> str:
+    return np.array2string(np.asarray(value), precision=4, threshold=8) if not isinstance(value, dict) else repr(value)
+
+
+def _bernoulli(batch: Batch, alpha: float = 0.0) -> tuple[Density, dict[str, Any]]:
+    density = BernoulliDensity.estimate(CountStats.of(batch, presence=True), alpha)
+    return density, {"p": density.mean[0]}
+
+
+def _binomial(batch: Batch, trials: Any = None, alpha: float = 0.0) -> tuple[Density, dict[str, Any]]:
+    if trials is None:
+        trials = _trials_by_moments(batch)
+    density = BinomialDensity.estimate(CountStats.of(batch), trials, alpha)
+    return density, {"trials": density.trials, "p": np.exp(density.one[0])}
+
+
+def _trials_by_moments(batch: Batch) -> Array:
+    """mean = n p and variance = n p (1 - p), solved for n; at least as many as were ever counted."""
+    moments = MomentStats.of(batch, "diag", skip_missing=True)
+    mean, variance = moments.mean[0], moments.scatter[0] / np.maximum(moments.column_weight[0], 1e-300)
+    if (variance >= mean).any():
+        raise DataError("the counts vary too much for a binomial: their variance reaches their mean; try a Poisson")
+    return np.asarray(np.maximum(np.rint(mean**2 / (mean - variance)), np.nanmax(batch.X, axis=0)))
+
+
+def _poisson(batch: Batch, alpha: float = 0.0) -> tuple[Density, dict[str, Any]]:
+    density = PoissonDensity.estimate(CountStats.of(batch), alpha)
+    return density, {"rate": density.mean[0]}
+
+
+def _multinomial(batch: Batch, alpha: float = 0.0) -> tuple[Density, dict[str, Any]]:
+    density = MultinomialDensity.estimate(CountStats.of(batch), alpha)
+    return density, {"p": np.exp(density.one[0])}
+
+
+def _categorical(batch: Batch, alpha: float = 0.0, unknown: str = "smooth") -> tuple[Density, dict[str, Any]]:
+    density = CategoricalDensity.estimate(CategoryStats.of(batch), alpha, unknown)
+    p, bounds = np.exp(density.log_probability[0]), density.bounds
+    parts = zip(density.categories, pairwise(bounds), strict=True)
+    tables = [dict(zip(v.tolist(), p[a:b].tolist(), strict=True)) for v, (a, b) in parts]
+    return density, {"p": tables[0] if len(tables) == 1 else tables}
+
+
+def _gaussian(
+    batch: Batch, covariance: str = "full", shrinkage: float | str | None = None
+) -> tuple[Density, dict[str, Any]]:
+    if covariance not in STRUCTURES:
+        raise DataError(f"covariance={covariance!r} is not known; choose one of {listed(STRUCTURES, 6)}")
+    layout = STRUCTURES[covariance].layout(shrinkage)
+    moments = MomentStats.of(batch, layout)
+    if not moments.is_finite():
+        raise DataError("x contains NaN or infinity; remove these rows or impute the values first")
+    density = GaussianDensity.estimate(moments, covariance, shrinkage, names=batch.table.names)
+    return density, {"mean": density.mean[0], "covariance": density.covariance[0]}
+
+
+_FAMILIES: dict[str, Callable[..., tuple[Density, dict[str, Any]]]] = {
+    "bernoulli": _bernoulli,
+    "binomial": _binomial,
+    "categorical": _categorical,
+    "multinomial": _multinomial,
+    "poisson": _poisson,
+    "gaussian": _gaussian,
+}

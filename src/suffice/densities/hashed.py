@@ -1,0 +1,141 @@
+"""Words of many classes: counts that are kept sparse because a table of classes by features would be too large."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..decisions import log
+from ..errors import DataError
+from ..stats import CountStats
+from .counts import finite, seen_classes
+from .linear import Counts, LinearDensity, Slopes
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class HashedDensity(LinearDensity):
+    """What MultinomialDensity is, or BernoulliDensity where presence counts. Features that a class never had share one
+    slope; the others are stored."""
+
+    count: Any  # (k, d) csr
+    weight: Array  # (k,) rows
+    alpha: float
+    presence: bool = False
+
+    @classmethod
+    def estimate(cls, stats: CountStats, alpha: float = 1.0) -> HashedDensity:
+        """As MultinomialDensity.estimate, or as BernoulliDensity.estimate where presence was counted."""
+        seen_classes(stats)
+        return cls(stats.count, stats.weight, alpha, stats.presence)
+
+    @property
+    def seen(self) -> Array:  # type: ignore[override]
+        return self.weight > 0
+
+    @property
+    def n_features(self) -> int:
+        return int(self.count.shape[1])
+
+    def of_classes(self, places: Sequence[int]) -> Self:
+        kept = list(places)
+        return replace(self, count=self.count[kept], weight=self.weight[kept])
+
+    @cached_property
+    def _owner(self) -> Array:
+        """The class of each stored count."""
+        return np.repeat(np.arange(self.n_classes), np.diff(self.count.indptr))
+
+    @cached_property
+    def _rounds(self) -> Array:
+        """What the counts of a class are shares of, (k,)."""
+        total = np.asarray(self.count.sum(axis=1)).reshape(-1) + self.alpha * self.n_features
+        return np.asarray(self.weight + 2 * self.alpha if self.presence else np.where(total > 0, total, 1.0))
+
+    def _stored(self, values: Array) -> Any:
+        return type(self.count)((values, self.count.indices, self.count.indptr), shape=self.count.shape)
+
+    def _misses(self) -> Array:
+        """Rows without the feature, for each stored count."""
+        return np.asarray(np.maximum(self.weight[self._owner] - self.count.data, 0.0) + self.alpha)
+
+    @cached_property
+    def slopes(self) -> Slopes:
+        never = np.log(self.alpha) if self.alpha else 0.0
+        rest = log(self.weight + self.alpha) if self.presence else log(self._rounds)
+        by_class = (
+            np.where(self.seen, never - rest, 0.0) if self.alpha or not self.presence else np.zeros(self.n_classes)
+        )
+        own = log(self.count.data + self.alpha)
+        own -= np.where(self._misses() > 0, log(self._misses()), 0.0) if self.presence else rest[self._owner]
+        return Slopes(self._stored(own - by_class[self._owner]), by_class)
+
+    @cached_property
+    def constant(self) -> Array:
+        if not self.presence:
+            return np.zeros(self.n_classes)
+        misses = self._misses()
+        own = finite(log(misses / self._rounds[self._owner]))
+        others = self.n_features - np.diff(self.count.indptr)
+        never = log((self.weight + self.alpha) / np.where(self._rounds > 0, self._rounds, 1.0))
+        return np.bincount(self._owner, own, minlength=self.n_classes) + np.where(self.seen, others * never, 0.0)
+
+    @cached_property
+    def violations(self) -> Slopes | None:
+        if self.alpha:
+            return None
+        always = (self._misses() == 0) & self.presence
+        return Slopes(self._stored(-1.0 - always), np.ones(self.n_classes))
+
+    @cached_property
+    def violated(self) -> Array:
+        if not self.presence:
+            return np.zeros(self.n_classes)
+        return np.bincount(self._owner, self._misses() == 0, minlength=self.n_classes).astype(np.float64)
+
+    def present(self, c: int) -> tuple[Array, Array]:
+        part, violated = np.zeros(self.n_features), np.zeros(self.n_features)
+        if self.presence:
+            own = slice(self.count.indptr[c], self.count.indptr[c + 1])
+            misses = self._misses()[own]
+            part += log((self.weight[c] + self.alpha) / self._rounds[c])
+            part[self.count.indices[own]] = finite(log(misses / self._rounds[c]))
+            violated[self.count.indices[own]] = misses == 0
+        return part, violated
+
+    def _shared(self, X: Counts) -> Array:
+        from scipy.special import gammaln
+
+        return np.zeros(len(X)) if self.presence else np.asarray(gammaln(X.totals() + 1) - X.log_factorials())
+
+    def sample(self, code: Array, rng: np.random.Generator) -> Counts:  # noqa: ARG002
+        raise DataError(f"rows of {self.n_features} features are too wide to draw")
+
+    def typicality(self, X: Counts) -> Array:  # noqa: ARG002
+        raise DataError(
+            f"typicality is not defined for as many as {self.n_features} features in {self.n_classes} classes"
+        )
+
+    def fill(self, X: Counts, posterior: Array) -> Counts:  # noqa: ARG002
+        if X.missing is None:
+            return X
+        raise DataError(f"rows of {self.n_features} features are too wide to impute")
+
+    def to_arrays(self) -> dict[str, Array]:
+        stored = {name: getattr(self.count, name) for name in ("data", "indices", "indptr")}
+        rest = {"weight": self.weight, "alpha": np.array(self.alpha), "presence": np.array(self.presence)}
+        return stored | rest | {"n_features": np.array(self.n_features)}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Array]) -> Self:
+        from scipy.sparse import csr_array
+
+        parts = tuple(np.array(arrays[name]) for name in ("data", "indices", "indptr"))
+        count = csr_array(parts, shape=(len(arrays["weight"]), int(arrays["n_features"])))
+        return cls(count, np.array(arrays["weight"]), float(arrays["alpha"]), bool(arrays["presence"]))

@@ -1,0 +1,228 @@
+"""Densities of counts whose scores are linear: for every class a constant, and a slope for every feature."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import kernels
+from ..stats.counts import refuse_counts
+from ..table import Sparse, Table
+from .base import Density
+
+Array = NDArray[Any]
+
+SOME = 1e-9  # more than this of what is impossible is some
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Rows of counts."""
+
+    values: Any  # (n, d) floats, zero where missing; or a Sparse table
+    missing: Array | None = None  # (n, d) bool; None where nothing is
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def dense(self) -> Array:
+        return np.asarray(self.values.floats() if isinstance(self.values, Sparse) else self.values)
+
+    def totals(self) -> Array:
+        """The total of each row, (n,)."""
+        values = self.values.matrix() if isinstance(self.values, Sparse) else self.values
+        return np.asarray(values.sum(axis=1), np.float64).reshape(-1)
+
+    def log_factorials(self) -> Array:
+        """The sum of log x! over the features of each row, (n,)."""
+        from scipy.special import gammaln
+
+        if not isinstance(self.values, Sparse):
+            return np.asarray(gammaln(self.values + 1.0).sum(axis=1))
+        matrix = self.values.matrix().astype(np.float64)
+        matrix.sum_duplicates()
+        matrix.data = gammaln(matrix.data + 1.0)
+        return np.asarray(matrix.sum(axis=1)).reshape(-1)
+
+
+@dataclass(frozen=True)
+class Slopes:
+    """Finite slopes (k, d), dense; or sparse about one slope for each class."""
+
+    table: Any  # (k, d): an array, or csr with what is to be added to the slope of the class
+    by_class: Array | None = None  # (k,)
+
+    def of_classes(self, places: list[int]) -> Slopes:
+        own = None if self.by_class is None else self.by_class[places]
+        return replace(self, table=self.table[places], by_class=own)
+
+    def score(self, x: Any, constant: Array, *wanted: Array | None) -> None:
+        """Write constant (k,) + slopes x where it is wanted, as the kernels do."""
+        if self.by_class is not None:
+            scores = np.ascontiguousarray(self._sparse_product(x) + constant)
+            kernels.active.reduce(scores, *wanted)
+        elif isinstance(x, Sparse):
+            kernels.active.sparse_scores(x.indptr, x.indices, x.data, self._by_feature_first, constant, *wanted)
+        else:
+            center = np.zeros(x.shape[1])
+            kernels.active.linear_scores(x, center, np.ascontiguousarray(self.table), constant, *wanted)
+
+    @cached_property
+    def _by_feature_first(self) -> Array:
+        """The slopes of all classes side by side, (d, k)."""
+        return np.ascontiguousarray(self.table.T)
+
+    def of_class(self, c: int) -> Array:
+        """The slopes of one class, (d,)."""
+        if self.by_class is None:
+            return np.asarray(self.table[c])
+        return np.asarray(self.table[[c]].toarray()[0] + self.by_class[c])
+
+    def _sparse_product(self, x: Any) -> Array:
+        rows = x.matrix() if isinstance(x, Sparse) else x
+        total = np.asarray(rows.sum(axis=1)).reshape(-1, 1)
+        product = rows @ self.table.T
+        product = product.toarray() if hasattr(product, "toarray") else product
+        return np.asarray(product + total * self.by_class)
+
+
+class LinearDensity(Density):
+    """log p(x | class) = constant + slopes x, and a term that all classes share; -inf where x does the impossible."""
+
+    presence = False  # whether only the presence of a feature counts
+    seen: Array  # (k,) whether the class had any rows; one that had none has log-likelihood -inf
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.n_classes} classes, {self.n_features} features)"
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.seen)
+
+    # The linear form: finite slopes and constants, and the same for violations of what a class can do.
+
+    @property
+    @abstractmethod
+    def slopes(self) -> Slopes: ...
+
+    @property
+    @abstractmethod
+    def constant(self) -> Array:
+        """Of a row that observes every feature and counts none, (k,)."""
+
+    @property
+    @abstractmethod
+    def violations(self) -> Slopes | None:
+        """How often each count does what a class cannot do; None where everything is possible."""
+
+    @property
+    @abstractmethod
+    def violated(self) -> Array:
+        """The violations of a row that counts nothing, (k,)."""
+
+    @abstractmethod
+    def present(self, c: int) -> tuple[Array, Array]:
+        """Of the features that are observed and count nothing, (d,): their parts in the constant of a class and in its
+        violations."""
+
+    @property
+    def has_zeros(self) -> bool:
+        return self.violations is not None
+
+    def read(self, table: Table) -> Counts:
+        if isinstance(table, Sparse):
+            return Counts(self._read_sparse(table))
+        X = table.floats()
+        with np.errstate(invalid="ignore", over="ignore"):
+            fine = np.isfinite(X.sum()) and (self.presence or X.min(initial=0.0) >= 0)
+        missing = None
+        if not fine:
+            if np.isinf(X).any() or (not self.presence and (X < 0).any()):
+                refuse_counts(table, self.presence)
+            missing = np.isnan(X) if np.isnan(X).any() else None
+        if self.presence:
+            X = (X > 0).astype(np.float64)
+        return Counts(X if missing is None else np.where(missing, 0.0, X), missing)
+
+    def _read_sparse(self, table: Sparse) -> Sparse:
+        _, data = table.stored()
+        if not np.isfinite(data.sum()) or (not self.presence and data.min(initial=0) < 0):
+            refuse_counts(table, self.presence)
+        if not self.presence:
+            return table
+        table = table.canonical()
+        own = table.matrix()
+        return Sparse(own.indptr, own.indices, (own.data > 0).astype(np.float64), table.n_features)
+
+    def write(self, x: Counts) -> Array:
+        return x.dense()
+
+    def score(
+        self,
+        X: Counts,
+        offset: Array | float = 0.0,
+        *,
+        all: Array | None = None,
+        best: Array | None = None,
+        evidence: Array | None = None,
+        relative: bool = False,
+    ) -> bool:
+        constant = np.where(self.seen, self.constant, -np.inf) + offset
+        if X.missing is None and self.violations is None:
+            self.slopes.score(X.values, constant, all, best, evidence)
+        else:
+            kernels.active.reduce(self._scores(X, constant), all, best, evidence)
+        if not relative:
+            shared = self._shared(X) if all is not None or evidence is not None else None
+            for out in (all, evidence):
+                if out is not None and shared is not None:
+                    out += shared[:, None] if out.ndim == 2 else shared
+        return True
+
+    def _scores(self, X: Counts, constant: Array) -> Array:
+        """Scores (n, k) of rows that miss cells or may be impossible."""
+        scores, count = np.empty((2, len(X), self.n_classes))
+        self.slopes.score(X.values, constant, scores, None, None)
+        if self.violations is not None:
+            self.violations.score(X.values, self.violated, count, None, None)
+        if X.missing is not None:
+            for c in range(self.n_classes):
+                present, violated = self.present(c)
+                scores[:, c] -= X.missing @ present
+                count[:, c] -= X.missing @ violated
+        if self.violations is not None:
+            scores[count > SOME] = -np.inf
+        return np.asarray(scores)
+
+    def _shared(self, X: Counts) -> Array:
+        """The part of log p(x | class) that depends on no class, (n,)."""
+        return np.zeros(len(X))
+
+    def missing(self, X: Counts) -> Array:
+        return np.zeros((len(X), self.n_features), bool) if X.missing is None else X.missing
+
+    def hide(self, X: Counts, hidden: Array) -> Counts:
+        hidden = hidden | self.missing(X)
+        return Counts(np.where(hidden, 0.0, X.dense()), hidden)
+
+    def is_complete(self, X: Counts) -> bool:  # noqa: ARG002  a missing cell drops out
+        return True
+
+    def explain(self, X: Counts, c: int) -> Array:
+        x, observed = X.dense(), 1.0 if X.missing is None else ~X.missing
+        present, violated = self.present(c)
+        shares = x * self.slopes.of_class(c) + observed * present
+        if self.violations is not None:
+            count = x * self.violations.of_class(c) + observed * violated
+            shares = np.where(count > SOME, -np.inf, shares)
+        return np.asarray(shares + (self._shared(X) / self.n_features)[:, None])
+
+    def marginal(self, X: Counts) -> Array:
+        out = np.empty((len(X), self.n_classes))
+        self.score(X, all=out)
+        return out

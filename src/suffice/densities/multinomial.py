@@ -1,0 +1,96 @@
+"""Densities of occurrences among a row's total: the words of a document, whatever its length."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..decisions import log
+from ..errors import DataError
+from ..stats import CountStats
+from .counts import CountDensity, finite, seen_classes
+from .linear import SOME, Counts
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MultinomialDensity(CountDensity):
+    """A probability for each feature; every count is an independent draw."""
+
+    length: Array  # (k,) mean total of a row, for samples
+
+    @classmethod
+    def estimate(cls, stats: CountStats, alpha: float = 1.0) -> MultinomialDensity:
+        """p_j = (count_j + alpha) / sum over features: maximum likelihood, or pseudo-counts of a Dirichlet prior."""
+        count = stats.count + alpha
+        total = count.sum(axis=1, keepdims=True)
+        pooled = np.where(total > 0, count, stats.count.sum(axis=0) + alpha)  # a class without counts knows no words
+        pooled = np.where(pooled.any(axis=1, keepdims=True), pooled, 1.0)
+        one = log(pooled / pooled.sum(axis=1, keepdims=True))
+        return cls(one, np.zeros_like(one), seen_classes(stats), mean_length(stats))
+
+    def _shared(self, X: Counts) -> Array:
+        from scipy.special import gammaln
+
+        return np.asarray(gammaln(X.totals() + 1) - X.log_factorials())
+
+    @property
+    def mean(self) -> Array:
+        return np.exp(self.one) * self.length[:, None]
+
+    def sample(self, code: Array, rng: np.random.Generator) -> Counts:
+        """Rows whose totals are Poisson about the mean of the class."""
+        drawn = rng.multinomial(rng.poisson(self.length[code]), np.exp(self.one)[code])
+        return Counts(drawn.astype(np.float64))
+
+    def typicality(self, X: Counts) -> Array:
+        """Of the order of the words, too: the score of n words is about normal."""
+        from scipy.special import ndtr
+
+        p, one = np.exp(self.one), finite(self.one)
+        mean = (p * one).sum(axis=1)
+        deviation = np.sqrt(np.maximum((p * (one - mean[:, None]) ** 2).sum(axis=1), 0.0))
+        total = X.totals()[:, None]
+        scores = np.empty((len(X), self.n_classes))
+        self.score(X, all=scores, relative=True)
+        excess, spread = scores - total * mean, np.sqrt(total) * deviation
+        certain = np.where(excess < -SOME * (1 + total), 0.0, 1.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(spread > 0, ndtr(excess / spread), certain)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ComplementDensity(MultinomialDensity):
+    """Weights from the words of all other classes (Rennie et al., 2003). Scores, not probabilities of anything."""
+
+    @classmethod
+    def estimate(cls, stats: CountStats, alpha: float = 1.0, normalize: bool = False) -> ComplementDensity:
+        """Minus the log share of each word among the other classes; `normalize` divides by the sum of the weights."""
+        others = stats.count.sum(axis=0) - stats.count + alpha
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = log(others / others.sum(axis=1, keepdims=True))
+            share = np.nan_to_num(share, nan=0.0, neginf=np.log(np.finfo(np.float64).tiny))
+            weight = share / share.sum(axis=1, keepdims=True) if normalize else -share
+        return cls(weight, np.zeros_like(weight), seen_classes(stats), mean_length(stats))
+
+    def _shared(self, X: Counts) -> Array:
+        return np.zeros(len(X))
+
+    def sample(self, code: Array, rng: np.random.Generator) -> Counts:  # noqa: ARG002
+        raise DataError("complement weights are no probabilities: there is nothing to draw from")
+
+    def typicality(self, X: Counts) -> Array:  # noqa: ARG002
+        raise DataError("complement weights are no probabilities: typicality is not defined")
+
+    def fill(self, X: Counts, posterior: Array) -> Counts:  # noqa: ARG002
+        raise DataError("complement weights are no probabilities: nothing can be imputed")
+
+
+def mean_length(stats: CountStats) -> Array:
+    """The mean total of a row, (k,)."""
+    total = np.asarray(stats.count.sum(axis=1)).reshape(-1)
+    return np.asarray(total / np.where(stats.weight > 0, stats.weight, 1.0))

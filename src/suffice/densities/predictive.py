@@ -1,0 +1,146 @@
+"""Posterior predictives of counts: the parameters integrated out instead of plugged in."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import kernels
+from ..errors import DataError
+from ..stats import CountStats
+from ..table import Sparse
+from .counts import PoissonDensity, gamma_posterior
+from .linear import Counts, LinearDensity
+from .multinomial import MultinomialDensity
+
+Array = NDArray[Any]
+
+
+class PredictiveCounts(LinearDensity):
+    """Scores that are not linear: a function of the count of each feature, and one of the row's total."""
+
+    @abstractmethod
+    def _cell(self, x: Array, j: Array | slice, c: int) -> Array:
+        """The term of counts x of features j beyond that of zero counts, class by class."""
+
+    @abstractmethod
+    def _row(self, total: Array, c: int) -> Array:
+        """The term of a row that observes every feature, (n,)."""
+
+    @abstractmethod
+    def _absent(self, c: int) -> Array:
+        """The term of each feature where it counts nothing, (d,): what a missing cell takes away."""
+
+    def score(
+        self,
+        X: Counts,
+        offset: Array | float = 0.0,
+        *,
+        all: Array | None = None,
+        best: Array | None = None,
+        evidence: Array | None = None,
+        relative: bool = False,
+    ) -> bool:
+        columns = [self._class_scores(X, c) for c in range(self.n_classes)]
+        scores = np.where(self.seen, np.stack(columns, axis=1), -np.inf) + offset
+        if not relative:
+            scores += self._shared(X)[:, None]
+        kernels.active.reduce(np.ascontiguousarray(scores), all, best, evidence)
+        return True
+
+    def _class_scores(self, X: Counts, c: int) -> Array:
+        row = self._row(X.totals(), c)
+        if isinstance(X.values, Sparse):
+            matrix = X.values.matrix().astype(np.float64)
+            matrix.sum_duplicates()
+            matrix.data = self._cell(matrix.data, matrix.indices, c)
+            with np.errstate(invalid="ignore"):
+                return np.asarray(row + np.asarray(matrix.sum(axis=1)).reshape(-1))
+        scores = row + self._cell(X.values, slice(None), c).sum(axis=1)
+        return np.asarray(scores if X.missing is None else scores - X.missing @ self._absent(c))
+
+    @property
+    def has_zeros(self) -> bool:
+        return True
+
+    def explain(self, X: Counts, c: int) -> Array:
+        observed = 1.0 if X.missing is None else ~X.missing
+        rest = self._row(X.totals(), c) - self._absent(c).sum() + self._shared(X)
+        shares = self._cell(X.dense(), slice(None), c) + observed * self._absent(c)
+        return np.asarray(shares + (rest / self.n_features)[:, None])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PolyaDensity(PredictiveCounts, MultinomialDensity):
+    """The Dirichlet-multinomial: words that come in bursts."""
+
+    posterior: Array  # (k, d) of the Dirichlet
+
+    @classmethod
+    def estimate(cls, stats: CountStats, alpha: float = 1.0) -> PolyaDensity:
+        """Under a Dirichlet prior with `alpha` for every feature."""
+        if alpha <= 0:
+            raise DataError("a posterior predictive needs a prior: alpha must be above zero")
+        plug_in = MultinomialDensity.estimate(stats, alpha)
+        return cls(plug_in.one, plug_in.zero, plug_in.seen, plug_in.length, stats.count + alpha)
+
+    def _cell(self, x: Array, j: Array | slice, c: int) -> Array:
+        from scipy.special import gammaln
+
+        prior = self.posterior[c, j]
+        return np.asarray(gammaln(prior + x) - gammaln(prior))
+
+    def _row(self, total: Array, c: int) -> Array:
+        from scipy.special import gammaln
+
+        mass = self.posterior[c].sum()
+        return np.asarray(gammaln(mass) - gammaln(mass + total))
+
+    def _absent(self, c: int) -> Array:  # noqa: ARG002
+        return np.zeros(self.n_features)
+
+    def sample(self, code: Array, rng: np.random.Generator) -> Counts:
+        share = rng.standard_gamma(self.posterior[code])
+        share /= share.sum(axis=1, keepdims=True)
+        return Counts(rng.multinomial(rng.poisson(self.length[code]), share).astype(np.float64))
+
+    def typicality(self, X: Counts) -> Array:  # noqa: ARG002
+        raise DataError("typicality is not defined for predictive=True; use the plug-in model")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NegativeBinomialDensity(PredictiveCounts, PoissonDensity):
+    """The Gamma-Poisson: counts that vary more than a Poisson's do."""
+
+    events: Array  # (k, d) of the Gamma posterior
+    rows: Array  # (k, d)
+
+    @classmethod
+    def estimate(cls, stats: CountStats, alpha: float = 1.0) -> NegativeBinomialDensity:
+        """Under a Gamma prior worth `alpha` rows at the mean of all rows."""
+        if alpha <= 0:
+            raise DataError("a posterior predictive needs a prior: alpha must be above zero")
+        plug_in = PoissonDensity.estimate(stats, alpha)
+        return cls(plug_in.one, plug_in.zero, plug_in.seen, *gamma_posterior(stats, alpha))
+
+    def _cell(self, x: Array, j: Array | slice, c: int) -> Array:
+        from scipy.special import gammaln
+
+        events, rows = self.events[c, j], self.rows[c, j]
+        with np.errstate(invalid="ignore"):
+            term = gammaln(events + x) - gammaln(events) - x * np.log1p(rows)
+        return np.where(x > 0, term, 0.0)
+
+    def _row(self, total: Array, c: int) -> Array:
+        return np.full(len(total), self._absent(c).sum())
+
+    def _absent(self, c: int) -> Array:
+        return np.asarray(-self.events[c] * np.log1p(1 / self.rows[c]))
+
+    def sample(self, code: Array, rng: np.random.Generator) -> Counts:
+        rate = rng.standard_gamma(self.events[code]) / self.rows[code]
+        return Counts(rng.poisson(rate).astype(np.float64))

@@ -1,0 +1,225 @@
+"""Naive Bayes on whole tables: every block of columns has the family that fits it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..batch import Batch
+from ..densities import (
+    BernoulliDensity,
+    CategoricalDensity,
+    Density,
+    GaussianDensity,
+    MultinomialDensity,
+    PoissonDensity,
+    ProductDensity,
+)
+from ..densities.categorical import UNKNOWN
+from ..errors import DataError, listed
+from ..schema import LOOK, Schema
+from ..sources import LocalSource, Source
+from ..stats import BundleStats, CategoryStats, CountStats, MomentStats, Statistics
+from .base import GenerativeClassifier, Prior
+from .discrete import check_alpha, check_unknown
+from .gaussian import check_covariance
+
+Array = NDArray[Any]
+
+
+class MixedClassifier(GenerativeClassifier):
+    """Numbers, categories, truths and counts side by side, independent given the class but for the Gaussian block.
+
+    Parameters
+    ----------
+    families : "auto" or dict
+        The family of every column: "gaussian", "bernoulli", "categorical", "poisson", "multinomial" (all such columns
+        together are one vector of occurrences) or "drop". "auto" goes by the types (see `schema_`); a dictionary says
+        otherwise for a column's name, a type such as int, "boolean" or "int64", or a selector such as scikit-learn's
+        make_column_selector.
+    alpha : float
+        Pseudo-counts of the discrete families; 0 is maximum likelihood.
+    covariance : {"diag", "full", "tied", "tied_diag", "spherical", "tied_spherical"}
+        Of the Gaussian columns. Only "diag" and "tied_diag" learn from rows that miss some of them.
+    unknown : {"smooth", "ignore", "error"}
+        What a category is worth that was never seen in training.
+    prior : array, dict, "uniform" or None
+        Class probabilities for decisions, unless a call gives others.
+    shrinkage, variance_floor : as of GaussianClassifier
+    n_jobs : int or None
+        Threads.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from suffice import MixedClassifier
+    >>> fur, kg = ["black", "calico", "white", "orange", "white"], [3.1, 2.9, 3.0, None, 4.5]
+    >>> cats = pd.DataFrame({"fur": fur, "kg": kg, "sex": list("fffmm")})
+    >>> clf = MixedClassifier().fit(cats, "sex")
+    >>> clf.schema_
+    column  family       because
+    fur     categorical  str
+    kg      gaussian     float64
+    >>> clf.predict(pd.DataFrame({"fur": ["orange"], "kg": [4.0]})).tolist()
+    ['m']
+    """
+
+    statistics_: BundleStats
+    _inferred: Schema
+
+    def __init__(
+        self,
+        families: Any = "auto",
+        alpha: float = 1.0,
+        covariance: str = "diag",
+        unknown: str = "smooth",
+        prior: Prior = None,
+        *,
+        shrinkage: float | str | None = None,
+        variance_floor: float = 1e-9,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.families = families
+        self.alpha = alpha
+        self.covariance = covariance
+        self.unknown = unknown
+        self.prior = prior
+        self.shrinkage = shrinkage
+        self.variance_floor = variance_floor
+        self.n_jobs = n_jobs
+
+    def _statistic(self, source: Source, new: bool) -> Callable[[Batch], BundleStats]:
+        self._choices()
+        if new:
+            if not isinstance(source, LocalSource):
+                raise DataError(f"the families of {type(source).__name__} cannot be inferred here")
+            table = source.batch(0, min(source.n_rows, LOOK)).table
+            self._inferred = Schema.of(table, self.families, source.frame)
+        columns = self._inferred.blocks() if new else self._bundle().columns
+        blocks = {family: (places, self._collector(family)) for family, places in columns.items()}
+        return partial(BundleStats.of, blocks=blocks)
+
+    def _collector(self, family: str) -> Callable[[Batch], Statistics]:
+        if family == "gaussian":
+            return partial(_moments, layout=self._layout(), covariance=self.covariance)
+        if family == "categorical":
+            return CategoryStats.of
+        return partial(CountStats.of, presence=family == "bernoulli")
+
+    def _bundle(self) -> BundleStats:
+        self._check_fitted()
+        return self.statistics_
+
+    def _layout(self) -> str:
+        return check_covariance(self.covariance, self.shrinkage, self.variance_floor)
+
+    def _zeros(self, classes: Array, n_features: int) -> BundleStats:
+        """Of no rows: the blocks are those of the rows to come."""
+        blocks = self._inferred.blocks() if not hasattr(self, "statistics_") else self._bundle().columns
+        parts: dict[str, Statistics] = {}
+        for family, places in blocks.items():
+            if family == "gaussian":
+                parts[family] = MomentStats.zeros(classes, len(places), self._layout())
+            elif family == "categorical":
+                parts[family] = CategoryStats.zeros(classes, len(places))
+            else:
+                parts[family] = CountStats.zeros(classes, len(places), family == "bernoulli")
+        first = next(iter(parts.values()))
+        return BundleStats(first.classes, np.array(first.weight), parts, blocks, n_features)
+
+    def _adopted(self, statistics: Any) -> BundleStats:
+        if not isinstance(statistics, BundleStats):
+            raise DataError(f"a MixedClassifier needs BundleStats, not {type(statistics).__name__}")
+        gaussian = statistics.parts.get("gaussian")
+        if not isinstance(gaussian, MomentStats):
+            return statistics
+        return replace(statistics, parts=statistics.parts | {"gaussian": gaussian.to_layout(self._layout())})
+
+    def _choices(self) -> tuple[Any, ...]:
+        choices = check_alpha(self.alpha), check_unknown(self.unknown), self._layout()
+        return *choices, self.covariance, self.shrinkage, self.variance_floor
+
+    def _estimate(self, statistics: BundleStats) -> ProductDensity:
+        names = self.schema_.names
+        parts = {
+            family: self._part(family, part, tuple(names[j] for j in statistics.columns[family]))
+            for family, part in statistics.parts.items()
+        }
+        return ProductDensity(parts, statistics.columns, names)
+
+    def _part(self, family: str, stats: Any, names: tuple[str, ...]) -> Density:
+        if family == "gaussian":
+            return GaussianDensity.estimate(stats, self.covariance, self.shrinkage, self.variance_floor, names)
+        if family == "categorical":
+            return CategoricalDensity.estimate(stats, self.alpha, self.unknown)
+        density: Density = _COUNTS[family].estimate(stats, self.alpha)
+        return density
+
+    @property
+    def schema_(self) -> Schema:
+        """The family of every column, and why; prints as a table."""
+        statistics = self._bundle()
+        known: Schema | None = getattr(self, "_inferred", None)
+        if known is not None and known.blocks() == statistics.columns:
+            return known
+        names = self._names() or tuple(f"x{j}" for j in range(statistics.n_features))
+        own = {j: family for family, places in statistics.columns.items() for j in places}
+        families = tuple(own.get(j, "drop") for j in range(statistics.n_features))
+        return Schema(names, families, ("as learnt",) * len(names))
+
+    def _saved_params(self) -> dict[str, Any]:
+        """What selectors and types have chosen is kept by name: functions are not saved."""
+        families = dict(enumerate(self.schema_.families)) if isinstance(self.families, dict) else self.families
+        return super()._saved_params() | {"families": families}
+
+    def unknown_cells(self, X: Any) -> Array:
+        """Which cells hold a category that was never seen in training, (n, d) bool."""
+        statistics, source = self._bundle(), self._local(X)
+        table = source.batch(0, source.n_rows).table
+        cells = np.zeros((len(table), table.n_features), bool)
+        if isinstance(part := statistics.parts.get("categorical"), CategoryStats):
+            density, columns = (
+                CategoricalDensity.estimate(part, self.alpha, "ignore"),
+                statistics.columns["categorical"],
+            )
+            cells[:, list(columns)] = density.places(density.read(table.take(columns))) == UNKNOWN
+        return cells
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = True
+        tags.input_tags.sparse = False
+        return tags
+
+
+_COUNTS: dict[str, Any] = {
+    "bernoulli": BernoulliDensity,
+    "poisson": PoissonDensity,
+    "multinomial": MultinomialDensity,
+}
+
+
+def _moments(batch: Batch, layout: str, covariance: str) -> MomentStats:
+    """Moments of the Gaussian columns; a cell that cannot be used is refused by the name of its column."""
+    moments = MomentStats.of(batch, layout, skip_missing=True)
+    if moments.is_finite():
+        return moments
+    X = batch.X
+    infinite, missing = np.isinf(X).any(axis=0), np.isnan(X).any(axis=0)
+    found = [
+        batch.table.names[j] if batch.table.names else int(j)
+        for j in np.flatnonzero(infinite if infinite.any() else missing)
+    ]
+    if infinite.any():
+        raise DataError(f"column {listed(found)} holds infinity; remove these rows or make the values missing")
+    if missing.any():
+        raise DataError(
+            f"column {listed(found)} has missing values, from which covariance={covariance!r} cannot learn; use "
+            'covariance="diag" or "tied_diag", or impute them first'
+        )
+    raise DataError("the values or their weights are too large: sums of squares overflow; rescale them")

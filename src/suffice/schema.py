@@ -1,0 +1,138 @@
+"""Which columns go to which family: inferred from their types, overridable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import DataError, listed
+from .table import Column, Table
+
+Array = NDArray[Any]
+
+FAMILIES = ("gaussian", "bernoulli", "categorical", "poisson", "multinomial", "drop")
+LOOK = 10_000  # rows that integers are judged by
+FEW = 16  # different values that make integers categories
+_KINDS: dict[Any, str] = {float: "float", int: "integer", bool: "boolean", str: "text"}
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The family of every column, and why.
+
+    Text, categories and strings are categorical, floats Gaussian, booleans Bernoulli. Integers are judged by the first
+    10 000 rows: zeros and ones alone are Bernoulli, at most 16 different values categorical, not negative and with a
+    variance of at most three times the mean Poisson, and the rest Gaussian.
+    """
+
+    names: tuple[str, ...]
+    families: tuple[str, ...]
+    reasons: tuple[str, ...]
+
+    @classmethod
+    def of(cls, table: Table, families: Any = "auto", frame: Any = None) -> Schema:
+        """Infer the schema of a table from its first rows; `families` overrides what it says of some columns.
+
+        Parameters
+        ----------
+        families : "auto", the family of every column, or a dictionary to a family from a column's name or position,
+            from a type (a kind such as "integer" or int, or a library's own name such as "int64"), or from a function
+            of the frame that returns names, like scikit-learn's make_column_selector
+        """
+        names = table.names or tuple(f"x{j}" for j in range(table.n_features))
+        columns = table.columns()
+        chosen = _chosen(families, names, columns, frame)
+        found = [chosen.get(j) or inferred(column) for j, column in enumerate(columns)]
+        if all(family == "drop" for family, _ in found):
+            raise DataError("every column is dropped: there is nothing to learn from")
+        return cls(names, tuple(family for family, _ in found), tuple(reason for _, reason in found))
+
+    def blocks(self) -> dict[str, tuple[int, ...]]:
+        """The columns of every family that has any, by position."""
+        places = {family: tuple(j for j, own in enumerate(self.families) if own == family) for family in FAMILIES[:-1]}
+        return {family: columns for family, columns in places.items() if columns}
+
+    def __str__(self) -> str:
+        rows = [("column", "family", "because"), *zip(self.names, self.families, self.reasons, strict=True)]
+        wide = [max(len(row[i]) for row in rows) for i in range(2)]
+        return "\n".join(f"{name:<{wide[0]}}  {family:<{wide[1]}}  {reason}" for name, family, reason in rows)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        rows = zip(self.names, self.families, self.reasons, strict=True)
+        body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+        return f"<table><tr><th>column</th><th>family</th><th>because</th></tr>{body}</table>"
+
+
+def inferred(column: Column) -> tuple[str, str]:
+    """The family of a column by its type, and the reason."""
+    if column.kind == "other":
+        raise DataError(f"{column.dtype} is neither numbers nor categories; convert the column, or give it to 'drop'")
+    if column.kind != "integer":
+        return {"float": "gaussian", "boolean": "bernoulli"}.get(column.kind, "categorical"), column.dtype
+    values = column[:LOOK].floats()
+    values = values[~np.isnan(values)]
+    different = len(np.unique(values))
+    if np.isin(values, (0, 1)).all():
+        return "bernoulli", f"{column.dtype}, only 0 and 1"
+    if different <= FEW:
+        return "categorical", f"{column.dtype}, {different} different values"
+    if values.min() < 0 or values.var() > 3 * values.mean():
+        return "gaussian", f"{column.dtype}, {'negative values' if values.min() < 0 else 'spread wider than counts'}"
+    return "poisson", f"{column.dtype}, not negative, spread like counts"
+
+
+def _chosen(families: Any, names: tuple[str, ...], columns: list[Column], frame: Any) -> dict[int, tuple[str, str]]:
+    """The families that were asked for, by position; a name goes before a function, and that before a type."""
+    if isinstance(families, str):
+        if families == "auto":
+            return {}
+        return dict.fromkeys(range(len(columns)), (_family(families), "asked for"))
+    if not isinstance(families, Mapping):
+        raise DataError(f'families={families!r} is not known; give "auto", a family or a dictionary to families')
+    by_type: dict[int, tuple[str, str]] = {}
+    by_function: dict[int, tuple[str, str]] = {}
+    by_name: dict[int, tuple[str, str]] = {}
+    for key, value in families.items():
+        family = _family(value)
+        if callable(key) and key not in _KINDS:
+            by_function |= dict.fromkeys(_selected(key, names, frame), (family, "asked for by a selector"))
+        elif (places := _of_type(key, columns)) is not None and key not in names:
+            by_type |= {j: (family, f"asked for {_KINDS.get(key, key)}") for j in places}
+        else:
+            by_name[_position(key, names)] = (family, "asked for")
+    return by_type | by_function | by_name
+
+
+def _family(family: Any) -> str:
+    if family not in FAMILIES:
+        raise DataError(f"the family {family!r} is not known; choose one of {listed(FAMILIES, 6)}")
+    return str(family)
+
+
+def _selected(select: Callable[[Any], Any], names: tuple[str, ...], frame: Any) -> list[int]:
+    kept = select(frame)
+    return [_position(name, names) for name in (kept.tolist() if hasattr(kept, "tolist") else kept) if name in names]
+
+
+def _of_type(key: Any, columns: list[Column]) -> list[int] | None:
+    """The columns of a kind or of a dtype; None if the key is neither."""
+    kind = _KINDS.get(key, key) if isinstance(key, type | str) else str(key) if isinstance(key, np.dtype) else None
+    places = [j for j, column in enumerate(columns) if kind in (column.kind, column.dtype)]
+    return places if places or (isinstance(key, type) and key in _KINDS) or kind in _KINDS.values() else None
+
+
+def _position(key: Any, names: tuple[str, ...]) -> int:
+    if isinstance(key, str) and key in names:
+        return names.index(key)
+    if isinstance(key, int) and not isinstance(key, bool) and -len(names) <= key < len(names):
+        return key % len(names)
+    raise DataError(
+        f"families= names {key!r}, which is neither a column nor a type here; the columns are {listed(names, 10)}"
+    )
