@@ -106,8 +106,8 @@ def log(probability: Array) -> Array:
         return np.asarray(np.log(probability))
 
 
-def log_posterior(log_joint: Array, log_prior: Array) -> int:
-    """log P(class | x) from log p(x | class) + log P(class), in place; returns how many rows no class can explain.
+def log_posterior(log_joint: Array, log_prior: Array) -> Array:
+    """log P(class | x) from log p(x | class) + log P(class), in place.
 
     Where no class is possible the data say nothing, and the posterior is the prior.
     """
@@ -118,7 +118,7 @@ def log_posterior(log_joint: Array, log_prior: Array) -> int:
     with np.errstate(over="ignore"):  # scores of far outliers may be as far apart as floats go
         log_joint -= top
     log_joint -= np.log(np.exp(log_joint).sum(axis=1, keepdims=True))
-    return int(impossible.sum())
+    return log_joint
 
 
 def cheapest(posterior: Array, cost: Array | None) -> Array:

@@ -159,7 +159,7 @@ def test_soft_labels_at_the_level_of_statistics():
     share = np.eye(3)[Y] * 0.8 + 0.2 / 3
     source = as_source(X, SoftLabels(np.arange(3), share))
     clf = GaussianClassifier("full")
-    stats = source.reduce(clf._statistic(), lambda a, b: a + b)
+    stats = source.reduce(clf._statistic(source, new=True), lambda a, b: a + b)
     for c in range(3):
         np.testing.assert_allclose(stats.mean[c], np.average(X, axis=0, weights=share[:, c]))
         np.testing.assert_allclose(stats.scatter[c] / stats.weight[c], np.cov(X.T, aweights=share[:, c], ddof=0))

@@ -219,7 +219,8 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
             else:
                 posterior = np.empty((len(out), density.n_classes))
                 finite = density.score(x, log_prior, all=posterior, relative=True)
-                impossible_rows.append(decisions.log_posterior(posterior, log_prior))
+                impossible_rows.append(int(np.isneginf(posterior).all(axis=1).sum()) if density.has_zeros else 0)
+                decisions.log_posterior(posterior, log_prior)
                 best[:] = decisions.cheapest(np.exp(posterior, out=posterior), costs)
             np.take(actions, best, out=out, mode="clip")
             return finite
@@ -339,7 +340,8 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
 
         def posterior(x: Any, out: Array) -> bool:
             finite = self.density_.score(x, log_prior, all=out, relative=True)
-            impossible_rows.append(decisions.log_posterior(out, log_prior))
+            impossible_rows.append(int(np.isneginf(out).all(axis=1).sum()) if self.density_.has_zeros else 0)
+            decisions.log_posterior(out, log_prior)
             if exponentiate:
                 np.exp(out, out=out)
             return finite

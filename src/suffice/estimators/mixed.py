@@ -58,8 +58,8 @@ class MixedClassifier(GenerativeClassifier):
     --------
     >>> import pandas as pd
     >>> from suffice import MixedClassifier
-    >>> fur, kg = ["black", "calico", "white", "orange", "white"], [3.1, 2.9, 3.0, None, 4.5]
-    >>> cats = pd.DataFrame({"fur": fur, "kg": kg, "sex": list("fffmm")})
+    >>> fur, kg = ["black", "calico", "white", "orange", "white", "orange"], [3.1, 2.9, None, 4.1, 4.5, 4.8]
+    >>> cats = pd.DataFrame({"fur": fur, "kg": kg, "sex": list("fffmmm")})
     >>> clf = MixedClassifier().fit(cats, "sex")
     >>> clf.schema_
     column  family       because
