@@ -187,6 +187,11 @@ class MultinomialClassifier(CountClassifier):
             raise DataError("complement weights have no predictive; choose one of the two")
         return *super()._choices(), self.complement, self.predictive
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True  # on features that are no counts, as scikit-learn's own
+        return tags
+
     def _estimate(self, statistics: CountStats) -> Density:
         alpha = check_alpha(self.alpha)
         if statistics.is_sparse:

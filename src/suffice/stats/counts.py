@@ -241,7 +241,10 @@ def _spread_rows(count: Any, places: Array, k: int) -> Any:
 
 def _count_sparse(table: Sparse, code: Array, weight: Array | None, k: int, presence: bool) -> tuple[Any, bool]:
     """Counts (k, d) of a sparse matrix, and whether its values can be counts."""
-    table = table.canonical() if presence else table
+    if presence:
+        table = table.canonical()
+        if table.stored()[1].min(initial=0) < 0:  # absent
+            table = replace(table, data=np.maximum(table.data, 0))
     if k * table.n_features <= DENSE:
         count = np.zeros((k, table.n_features))
         stored = table.indptr, table.indices, table.data
@@ -264,12 +267,15 @@ def refuse_counts(table: Table, presence: bool = False, weight: Array | None = N
     """Raise an error that names the columns that hold something that cannot be a count."""
     if isinstance(table, Sparse):
         indices, data = table.stored()
-        columns = np.unique(indices[~(np.isfinite(data) & (presence | (data >= 0)))])
+        negative, other = np.unique(indices[data < 0]), np.unique(indices[~np.isfinite(data)])
+        what = "infinity or, in a sparse matrix, NaN"
     else:
         X = table.floats() if weight is None else table.floats()[weight != 0]
-        columns = np.flatnonzero((np.isinf(X) if presence else np.isinf(X) | (X < 0)).any(axis=0))
+        negative, other = np.flatnonzero((X < 0).any(axis=0)), np.flatnonzero(np.isinf(X).any(axis=0))
+        what = "infinity"
+    columns, what = (negative, "negative values") if len(negative) and not presence else (other, what)
     found = listed([table.names[j] if table.names else int(j) for j in columns])
-    raise DataError(
-        f"column {found} holds {'infinity' if presence else 'values that are negative or not finite'}, which cannot be "
+    raise DataError(  # scikit-learn looks for "Negative values in data"
+        f"{'Negative values in data: ' if what == 'negative values' else ''}column {found} holds {what}, which cannot be "
         "counted; numbers that are no counts belong to a Gaussian model"
     )
