@@ -241,14 +241,14 @@ def _spread_rows(count: Any, places: Array, k: int) -> Any:
 
 def _count_sparse(table: Sparse, code: Array, weight: Array | None, k: int, presence: bool) -> tuple[Any, bool]:
     """Counts (k, d) of a sparse matrix, and whether its values can be counts."""
-    if presence:
-        table = table.canonical()
-        if table.stored()[1].min(initial=0) < 0:  # absent
-            table = replace(table, data=np.maximum(table.data, 0))
+    table = table.canonical() if presence else table
     if k * table.n_features <= DENSE:
         count = np.zeros((k, table.n_features))
         stored = table.indptr, table.indices, table.data
-        return count, bool(kernels.active.sparse_counts(*stored, code, weight, presence, count))
+        fine = bool(kernels.active.sparse_counts(*stored, code, weight, presence, count))
+        if not fine and presence and np.isfinite(table.stored()[1]).all():  # what is negative is absent
+            return _count_sparse(replace(table, data=np.maximum(table.data, 0)), code, weight, k, presence)
+        return count, fine
     from scipy.sparse import csr_array
 
     rows = table.matrix().astype(np.float64)
