@@ -9,6 +9,9 @@ using Word = std::uint64_t;
 typedef Word w4 __attribute__((vector_size(32)));
 static_assert(sizeof(Word) == sizeof(double) && sizeof(Index) == sizeof(double), "scratch is counted in doubles");
 
+// Rows that are taken at a time: what is known of them stays in the first-level cache.
+inline Index block_rows(Index width) { return larger<Index>(16, smaller<Index>(64, 1024 / larger<Index>(width, 1) / 8 * 8)); }
+
 // The row of the table that belongs to each entry of a tile of rows. With x and lo taken modulo 2^64, x is a category
 // where x - lo < span; the part of a range that its type cannot hold is cut off, since it would be met by wrapped values.
 template <class T>
@@ -17,83 +20,86 @@ public:
     // The tables of the columns follow each other. If `spare`, each begins with the row of what is no category;
     // otherwise that has the place -1.
     Places(const Matrix<T>& X, const Ranges& ranges, bool spare, Index rows)
-        : X_(X), by_row_(X.col_stride == 1), lanes_(rows), columns_(4 * X.cols), places_(rows * X.cols) {
+        : X_(X), by_row_(X.col_stride == 1), lanes_(rows), columns_(4 * round_up(X.cols, 4)), places_(rows * X.cols) {
+        constexpr Word half = Word(1) << 63;  // moves everything to where signed numbers compare as unsigned ones did
         Word next = 0;
         for (Index j = 0; j < X.cols; ++j) {
             Word lo = Word(ranges.lo[j]), span = Word(ranges.width[j]), cut = 0;
             if (T(-1) < T(0)) {
-                const Word rest = Word(std::numeric_limits<std::int64_t>::max()) - lo + 1;
-                if (ranges.lo[j] > 0) span = smaller(span, rest);
+                if (ranges.lo[j] > 0) span = smaller(span, half - lo);
             } else if (ranges.lo[j] < 0) {
                 cut = smaller(span, Word(0) - lo);
                 lo = 0, span -= cut;
             }
-            column(kLo)[j] = lo, column(kSpan)[j] = span;
-            column(kStart)[j] = next + spare + cut, column(kOther)[j] = spare ? next : ~Word(0);
+            Word* c = column(j);
+            c[kLo] = lo + half, c[kSpan] = span - half, c[kStart] = next + spare + cut + half;
+            c[kOther] = spare ? next : ~Word(0);
             next += Word(ranges.width[j]) + spare;
         }
+        size_ = Index(next);
     }
 
     // Finds those of rows [first, first + count); returns whether all are categories, unless there is a spare row.
-    bool find(Index first, Index count) {
+    bool find(Index first, Index count) const {
+        const Index m = X_.cols;
         Word* place = reinterpret_cast<Word*>(places_.get());
-        Word any = 0;  // -1 shows in its sign
+        w4 any = {};  // of all or-ed: -1 shows in its sign
         if (by_row_)
-            for (Index r = 0; r < count; ++r) any |= run<1>(X_.row(first + r), 1, X_.cols, 0, place + r * X_.cols);
+            for (Index r = 0; r < count; ++r) any |= run<1>(X_.row(first + r), 1, m, column(0), place + r * m);
         else
-            for (Index j = 0; j < X_.cols; ++j)
-                any |= run<0>(X_.row(first) + j * X_.col_stride, X_.row_stride, count, j, place + j * lanes_);
-        return Index(any) >= 0;
+            for (Index j = 0; j < m; ++j)
+                any |= run<0>(X_.row(first) + j * X_.col_stride, X_.row_stride, count, column(j), place + j * lanes_);
+        return Index(any[0] | any[1] | any[2] | any[3]) >= 0;
     }
 
+    Index size() const { return size_; }  // rows of the table
     const Index* row(Index r) const { return reinterpret_cast<const Index*>(places_.get()) + (by_row_ ? r * X_.cols : r); }
     Index stride() const { return by_row_ ? 1 : lanes_; }
 
 private:
-    enum { kLo, kSpan, kStart, kOther };
+    enum { kLo = 0, kSpan = 4, kStart = 8, kOther = 12 };  // four columns side by side
 
-    // The places of n entries, those of columns j, j + step, ..; returns all of them or-ed.
+    Word* column(Index j) const { return reinterpret_cast<Word*>(columns_.get()) + j / 4 * 16 + j % 4; }
+
+    // The places of n entries, which are those of n columns (step 1) or of one (step 0); returns all of them or-ed.
     template <int step>
-    Word run(const T* x, Index stride, Index n, Index j, Word* place) const {
+    static w4 run(const T* __restrict x, Index stride, Index n, const Word* __restrict c, Word* __restrict place) {
         typedef T t4 __attribute__((vector_size(4 * sizeof(T))));
-        const Word *lo = column(kLo) + j, *span = column(kSpan) + j, *start = column(kStart) + j, *other = column(kOther) + j;
-        Word any = 0;
-        w4 anys = {};
+        w4 any = {};
         Index i = 0;
-        for (; stride == 1 && i + 4 <= n; i += 4) {
+        for (; stride == 1 && i + 4 <= n; i += 4, c += 16 * step) {
             t4 items;
             std::memcpy(&items, x + i, sizeof items);
-            const w4 u = __builtin_convertvector(items, w4) - words<step>(lo, i);
-            const w4 p = u < words<step>(span, i) ? words<step>(start, i) + u : words<step>(other, i);
+            const w4 u = __builtin_convertvector(items, w4) - words<step>(c + kLo);
+            const w4 p = i4(u) < i4(words<step>(c + kSpan)) ? words<step>(c + kStart) + u : words<step>(c + kOther);
             std::memcpy(place + i, &p, sizeof p);
-            anys |= p;
+            any |= p;
         }
-        for (; i < n; ++i) {
-            const Word u = Word(x[i * stride]) - lo[step * i];
-            any |= place[i] = u < span[step * i] ? start[step * i] + u : other[step * i];
+        for (; i < n; ++i, c += step) {
+            const Word u = Word(x[i * stride]) - c[kLo];
+            place[i] = Index(u) < Index(c[kSpan]) ? c[kStart] + u : c[kOther];
+            any |= place[i];
         }
-        return any | anys[0] | anys[1] | anys[2] | anys[3];
+        return any;
     }
 
     template <int step>
-    static w4 words(const Word* p, Index i) {
+    static w4 words(const Word* p) {
         if (step == 0) return w4{*p, *p, *p, *p};
         w4 w;
-        std::memcpy(&w, p + i, sizeof w);
+        std::memcpy(&w, p, sizeof w);
         return w;
     }
 
-    Word* column(int which) const { return reinterpret_cast<Word*>(columns_.get()) + which * X_.cols; }
-
     const Matrix<T>& X_;
     bool by_row_;
-    Index lanes_;
+    Index lanes_, size_;
     Scratch columns_, places_;
 };
 
 template <class T>
 Index category_counts(const Matrix<T>& X, const Labels& y, const Ranges& ranges, double* table) {
-    const Index m = X.cols, k = y.classes, tile = larger<Index>(8, smaller<Index>(64, 1024 / larger<Index>(m, 1)));
+    const Index m = X.cols, k = y.classes, tile = block_rows(m);
     Places<T> places(X, ranges, false, tile);
     const Index stride = places.stride();
     for (Index first = 0; first < X.rows; first += tile) {
@@ -121,19 +127,19 @@ inline double times(One, double v) { return v; }
 inline double times(double a, double v) { return a * v; }
 
 // Of n x 4 classes from c; the last four begin at `last`, where they may overlap those before them.
-template <int n, class Entries>
+template <int n, bool overlap, class Entries>
 inline void sum_tile(const Entries& entries, Index begin, Index end, const double* constant, Index c, Index last, double* sum) {
     constexpr int ways = n <= 3 ? 2 : 1;  // sums side by side: few classes alone would wait for each addition
     v4 acc[ways][n] = {};
-    const auto at = [=](int q) { return q + 1 < n ? c + 4 * q : last; };
+    const auto at = [=](int q) { return overlap && q + 1 == n ? last : c + 4 * q; };
     const auto add = [&](Index e, v4* to) {
         if constexpr (Entries::kFar) {
             const double* soon = entries.ahead(e);
             for (int q = 0; q < n; q += 2) __builtin_prefetch(soon + c + 4 * q);
-            __builtin_prefetch(soon + last + 3);
+            __builtin_prefetch(soon + at(n - 1) + 3);
         }
-        const double* row = entries.row(e);
-        for (int q = 0; q < n; ++q) to[q] += entries.value(e) * load(row + at(q));
+        const double *row = entries.row(e) + c, *tail = row + (last - c);
+        for (int q = 0; q < n; ++q) to[q] += entries.value(e) * load(overlap && q + 1 == n ? tail : row + 4 * q);
     };
     for (int q = 0; q < n; ++q) acc[0][q] = load(constant + at(q));
     Index e = begin;
@@ -155,6 +161,12 @@ inline void sum_few(const Entries& entries, Index begin, Index end, const double
     for (int c = 0; c < k; ++c) sum[c] = acc[c];
 }
 
+template <int n, class Entries>
+inline void sum_tile(const Entries& entries, Index begin, Index end, const double* constant, Index c, Index k, double* sum) {
+    if (c + 4 * n <= k) sum_tile<n, false>(entries, begin, end, constant, c, c + 4 * (n - 1), sum);
+    else sum_tile<n, true>(entries, begin, end, constant, c, k - 4, sum);
+}
+
 template <class Entries>
 inline void sum_entries(const Entries& entries, Index begin, Index end, Index k, const double* constant, double* sum) {
     switch (k) {
@@ -163,20 +175,16 @@ inline void sum_entries(const Entries& entries, Index begin, Index end, Index k,
         case 3: return sum_few<3>(entries, begin, end, constant, sum);
     }
     for (Index c = 0; c < k; c += 24) {
-        const Index groups = smaller<Index>(6, (k - c + 3) / 4), last = smaller(c + 4 * (groups - 1), k - 4);
-        switch (groups) {
-            case 1: sum_tile<1>(entries, begin, end, constant, c, last, sum); break;
-            case 2: sum_tile<2>(entries, begin, end, constant, c, last, sum); break;
-            case 3: sum_tile<3>(entries, begin, end, constant, c, last, sum); break;
-            case 4: sum_tile<4>(entries, begin, end, constant, c, last, sum); break;
-            case 5: sum_tile<5>(entries, begin, end, constant, c, last, sum); break;
-            default: sum_tile<6>(entries, begin, end, constant, c, last, sum);
+        switch ((k - c + 3) / 4) {
+            case 1: sum_tile<1>(entries, begin, end, constant, c, k, sum); break;
+            case 2: sum_tile<2>(entries, begin, end, constant, c, k, sum); break;
+            case 3: sum_tile<3>(entries, begin, end, constant, c, k, sum); break;
+            case 4: sum_tile<4>(entries, begin, end, constant, c, k, sum); break;
+            case 5: sum_tile<5>(entries, begin, end, constant, c, k, sum); break;
+            default: sum_tile<6>(entries, begin, end, constant, c, k, sum);
         }
     }
 }
-
-// Rows that are scored, and then reduced, at a time.
-inline Index block_rows(Index width) { return larger<Index>(16, smaller<Index>(64, 1024 / larger<Index>(width, 1) / 8 * 8)); }
 
 class Reducer {  // of scores[row][class]
 public:
@@ -216,8 +224,8 @@ struct PlacedRows {
     static constexpr bool kFar = false;  // what varies is a few rows for each column
     const double* table;
     const Index* place;
-    Index stride, k;
-    const double* row(Index j) const { return table + place[j * stride] * k; }
+    Index stride, width;
+    const double* row(Index j) const { return table + place[j * stride] * width; }
     One value(Index) const { return {}; }
 };
 
@@ -226,10 +234,17 @@ void category_scores(const Matrix<T>& X, const Ranges& ranges, Index k, const do
                      const Scores& out) {
     const Index block = block_rows(larger(k, X.cols));
     Places<T> places(X, ranges, true, block);
+    // Rows of the table that begin where vectors do are read faster: worth a copy if they are fewer than those of X.
+    const Index size = places.size(), width = round_up(k, 4);
+    const bool copy = size < X.rows;
+    Scratch aligned(copy ? size * width : 0);
+    for (Index i = 0; i < size && copy; ++i) std::memcpy(&aligned[i * width], table + i * k, sizeof(double) * k);
     score_rows(X.rows, k, block, out, [&](Index first, Index count, double* s) {
         places.find(first, count);
-        for (Index r = 0; r < count; ++r)
-            sum_entries(PlacedRows{table, places.row(r), places.stride(), k}, 0, X.cols, k, constant, s + r * k);
+        for (Index r = 0; r < count; ++r) {
+            const PlacedRows rows{copy ? aligned.get() : table, places.row(r), places.stride(), copy ? width : k};
+            sum_entries(rows, 0, X.cols, k, constant, s + r * k);
+        }
     });
 }
 
@@ -290,28 +305,18 @@ void sparse_scores(const SparseRows<V, I>& X, Index k, const double* slope, cons
     else run(SparseEntries<V, I, false>{X, slope, k, last});
 }
 
-inline v4 only(i4 where, v4 v) { return where ? v : v4{}; }
-
 // Adds w x, or w where x > 0, to count and w where x is NaN to missing.
 template <bool presence>
 inline bool count_row(const double* __restrict x, double w, double* __restrict count, double* __restrict missing, Index d) {
-    const v4 lowest = broadcast(presence ? -kMax : 0.0), highest = broadcast(kMax), weight = broadcast(w);
-    i4 bad = {}, gone = {};
-    Index j = 0;
-    for (; j + 4 <= d; j += 4) {
-        const v4 v = load(x + j);
-        bad |= (v < lowest) | (v > highest);
-        gone |= v != v;
-        store(count + j, load(count + j) + (presence ? only(v > v4{}, weight) : only(v == v, v * w)));
+    constexpr double lowest = presence ? -kMax : 0.0;
+    std::int64_t bad = 0, gone = 0;  // as wide as what is looked at, for the vectors
+    for (Index j = 0; j < d; ++j) {
+        bad |= (x[j] < lowest) | (x[j] > kMax);
+        gone |= x[j] != x[j];
+        count[j] += presence ? w * double(x[j] > 0.0) : x[j] == x[j] ? w * x[j] : 0.0;
     }
-    bool any_bad = bad[0] | bad[1] | bad[2] | bad[3], any_gone = gone[0] | gone[1] | gone[2] | gone[3];
-    for (; j < d; ++j) {
-        any_bad |= x[j] < lowest[0] || x[j] > kMax;
-        any_gone |= x[j] != x[j];
-        count[j] += presence ? (x[j] > 0.0 ? w : 0.0) : x[j] == x[j] ? w * x[j] : 0.0;
-    }
-    for (j = 0; j < d && any_gone; ++j) missing[j] += x[j] != x[j] ? w : 0.0;
-    return !any_bad;
+    for (Index j = 0; j < d && gone; ++j) missing[j] += x[j] != x[j] ? w : 0.0;
+    return !bad;
 }
 
 template <class T>
