@@ -119,7 +119,7 @@ Index category_counts(const Matrix<T>& X, const Labels& y, const Ranges& ranges,
 }
 
 // Scores that are sums over a row's entries of rows of a table (.., k), each times a value. Entries has
-//     row(e), value(e) and ahead(e): a row that will be needed soon, or null.
+//     row(e), value(e) and, where kFar says that the table is too large for the caches, ahead(e): a row needed soon.
 
 struct One {};
 inline v4 operator*(One, v4 v) { return v; }
