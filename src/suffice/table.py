@@ -116,6 +116,11 @@ class Table(ABC):
     @abstractmethod
     def n_features(self) -> int: ...
 
+    @property
+    def n_cells(self) -> int:
+        """How many cells are stored."""
+        return len(self) * self.n_features
+
     @abstractmethod
     def __len__(self) -> int: ...
 
@@ -186,6 +191,10 @@ class Sparse(Table):
     def take(self, places: Sequence[int]) -> Sparse:
         part = self.matrix()[:, list(places)]
         return Sparse(part.indptr, part.indices, part.data, len(places))
+
+    @property
+    def n_cells(self) -> int:
+        return int(self.indptr[-1] - self.indptr[0])
 
     def stored(self) -> tuple[Array, Array]:
         """Columns and values of the stored cells of these rows."""
@@ -264,6 +273,11 @@ def contiguous(places: Sequence[int]) -> slice | list[int]:
     first = places[0] if len(places) else 0
     run = list(places) == list(range(first, first + len(places)))
     return slice(first, first + len(places)) if run else list(places)
+
+
+def native(values: Array) -> Array:
+    """Values in the machine's byte order."""
+    return values if values.dtype.isnative else values.astype(values.dtype.newbyteorder("="))
 
 
 def as_float(X: Array) -> Array:
