@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from itertools import pairwise
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -40,7 +39,7 @@ def _name(value: Any) -> Any:
     """A value as a category: whole numbers are integers, whatever they came as."""
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, bytes):
-        return value.decode()
+        return value.decode("utf-8", "surrogateescape")
     if not isinstance(value, float):
         return value
     if math.isinf(value):
@@ -49,7 +48,7 @@ def _name(value: Any) -> Any:
 
 
 def _of_one_type(items: list[Any]) -> bool:
-    if all(isinstance(item, Real) for item in items):
+    if all(isinstance(item, int | float) for item in items):
         return all(abs(item) < 2**53 for item in items)  # exact as a float, too
     return all(isinstance(item, str) for item in items)
 
@@ -108,9 +107,11 @@ def words_to_arrays(words: list[str]) -> tuple[Array, Array]:
 
 
 def words_from_arrays(letters: Array, ends: Array) -> list[str]:
-    """The inverse of `words_to_arrays`."""
-    raw, stops = letters.astype(np.uint8).tobytes(), ends.tolist()
-    return [raw[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise([0, *stops])]
+    """The inverse of `words_to_arrays`; ValueError where the arrays are damaged."""
+    raw, stops = letters.astype(np.uint8).tobytes(), [0, *ends.tolist()]
+    if stops != sorted(stops) or stops[-1] != len(raw):
+        raise ValueError("words do not end where they should")
+    return [raw[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(stops)]
 
 
 def to_arrays(vocabularies: tuple[Array, ...]) -> dict[str, Array]:
@@ -125,11 +126,15 @@ def to_arrays(vocabularies: tuple[Array, ...]) -> dict[str, Array]:
 
 
 def from_arrays(arrays: Mapping[str, Array]) -> tuple[Array, ...]:
-    """The inverse of `to_arrays`."""
+    """The inverse of `to_arrays`; ValueError or KeyError where the arrays are damaged."""
     n = sum(name.startswith(("categories_", "text_")) for name in arrays)
-    return tuple(
-        np.array(arrays[f"categories_{j}"])
-        if f"categories_{j}" in arrays
-        else _array(words_from_arrays(arrays[f"text_{j}"], arrays[f"ends_{j}"]))
-        for j in range(n)
-    )
+    found = []
+    for j in range(n):
+        if f"categories_{j}" in arrays:
+            categories = np.array(arrays[f"categories_{j}"])
+        else:
+            categories = _array(words_from_arrays(arrays[f"text_{j}"], arrays[f"ends_{j}"]))
+        if categories.ndim != 1 or not (categories[:-1] < categories[1:]).all():
+            raise ValueError(f"the categories of column {j} are not in order")
+        found.append(categories)
+    return tuple(found)

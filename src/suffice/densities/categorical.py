@@ -16,7 +16,7 @@ from .. import kernels
 from ..decisions import log
 from ..errors import DataError, listed
 from ..stats import CategoryStats
-from ..table import Column, Matrix, Table
+from ..table import Column, Matrix, Table, native
 from .base import Density
 from .counts import seen_classes
 from .draws import drawn_typicality
@@ -101,7 +101,7 @@ class CategoricalDensity(Density):
 
     def read(self, table: Table) -> Codes:
         if self._by_value is not None and isinstance(table, Matrix) and table.values.dtype.kind in "iub":
-            codes = Codes(table.values, direct=True)
+            codes = Codes(native(table.values), direct=True)
         else:
             columns = [self._places(j, column, table) for j, column in enumerate(table.columns())]
             codes = Codes(np.stack(columns, axis=1) if columns else np.empty((len(table), 0), np.int32), direct=False)
@@ -124,8 +124,8 @@ class CategoricalDensity(Density):
             distinct, code = table.columns()[j].coded()
             value = distinct[code[met[:, j].argmax()]]
             raise DataError(
-                f"column {table.column_name(int(j))} holds {value!r}, which was never seen in training; "
-                f'{int(met[:, j].sum())} rows hold such; use unknown="smooth" or "ignore", or learn such rows first'
+                f"column {table.column_name(int(j))} holds {listed([value])}, which was never seen in training; "
+                'use unknown="smooth" or "ignore", or learn such rows first; unknown_cells shows all of them'
             )
 
     def places(self, x: Codes) -> Array:
@@ -134,7 +134,7 @@ class CategoricalDensity(Density):
             return x.values
         out = np.empty(x.values.shape, np.int32)
         for j, categories in enumerate(self.categories):
-            values = x.values[:, j].astype(np.int64)
+            values = x.values[:, j]
             at = np.searchsorted(categories, values)
             inside = at < len(categories)
             found = inside & (categories[np.where(inside, at, 0)] == values) if len(categories) else inside

@@ -177,27 +177,33 @@ class PoissonDensity(CountDensity):
 
 def finite(values: Array) -> Array:
     """The values, with zero for -inf."""
-    return np.where(np.isneginf(values), 0.0, values)
+    return values if np.isfinite(values.sum()) else np.where(np.isneginf(values), 0.0, values)
 
 
 def _log_shares(count: Array, rounds: Array, alpha: float) -> tuple[Array, Array]:
     """log p and log(1 - p), (k, d), of counts out of so many rounds, with pseudo-counts for both."""
     total = rounds + 2 * alpha
-    hits, misses = count + alpha, np.maximum(rounds - count, 0.0) + alpha
+    hits, misses = count + alpha, left_over(rounds, count) + alpha
     never = total == 0  # not observed in this class: what all classes together say, or else nothing
     if never.any():
         pooled_hits, pooled = count.sum(axis=0), rounds.sum(axis=0)
         hits = np.where(never, np.where(pooled > 0, pooled_hits, 0.5), hits)
-        misses = np.where(never, np.where(pooled > 0, pooled - pooled_hits, 0.5), misses)
+        misses = np.where(never, np.where(pooled > 0, left_over(pooled, pooled_hits), 0.5), misses)
         total = hits + misses
     return log(hits / total), log(misses / total)
+
+
+def left_over(rounds: Array, count: Array) -> Array:
+    """Rounds that did not count; none where only rounding is left, as the two may be summed in different orders."""
+    rest = rounds - count
+    return np.where(rest <= 1e-12 * rounds, 0.0, rest)
 
 
 def gamma_posterior(stats: CountStats, alpha: float) -> tuple[Array, Array]:
     """Events and rows of the posterior of the rates, (k, d)."""
     rows = np.broadcast_to(stats.observed, stats.count.shape)
     total = rows.sum(axis=0)
-    mean = stats.count.sum(axis=0) / np.where(total > 0, total, 1.0)
+    mean = np.where(total > 0, stats.count.sum(axis=0) / np.where(total > 0, total, 1.0), 1.0)  # never seen: any serves
     events, exposure = stats.count + alpha * mean, rows + alpha
     never = exposure == 0
     return np.where(never, mean, events), np.where(never, 1.0, exposure)

@@ -29,6 +29,8 @@ def drawn_typicality(density: Density, X: Any) -> Array:
         for pattern, rows in groups:
             hidden = density.hide(drawn, np.tile(pattern, (draws, 1))) if pattern.any() else drawn
             likely, own = np.sort(density.marginal(hidden)[:, c]), scores[rows, c]
+            possible = np.isfinite(own)
             # Equal up to rounding is equal: the same row has the same typicality wherever it comes from.
-            out[rows, c] = np.searchsorted(likely, own + 1e-9 * (1 + np.abs(own)), side="right")
+            bound = np.where(possible, own + 1e-9 * (1 + np.abs(np.where(possible, own, 0.0))), -np.inf)
+            out[rows, c] = np.where(possible, np.searchsorted(likely, bound, side="right"), 0)
     return out / draws

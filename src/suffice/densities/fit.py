@@ -67,6 +67,8 @@ def fit_density(family: str, x: Any, *, weight: Any = None, **choices: Any) -> F
     """
     if family not in _FAMILIES:
         raise DataError(f"the family {family!r} is not known; choose one of {listed(_FAMILIES, 6)}")
+    if not 0 <= choices.get("alpha", 0.0) < np.inf:
+        raise DataError(f"alpha={choices['alpha']!r} must be a number that is not negative")
     table = _rows(x)
     if not len(table):
         raise DataError("there are no rows to estimate a density from")
@@ -78,9 +80,17 @@ def _rows(x: Any) -> Table:
     """A table; one column becomes a table of one."""
     if not hasattr(x, "columns") and not hasattr(x, "tocsr") and not isinstance(x, Table):
         x = x.to_frame() if hasattr(x, "to_frame") else x
-        if np.ndim(x) == 1:
-            x = np.array([[value] for value in (x.tolist() if hasattr(x, "tolist") else x)], dtype=_dtype(x))
+        if _is_column(x):
+            values = [[value] for value in (x.tolist() if hasattr(x, "tolist") else x)]
+            x = np.array(values, dtype=_dtype(x)).reshape(-1, 1)
     return as_table(x)
+
+
+def _is_column(x: Any) -> bool:
+    try:
+        return np.ndim(x) == 1
+    except ValueError:  # rows of different lengths
+        return False
 
 
 def _dtype(x: Any) -> Any:
@@ -98,19 +108,23 @@ def _bernoulli(batch: Batch, alpha: float = 0.0) -> tuple[Density, dict[str, Any
 
 
 def _binomial(batch: Batch, trials: Any = None, alpha: float = 0.0) -> tuple[Density, dict[str, Any]]:
-    if trials is None:
-        trials = _trials_by_moments(batch)
-    density = BinomialDensity.estimate(CountStats.of(batch), trials, alpha)
+    stats = CountStats.of(batch)
+    X = batch.X if batch.weight is None else batch.X[batch.weight > 0]
+    most = np.fmax.reduce(X, axis=0, initial=1.0)  # that was ever counted
+    trials = np.maximum(_trials_by_moments(batch), most) if trials is None else np.asarray(trials, np.float64)
+    if (most > np.maximum(trials, 1.0)).any():
+        raise DataError("there are more successes than trials; give a larger number of trials")
+    density = BinomialDensity.estimate(stats, trials, alpha)
     return density, {"trials": density.trials, "p": np.exp(density.one[0])}
 
 
 def _trials_by_moments(batch: Batch) -> Array:
-    """mean = n p and variance = n p (1 - p), solved for n; at least as many as were ever counted."""
+    """mean = n p and variance = n p (1 - p), solved for n."""
     moments = MomentStats.of(batch, "diag", skip_missing=True)
     mean, variance = moments.mean[0], moments.scatter[0] / np.maximum(moments.column_weight[0], 1e-300)
-    if (variance >= mean).any():
+    if (variance >= mean)[mean > 0].any():
         raise DataError("the counts vary too much for a binomial: their variance reaches their mean; try a Poisson")
-    return np.asarray(np.maximum(np.rint(mean**2 / (mean - variance)), np.nanmax(batch.X, axis=0)))
+    return np.asarray(np.rint(mean**2 / np.where(mean > 0, mean - variance, 1.0)))
 
 
 def _poisson(batch: Batch, alpha: float = 0.0) -> tuple[Density, dict[str, Any]]:

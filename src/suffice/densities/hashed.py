@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..decisions import log
 from ..errors import DataError
 from ..stats import CountStats
-from .counts import finite, seen_classes
+from .counts import finite, left_over, seen_classes
 from .linear import Counts, LinearDensity, Slopes
 
 Array = NDArray[Any]
@@ -32,8 +32,16 @@ class HashedDensity(LinearDensity):
     @classmethod
     def estimate(cls, stats: CountStats, alpha: float = 1.0) -> HashedDensity:
         """As MultinomialDensity.estimate, or as BernoulliDensity.estimate where presence was counted."""
-        seen_classes(stats)
-        return cls(stats.count, stats.weight, alpha, stats.presence)
+        seen = seen_classes(stats)
+        if stats.presence and stats.missing is not None:
+            raise DataError(f"missing cells are not supported in so wide a table ({stats.n_features} features)")
+        count = stats.count
+        silent = (np.asarray(count.sum(axis=1)).reshape(-1) == 0) & seen
+        if not alpha and not stats.presence and silent.any():  # a class without counts knows no words: those of all
+            words = np.asarray(count.sum(axis=0)).reshape(1, -1)
+            kind = type(count)
+            count = count + kind(silent[:, None].astype(np.float64)) @ kind(words if words.any() else words + 1.0)
+        return cls(count, stats.weight, alpha, stats.presence)
 
     @property
     def seen(self) -> Array:  # type: ignore[override]
@@ -63,7 +71,7 @@ class HashedDensity(LinearDensity):
 
     def _misses(self) -> Array:
         """Rows without the feature, for each stored count."""
-        return np.asarray(np.maximum(self.weight[self._owner] - self.count.data, 0.0) + self.alpha)
+        return left_over(self.weight[self._owner], self.count.data) + self.alpha
 
     @cached_property
     def slopes(self) -> Slopes:
@@ -73,7 +81,10 @@ class HashedDensity(LinearDensity):
             np.where(self.seen, never - rest, 0.0) if self.alpha or not self.presence else np.zeros(self.n_classes)
         )
         own = log(self.count.data + self.alpha)
-        own -= np.where(self._misses() > 0, log(self._misses()), 0.0) if self.presence else rest[self._owner]
+        if self.presence:  # where the feature never is absent, the constant has no part of it
+            own -= np.where(self._misses() > 0, log(self._misses()), log(self._rounds)[self._owner])
+        else:
+            own -= rest[self._owner]
         return Slopes(self._stored(own - by_class[self._owner]), by_class)
 
     @cached_property

@@ -36,14 +36,14 @@ class Counts:
     def totals(self) -> Array:
         """The total of each row, (n,)."""
         values = self.values.matrix() if isinstance(self.values, Sparse) else self.values
-        return np.asarray(values.sum(axis=1), np.float64).reshape(-1)
+        return np.asarray(values.sum(axis=1, dtype=np.float64)).reshape(-1)
 
     def log_factorials(self) -> Array:
         """The sum of log x! over the features of each row, (n,)."""
         from scipy.special import gammaln
 
         if not isinstance(self.values, Sparse):
-            return np.asarray(gammaln(self.values + 1.0).sum(axis=1))
+            return np.asarray(gammaln(self.values + np.float64(1)).sum(axis=1))
         matrix = self.values.matrix().astype(np.float64)
         matrix.sum_duplicates()
         matrix.data = gammaln(matrix.data + 1.0)
@@ -67,7 +67,8 @@ class Slopes:
             scores = np.ascontiguousarray(self._sparse_product(x) + constant)
             kernels.active.reduce(scores, *wanted)
         elif isinstance(x, Sparse):
-            kernels.active.sparse_scores(x.indptr, x.indices, x.data, self._by_feature_first, constant, *wanted)
+            data = x.data if x.data.strides[0] else None  # one number for all of them: presence
+            kernels.active.sparse_scores(x.indptr, x.indices, data, self._by_feature_first, constant, *wanted)
         else:
             center = np.zeros(x.shape[1])
             kernels.active.linear_scores(x, center, np.ascontiguousarray(self.table), constant, *wanted)
@@ -75,7 +76,7 @@ class Slopes:
     @cached_property
     def _by_feature_first(self) -> Array:
         """The slopes of all classes side by side, (d, k)."""
-        return np.ascontiguousarray(self.table.T)
+        return np.ascontiguousarray(self.table.T) if self.by_class is None else self.table.T.tocsr()
 
     def of_class(self, c: int) -> Array:
         """The slopes of one class, (d,)."""
@@ -85,8 +86,8 @@ class Slopes:
 
     def _sparse_product(self, x: Any) -> Array:
         rows = x.matrix() if isinstance(x, Sparse) else x
-        total = np.asarray(rows.sum(axis=1)).reshape(-1, 1)
-        product = rows @ self.table.T
+        total = np.asarray(rows.sum(axis=1, dtype=np.float64)).reshape(-1, 1)
+        product = rows @ self._by_feature_first
         product = product.toarray() if hasattr(product, "toarray") else product
         return np.asarray(product + total * self.by_class)
 
@@ -94,6 +95,7 @@ class Slopes:
 class LinearDensity(Density):
     """log p(x | class) = constant + slopes x, and a term that all classes share; -inf where x does the impossible."""
 
+    reads_sparse = True
     presence = False  # whether only the presence of a feature counts
     seen: Array  # (k,) whether the class had any rows; one that had none has log-likelihood -inf
 
@@ -150,12 +152,16 @@ class LinearDensity(Density):
         return Counts(X if missing is None else np.where(missing, 0.0, X), missing)
 
     def _read_sparse(self, table: Sparse) -> Sparse:
+        table.check()
         _, data = table.stored()
         if not np.isfinite(data.sum()) or (not self.presence and data.min(initial=0) < 0):
             refuse_counts(table, self.presence)
         if not self.presence:
             return table
         table = table.canonical()
+        _, data = table.stored()
+        if data.min(initial=1) > 0:
+            return replace(table, data=np.broadcast_to(1.0, len(table.data)))
         own = table.matrix()
         return Sparse(own.indptr, own.indices, (own.data > 0).astype(np.float64), table.n_features)
 

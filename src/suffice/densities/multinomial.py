@@ -28,10 +28,14 @@ class MultinomialDensity(CountDensity):
         """p_j = (count_j + alpha) / sum over features: maximum likelihood, or pseudo-counts of a Dirichlet prior."""
         count = stats.count + alpha
         total = count.sum(axis=1, keepdims=True)
-        pooled = np.where(total > 0, count, stats.count.sum(axis=0) + alpha)  # a class without counts knows no words
-        pooled = np.where(pooled.any(axis=1, keepdims=True), pooled, 1.0)
-        one = log(pooled / pooled.sum(axis=1, keepdims=True))
-        return cls(one, np.zeros_like(one), seen_classes(stats), mean_length(stats))
+        if not total.all():  # a class without counts knows no words: what all classes say, or else nothing
+            count = np.where(total > 0, count, stats.count.sum(axis=0) + alpha)
+            count = np.where(count.any(axis=1, keepdims=True), count, 1.0)
+            total = count.sum(axis=1, keepdims=True)
+        count /= total
+        with np.errstate(divide="ignore"):
+            one = np.log(count, out=count)
+        return cls(one, np.broadcast_to(0.0, one.shape), seen_classes(stats), mean_length(stats))
 
     def _shared(self, X: Counts) -> Array:
         from scipy.special import gammaln
@@ -74,7 +78,7 @@ class ComplementDensity(MultinomialDensity):
         with np.errstate(divide="ignore", invalid="ignore"):
             share = log(others / others.sum(axis=1, keepdims=True))
             share = np.nan_to_num(share, nan=0.0, neginf=np.log(np.finfo(np.float64).tiny))
-            weight = share / share.sum(axis=1, keepdims=True) if normalize else -share
+            weight = np.nan_to_num(share / share.sum(axis=1, keepdims=True)) if normalize else -share
         return cls(weight, np.zeros_like(weight), seen_classes(stats), mean_length(stats))
 
     def _shared(self, X: Counts) -> Array:

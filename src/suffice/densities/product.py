@@ -15,10 +15,12 @@ from ..errors import DataError, listed
 from ..table import Table
 from .base import Density
 from .categorical import CategoricalDensity
-from .counts import BernoulliDensity, PoissonDensity
+from .counts import BernoulliDensity, BinomialDensity, PoissonDensity
 from .draws import drawn_typicality
 from .gaussian import GaussianDensity
+from .hashed import HashedDensity
 from .multinomial import MultinomialDensity
+from .predictive import NegativeBinomialDensity, PolyaDensity
 
 Array = NDArray[Any]
 
@@ -148,7 +150,7 @@ class ProductDensity(Density):
         parts, columns = {}, {}
         for key, places in arrays.items():
             if key.endswith(".columns"):
-                name, kind, _ = key.split(".")
+                name, _, kind = key.removesuffix(".columns").rpartition(".")
                 prefix = f"{name}.{kind}:"
                 own = {k.removeprefix(prefix): array for k, array in arrays.items() if k.startswith(prefix)}
                 parts[name], columns[name] = _KINDS[kind].from_arrays(own), tuple(places.tolist())
@@ -157,5 +159,15 @@ class ProductDensity(Density):
 
 _KINDS: dict[str, type[Density]] = {
     kind.__name__: kind
-    for kind in (BernoulliDensity, CategoricalDensity, GaussianDensity, MultinomialDensity, PoissonDensity)
+    for kind in (
+        BernoulliDensity,
+        BinomialDensity,
+        CategoricalDensity,
+        GaussianDensity,
+        HashedDensity,
+        MultinomialDensity,
+        NegativeBinomialDensity,
+        PoissonDensity,
+        PolyaDensity,
+    )
 }

@@ -56,12 +56,16 @@ class BundleStats(Statistics):
             raise StatisticsError(
                 "statistics whose columns go to different families do not merge; fit both with the same families="
             )
+        if self.names is not None and other.names is not None and self.names != other.names:
+            raise StatisticsError("statistics of columns with different names, or in another order, do not merge")
         for name, part in self.parts.items():
+            if type(part) is not type(other.parts[name]):
+                raise StatisticsError(f"the blocks {name!r} are of different families and do not merge")
             part._check_columns(other.parts[name])
 
     def _merged(self, other: Self) -> Self:
         parts = {name: part._merged(other.parts[name]) for name, part in self.parts.items()}
-        return replace(self, weight=self.weight + other.weight, parts=parts)
+        return replace(self, weight=self.weight + other.weight, parts=parts, names=self.names or other.names)
 
     def _without(self, other: Self) -> Self:
         parts = {name: part._without(other.parts[name]) for name, part in self.parts.items()}
@@ -84,17 +88,24 @@ class BundleStats(Statistics):
         for key, array in arrays.items():
             if not key.endswith(".columns"):
                 continue
-            name, kind, _ = key.split(".")
+            name, _, kind = key.removesuffix(".columns").rpartition(".")
             if kind not in _KINDS:
                 raise StatisticsError(f"a block of {kind!r} is not known")
             prefix = f"{name}.{kind}:"
             own = {k.removeprefix(prefix): a for k, a in arrays.items() if k.startswith(prefix)}
-            parts[name], columns[name] = _KINDS[kind].from_arrays(classes, own), tuple(array.tolist())
+            parts[name], columns[name] = _KINDS[kind].from_arrays(classes, own), tuple(array.reshape(-1).tolist())
         if not parts or "n_features" not in arrays:
             raise StatisticsError(f"these are not the arrays of a bundle: {sorted(arrays)}")
-        if any(part.n_features != len(columns[name]) for name, part in parts.items()):
+        try:
+            n_features, names = int(arrays["n_features"]), names_from_arrays(arrays)
+        except (KeyError, TypeError, ValueError) as error:
+            raise StatisticsError(f"arrays of a bundle are bad: {error}") from None
+        places = [j for own in columns.values() for j in own]
+        fits = len(set(places)) == len(places) and set(places) <= set(range(n_features))
+        fits = fits and (names is None or len(names) == n_features)
+        if not fits or any(part.n_features != len(columns[name]) for name, part in parts.items()):
             raise StatisticsError("the blocks do not fit their columns")
         order = sorted(parts, key=lambda name: columns[name])
         weight = np.array(parts[order[0]].weight)
         named = {name: parts[name] for name in order}, {name: columns[name] for name in order}
-        return cls(np.array(classes), weight, *named, int(arrays["n_features"]), names_from_arrays(arrays))
+        return cls(np.array(classes), weight, *named, n_features, names)

@@ -15,7 +15,7 @@ from .. import kernels
 from ..batch import Batch
 from ..errors import DataError, StatisticsError
 from ..labels import encode, positions, same
-from ..table import Column, Matrix, Table
+from ..table import Column, Matrix, Table, native
 from .base import Statistics, by_class, feature_union, frozen, names_from_arrays, names_to_arrays, spread
 
 Array = NDArray[Any]
@@ -142,13 +142,18 @@ class CategoryStats(Statistics):
     def _without(self, other: Self) -> Self:
         one, two = self._together(other)
         count = one.count - two.count
-        if (count < -1e-9 * np.maximum(one.count, 1.0)).any():
+        if (count < -1e-9 * one.count).any():
             raise StatisticsError(
                 "cannot forget rows that were never learnt: a category would be left with less than none"
             )
         count[count <= 1e-12 * one.count] = 0.0
         weight = one.weight - two.weight
         weight[weight <= 1e-12 * one.weight] = 0.0
+        room = weight + 1e-9 * one.weight
+        if any((count[:, a:b].sum(axis=1) > room).any() for a, b in pairwise(one.bounds)):
+            raise StatisticsError(
+                "cannot forget rows that were never learnt: the rest would have more than one category"
+            )
         count[weight == 0] = 0.0
         return replace(one, weight=weight, count=count)._trimmed()
 
@@ -163,13 +168,17 @@ class CategoryStats(Statistics):
     def from_arrays(cls, classes: Array, arrays: Mapping[str, Array]) -> Self:
         if not {"weight", "count", "n_features"} <= set(arrays):
             raise StatisticsError(f"these are not the arrays of category counts: {sorted(arrays)}")
-        kept = vocabularies.from_arrays(arrays)
-        weight, count = np.array(arrays["weight"], np.float64), np.array(arrays["count"], np.float64)
+        try:
+            kept, names = vocabularies.from_arrays(arrays), names_from_arrays(arrays)
+            weight, count = np.array(arrays["weight"], np.float64), np.array(arrays["count"], np.float64)
+            d = int(arrays["n_features"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise StatisticsError(f"arrays of category counts are bad: {error}") from None
         k, v = len(classes), sum(map(len, kept))
-        fits = len(kept) == int(arrays["n_features"]) and weight.shape == (k,) and count.shape == (k, v)
-        if not fits or not np.isfinite(count).all() or (count < 0).any() or not (weight >= 0).all():
+        fits = len(kept) == d and weight.shape == (k,) and count.shape == (k, v) and (names is None or len(names) == d)
+        if not fits or not all(np.isfinite(a).all() and (a >= 0).all() for a in (weight, count)):
             raise StatisticsError(f"arrays of {v} categories do not fit {k} classes with the rest, or are bad")
-        return cls(np.array(classes), weight, kept, count, names_from_arrays(arrays))
+        return cls(np.array(classes), weight, kept, count, names)
 
 
 def _add_columns(count: Array, places: Array, more: Array) -> None:
@@ -195,7 +204,7 @@ def _count_column(column: Column, code: Array, weight: Array | None, k: int, nam
 def _count_integers(X: Array, code: Array, weight: Array | None, k: int) -> tuple[tuple[Array, ...], Array] | None:
     """Categories and counts of a matrix of integers, or None where they lie too far apart to be counted by value."""
     n, boolean = len(X), X.dtype.kind == "b"
-    values = X.view(np.uint8) if boolean else X
+    values = X.view(np.uint8) if boolean else native(X)
     lo, width = np.zeros(X.shape[1], np.int64), np.zeros(X.shape[1], np.int64)
     table, start = np.zeros((0, k)), 0
     while start < n:

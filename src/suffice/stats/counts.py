@@ -19,7 +19,9 @@ from .base import Statistics, by_class, feature_union, frozen, names_from_arrays
 
 Array = NDArray[Any]
 
-DENSE = 1 << 23  # entries of a table of classes by features (64 MB) beyond which it is kept sparse
+_ROUNDING = 1e-12  # less of a weight than this is none
+
+DENSE = 1 << 24  # entries of a table of classes by features (128 MB) beyond which it is kept sparse
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,8 +45,8 @@ class CountStats(Statistics):
 
     def __post_init__(self) -> None:
         for array in (self.classes, self.weight, self.missing, self.count):
-            if isinstance(array, np.ndarray):
-                frozen(array)
+            for part in (array,) if isinstance(array, np.ndarray) else _csr_parts(array):
+                frozen(part)
 
     def __repr__(self) -> str:
         what = "presence" if self.presence else "sum"
@@ -63,7 +65,10 @@ class CountStats(Statistics):
     def observed(self) -> Array:
         """The weight of the rows where each feature is not missing, (k, d), or (k, 1) where none is missing."""
         weight = self.weight[:, None]
-        return weight if self.missing is None else np.maximum(weight - self.missing, 0.0)
+        if self.missing is None:
+            return weight
+        observed = weight - self.missing
+        return np.where(observed <= _ROUNDING * weight, 0.0, observed)  # the two may be summed in different orders
 
     @classmethod
     def zeros(cls, classes: Any, n_features: int, presence: bool = False, names: tuple[str, ...] | None = None) -> Self:
@@ -147,27 +152,33 @@ class CountStats(Statistics):
 
     def _without(self, other: Self) -> Self:
         one, two = self._together(other)
-        weight = one.weight - two.weight
-        weight[weight <= 1e-12 * one.weight] = 0.0
-        count = one.count - two.count
-        values, before = (count, one.count) if not one.is_sparse else (count.data, one.count.max())
-        if (values < -1e-9 * np.maximum(before, 1.0)).any():
+        if _largest(two.count - one.count * (1 + 1e-9)) > 0:
             raise StatisticsError("cannot forget rows that were never learnt: a count would be negative without them")
-        values[values <= 1e-12 * before] = 0.0
-        if one.is_sparse:
-            count.eliminate_zeros()
-        else:
-            count[weight == 0] = 0.0
+        weight = one.weight - two.weight
+        weight[weight <= _ROUNDING * one.weight] = 0.0
+        count = (one.count - two.count) * (one.count * (1 - _ROUNDING) > two.count)
         missing = one.missing
         if missing is not None or two.missing is not None:
             none = np.zeros((len(weight), one.n_features))
-            missing = np.maximum(
-                (none if missing is None else missing) - (none if two.missing is None else two.missing), 0
-            )
-            missing[weight == 0] = 0.0
-        return replace(
-            one, weight=weight, count=count, missing=missing if missing is not None and missing.any() else None
-        )
+            before, gone = (none if m is None else m for m in (missing, two.missing))
+            if (gone > before * (1 + 1e-9)).any():
+                raise StatisticsError("cannot forget rows that were never learnt: no such cells were missing")
+            missing = (before - gone) * (before * (1 - _ROUNDING) > gone)
+        left = replace(one, weight=weight, count=count, missing=_some(missing))
+        room = left.observed + 1e-9 * one.weight[:, None]
+        if not one.presence:
+            total = np.asarray(one.count.sum(axis=1)).reshape(-1)
+            room = np.where(weight > 0, np.inf, 1e-9 * total)[:, None]
+        if _exceeds(count, room):
+            raise StatisticsError("cannot forget rows that were never learnt: the rest would count more than it has")
+        return left if (weight > 0).all() else left._emptied(weight == 0)
+
+    def _emptied(self, classes: Array) -> Self:
+        """Without what rounding has left in some classes, (k,) bool."""
+        kept = ~classes[:, None]
+        missing = None if self.missing is None else _some(self.missing * kept)
+        count = self.count * kept if not self.is_sparse else _pruned(_as_sparse(self.count.multiply(kept)))
+        return replace(self, count=count, missing=missing)
 
     def is_finite(self) -> bool:
         return bool(np.isfinite(self.count.sum()) and np.isfinite(self.weight).all())
@@ -187,21 +198,57 @@ class CountStats(Statistics):
     def from_arrays(cls, classes: Array, arrays: Mapping[str, Array]) -> Self:
         if not {"weight", "presence"} <= set(arrays) or not {"count", "count_data"} & set(arrays):
             raise StatisticsError(f"these are not the arrays of counts: {sorted(arrays)}")
-        weight, k = np.array(arrays["weight"], np.float64), len(classes)
-        if "count" in arrays:
-            count: Any = np.array(arrays["count"], np.float64)
-        else:
-            from scipy.sparse import csr_array
-
-            parts = tuple(np.array(arrays[f"count_{name}"]) for name in ("data", "indices", "indptr"))
-            count = csr_array(parts, shape=(k, int(arrays["n_features"])))
-        missing = np.array(arrays["missing"], np.float64) if "missing" in arrays else None
+        k = len(classes)
+        try:
+            weight = np.array(arrays["weight"], np.float64)
+            count = np.array(arrays["count"], np.float64) if "count" in arrays else _csr_from_arrays(k, arrays)
+            missing = np.array(arrays["missing"], np.float64) if "missing" in arrays else None
+            presence, names = bool(arrays["presence"]), names_from_arrays(arrays)
+        except (KeyError, TypeError, ValueError) as error:
+            raise StatisticsError(f"arrays of counts are bad: {error}") from None
         fits = weight.shape == (k,) and count.ndim == 2 and len(weight) == count.shape[0]
         fits = fits and (missing is None or missing.shape == count.shape)
+        fits = fits and (names is None or len(names) == count.shape[1])
         values = count if isinstance(count, np.ndarray) else count.data
-        if not fits or not all(np.isfinite(a).all() and (a >= 0).all() for a in (weight, values)):
+        parts = [weight, values] if missing is None else [weight, values, missing]
+        if not fits or not all(np.isfinite(a).all() and (a >= 0).all() for a in parts):
             raise StatisticsError(f"arrays of counts do not fit {k} classes with the rest, or are bad")
-        return cls(np.array(classes), weight, count, missing, bool(arrays["presence"]), names_from_arrays(arrays))
+        return cls(np.array(classes), weight, count, missing, presence, names)
+
+
+def _csr_parts(count: Any) -> tuple[Array, ...]:
+    return () if count is None else (count.data, count.indices, count.indptr)
+
+
+def _csr_from_arrays(k: int, arrays: Mapping[str, Array]) -> Any:
+    """Counts (k, d) that were kept sparse; ValueError where the arrays do not fit each other."""
+    from scipy.sparse import csr_array
+
+    data, indices, indptr = (np.array(arrays[f"count_{name}"]) for name in ("data", "indices", "indptr"))
+    count = csr_array((data.astype(np.float64), indices, indptr), shape=(k, int(arrays["n_features"])))
+    count.check_format(full_check=True)
+    return _pruned(count)
+
+
+def _pruned(count: Any) -> Any:
+    """Counts without zeros that are stored, each cell once and in order."""
+    if not isinstance(count, np.ndarray):
+        count.sum_duplicates()
+        count.eliminate_zeros()
+    return count
+
+
+def _largest(count: Any) -> float:
+    """The largest count, or zero."""
+    return float((count if isinstance(count, np.ndarray) else count.data).max(initial=0.0))
+
+
+def _exceeds(count: Any, room: Array) -> bool:
+    """Whether some count is above its room, (k, d) or (k, 1)."""
+    if isinstance(count, np.ndarray):
+        return bool((count > room).any())
+    owner = np.repeat(np.arange(count.shape[0]), np.diff(count.indptr))
+    return bool((count.data > room[owner, count.indices if room.shape[1] > 1 else 0]).any())
 
 
 def _zeros(k: int, d: int) -> Any:
@@ -241,6 +288,7 @@ def _spread_rows(count: Any, places: Array, k: int) -> Any:
 
 def _count_sparse(table: Sparse, code: Array, weight: Array | None, k: int, presence: bool) -> tuple[Any, bool]:
     """Counts (k, d) of a sparse matrix, and whether its values can be counts."""
+    table.check()
     table = table.canonical() if presence else table
     if k * table.n_features <= DENSE:
         count = np.zeros((k, table.n_features))
@@ -252,6 +300,9 @@ def _count_sparse(table: Sparse, code: Array, weight: Array | None, k: int, pres
     from scipy.sparse import csr_array
 
     rows = table.matrix().astype(np.float64)
+    if weight is not None and not weight.all():  # rows of weight zero are absent, whatever they hold
+        kept = np.flatnonzero(weight)
+        rows, code, weight = rows[kept], code[kept], weight[kept]
     fine = bool(np.isfinite(rows.data).all() and (presence or (rows.data >= 0).all()))
     if presence:
         rows.data = (rows.data > 0).astype(np.float64)
@@ -259,14 +310,16 @@ def _count_sparse(table: Sparse, code: Array, weight: Array | None, k: int, pres
     bounds = np.concatenate([[0], np.cumsum(np.bincount(code, minlength=k))])
     w = np.ones(len(code)) if weight is None else weight[order]
     count = csr_array((w, order, bounds), shape=(k, len(code))) @ rows
-    count.eliminate_zeros()
-    return count, fine
+    return _pruned(count), fine
 
 
 def refuse_counts(table: Table, presence: bool = False, weight: Array | None = None) -> None:
     """Raise an error that names the columns that hold something that cannot be a count."""
     if isinstance(table, Sparse):
         indices, data = table.stored()
+        if weight is not None:
+            kept = np.repeat(weight != 0, np.diff(table.indptr))
+            indices, data = indices[kept], data[kept]
         negative, other = np.unique(indices[data < 0]), np.unique(indices[~np.isfinite(data)])
         what = "infinity or, in a sparse matrix, NaN"
     else:
@@ -276,6 +329,6 @@ def refuse_counts(table: Table, presence: bool = False, weight: Array | None = N
     columns, what = (negative, "negative values") if len(negative) and not presence else (other, what)
     found = listed([table.names[j] if table.names else int(j) for j in columns])
     raise DataError(  # scikit-learn looks for "Negative values in data"
-        f"{'Negative values in data: ' if what == 'negative values' else ''}column {found} holds {what}, which cannot be "
-        "counted; numbers that are no counts belong to a Gaussian model"
+        f"{'Negative values in data: ' if what == 'negative values' else ''}column {found} holds {what}, which cannot "
+        "be counted; numbers that are no counts belong to a Gaussian model"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, reduce
 from typing import Any, Self
 
 import numpy as np
@@ -16,7 +16,7 @@ from ..batch import Batch
 from ..errors import PrecisionWarning, StatisticsError, listed
 from ..kernels.reference import present_rows
 from ..labels import encode, positions, same
-from ..table import Table
+from ..table import Sparse, Table
 from .base import Statistics, by_class, frozen, spread
 
 Array = NDArray[Any]
@@ -25,6 +25,9 @@ LAYOUTS = ("diag", "pooled", "full", "quartic")
 """What is kept of the second moments: variances alone, the scatter summed over classes, every class's scatter, or
 that and the third and fourth moments that Ledoit and Wolf's shrinkage needs. Each later one but "pooled" holds
 all that "diag" holds, and "full" holds "pooled" too."""
+
+
+_DENSIFIED = 1 << 21  # cells of a sparse table that are made dense at a time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,6 +100,14 @@ class MomentStats(Statistics):
     def _of_table(
         cls, table: Table, classes: Array, code: Array, weight: Array | None, layout: str, skip_missing: bool
     ) -> Self:
+        step = max(1, _DENSIFIED // table.n_features)
+        if isinstance(table, Sparse) and len(table) > step:
+            parts = []
+            for start in range(0, len(table), step):
+                rows = slice(start, start + step)
+                w = None if weight is None else weight[rows]
+                parts.append(cls._of_table(table[rows], classes, code[rows], w, layout, skip_missing))
+            return reduce(cls._merged, parts)
         X, k = table.floats(), len(classes)
         if layout == "diag":
             n, mean, scatter = kernels.active.diag_moments(X, code, weight, k)
@@ -189,9 +200,9 @@ class MomentStats(Statistics):
             weight[weight <= 1e-12 * self.weight] = 0.0
             mine, theirs = self.column_weight, other.column_weight
             n = mine - theirs  # (k, d), or (k, 1) where no cell is missing
-            if (n < -1e-9 * mine).any():
+            if (n < -1e-9 * mine).any() or (n > (weight + 1e-9 * self.weight)[:, None]).any():
                 raise StatisticsError(
-                    "cannot forget rows that were never learnt: they have cells that were all missing"
+                    "cannot forget rows that were never learnt: their cells were not missing, or were"
                 )
             gone = n <= 1e-12 * mine
             n[gone] = 0.0
@@ -303,8 +314,7 @@ class MomentStats(Statistics):
             like["observed"] = like["mean"]
         wrong = {name for name in like | dict(arrays) if name not in like or name not in arrays}
         wrong |= {name for name in like if name not in wrong and not _fits(arrays[name], like[name])}
-        if not wrong and (arrays["weight"] < 0).any():
-            wrong = {"weight"}
+        wrong |= {name for name in {"weight", "observed"} & set(like) if name not in wrong and (arrays[name] < 0).any()}
         if wrong:
             raise StatisticsError(f"arrays {sorted(wrong)} do not fit {len(classes)} classes with the rest, or are bad")
         copies = {name: np.array(array) for name, array in arrays.items()}
