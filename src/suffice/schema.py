@@ -47,6 +47,13 @@ class Schema:
         names = table.names or tuple(f"x{j}" for j in range(table.n_features))
         columns = table.columns()
         chosen = _chosen(families, names, columns, frame)
+        unfit = [name for j, name in enumerate(names) if j not in chosen and columns[j].kind == "other"]
+        if unfit:
+            dtypes = listed(sorted({columns[names.index(name)].dtype for name in unfit}))
+            raise DataError(
+                f"column {listed(unfit)} holds neither numbers nor categories ({dtypes}); convert it, or give it to "
+                f"'drop': families={{{unfit[0]!r}: 'drop'}}"
+            )
         found = [chosen.get(j) or inferred(column) for j, column in enumerate(columns)]
         if all(family == "drop" for family, _ in found):
             raise DataError("every column is dropped: there is nothing to learn from")
@@ -72,8 +79,6 @@ class Schema:
 
 def inferred(column: Column) -> tuple[str, str]:
     """The family of a column by its type, and the reason."""
-    if column.kind == "other":
-        raise DataError(f"{column.dtype} is neither numbers nor categories; convert the column, or give it to 'drop'")
     if column.kind != "integer":
         return {"float": "gaussian", "boolean": "bernoulli"}.get(column.kind, "categorical"), column.dtype
     values = column[:LOOK].floats()

@@ -116,11 +116,6 @@ class Table(ABC):
     @abstractmethod
     def n_features(self) -> int: ...
 
-    @property
-    def n_cells(self) -> int:
-        """How many cells are stored."""
-        return len(self) * self.n_features
-
     @abstractmethod
     def __len__(self) -> int: ...
 
@@ -194,6 +189,7 @@ class Sparse(Table):
 
     @property
     def n_cells(self) -> int:
+        """How many cells are stored."""
         return int(self.indptr[-1] - self.indptr[0])
 
     def stored(self) -> tuple[Array, Array]:
@@ -201,11 +197,17 @@ class Sparse(Table):
         used = slice(int(self.indptr[0]), int(self.indptr[-1]))
         return self.indices[used], self.data[used]
 
+    def check(self) -> None:
+        """Refuse columns that do not exist: whoever reads the values trusts their places."""
+        indices, _ = self.stored()
+        if len(indices) and not (indices.min() >= 0 and indices.max() < self.n_features):
+            raise DataError(f"the sparse matrix is damaged: it stores cells outside its {self.n_features} columns")
+
     def canonical(self) -> Sparse:
         """The same rows with no cell stored twice."""
         indices, _ = self.stored()
         ascending = np.ones(len(indices) + 1, bool)
-        ascending[1:-1] = np.diff(indices) > 0
+        np.greater(indices[1:], indices[:-1], out=ascending[1:-1])
         ascending[self.indptr - self.indptr[0]] = True  # between rows
         if ascending.all():
             return self
@@ -256,7 +258,7 @@ class Frame(Table):
         for j, part in enumerate(self.parts):
             try:
                 out[:, j] = part.floats()
-            except DataError:
+            except (DataError, TypeError):
                 refused.append(f"{self.column_name(j)} ({part.dtype})")
         if refused:
             raise DataError(

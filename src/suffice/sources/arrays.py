@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..batch import Batch, as_labels, as_matrix, as_weight, check_ndim
 from ..errors import DataError, listed
 from ..table import ArrayColumn, CodedColumn, Column, Frame, Matrix, Sparse, Table, without_missing
-from .base import LocalSource
+from .base import PIECE, LocalSource
 
 Array = NDArray[Any]
 
@@ -31,6 +31,13 @@ class ArraySource(LocalSource):
             raise DataError(f"y={y!r} names a column, but X has no named columns; pass the labels themselves")
         self.y = as_labels(_column(y), self.n_rows)
         self.weight = as_weight(_column(weight), self.n_rows)
+
+    def step(self) -> int:
+        if not isinstance(self.table, Sparse):
+            return super().step()
+        # Equal pieces, and few of them: what a piece adds up to is as wide as the vocabulary.
+        pieces = -(-self.table.n_cells // (4 * PIECE)) or 1
+        return max(-(-self.n_rows // pieces), 1)
 
     def batch(self, start: int, stop: int) -> Batch:
         y = None if self.y is None else self.y[start:stop]
@@ -149,7 +156,7 @@ class ArrowColumn(Column):
             values = values.dictionary_encode()
         distinct = np.empty(len(values.dictionary), object)
         distinct[:] = values.dictionary.to_pylist()
-        code = values.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
+        code = values.indices.cast(pa.int32()).fill_null(-1).to_numpy(zero_copy_only=False)
         return without_missing(distinct, code)
 
 
@@ -221,4 +228,5 @@ def _from_arrow(values: Any) -> Array:
     if not types.is_dictionary(values.type):
         return np.asarray(values.to_numpy(zero_copy_only=False))
     words = np.array([*values.dictionary.to_pylist(), None], dtype=object)
-    return np.asarray(words[values.indices.fill_null(len(words) - 1).to_numpy(zero_copy_only=False)])
+    places = values.indices.cast(pa.int64()).fill_null(len(words) - 1)
+    return np.asarray(words[places.to_numpy(zero_copy_only=False)])
