@@ -19,6 +19,8 @@ Array = NDArray[Any]
 class Density(ABC):
     """The parameters of p(x | class) for k classes, estimated from a statistic."""
 
+    reads_sparse = False  # whether `read` leaves sparse rows sparse
+
     def read(self, table: Table) -> Any:
         """Rows in the form that this family scores: numbers (n, d), codes of categories, or whatever it has."""
         return table.floats()

@@ -21,9 +21,11 @@ from ..errors import DataError, ImpossibleWarning, StatisticsError, listed
 from ..labels import position
 from ..sources import LocalSource, Source, as_source
 from ..stats import Statistics
+from .tidy import tidy_shares
 
 Array = NDArray[Any]
 _SCORES = 1 << 17  # scores held at a time by each thread, where they are not the result: in the cache
+_CELLS = 1 << 22  # cells read at a time by each thread, where they have to be converted
 Prior = Any  # an array in the order of classes_, a dictionary by label, "uniform" or None
 
 
@@ -176,16 +178,23 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
 
         return self._column(X, ratio)
 
-    def explain(self, X: Any, a: Any = None, b: Any = None) -> Array:
-        """The shares of the columns in `llr`, (n, d); they sum to it."""
+    def explain(self, X: Any, a: Any = None, b: Any = None, *, tidy: bool = False) -> Any:
+        """The shares of the columns in `llr`, (n, d); they sum to it.
+
+        With ``tidy=True`` an Arrow table of the columns row, column, value and llr, one line for each cell that has a
+        share, the most telling cells of each row first.
+        """
         i, j = self._with_rows(self._pair(a, b))
 
         def shares(x: Any, out: Array) -> bool:
             one, two = self.density_.explain(x, i), self.density_.explain(x, j)
             out[:] = decisions.difference(two, one)
+            impossible = np.isneginf(one).any(axis=1) & np.isneginf(two).any(axis=1)
+            out[impossible] = 0.0  # neither class can be: the ratio is zero, and nothing speaks for one of them
             return self.density_.is_complete(x)
 
-        return self._table(X, shares, self.n_features_in_)
+        table = self._table(X, shares, self.n_features_in_)
+        return tidy_shares(table, self._local(X), self._names()) if tidy else table
 
     def typicality(self, X: Any) -> Array:
         """The probability, under each class, of a row no more likely than this one, (n, k): small for outliers."""
@@ -370,6 +379,8 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         density, source = self.density_, self._local(X)  # estimated here, not in the threads
         out = make(source.n_rows)
         step = max(1024, _SCORES // len(self.classes_))  # scores of all classes may be as wide as the rows, or wider
+        if not density.reads_sparse:
+            step = min(step, max(1, _CELLS // source.n_features))
 
         def score(batch: Batch) -> bool:
             rows = (slice(start, start + step) for start in range(0, len(batch), step))

@@ -168,7 +168,7 @@ def _arrow_column(values: Any, dtype: str) -> ArrowColumn:
         return ArrowColumn(values, "boolean", dtype)
     if types.is_integer(kind):
         return ArrowColumn(values, "integer", dtype)
-    if types.is_floating(kind) or types.is_decimal(kind):
+    if types.is_floating(kind) or types.is_decimal(kind) or types.is_null(kind):
         return ArrowColumn(values, "float", dtype)
     text = types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
     return ArrowColumn(values, "text" if text or types.is_dictionary(kind) else "other", dtype)

@@ -38,8 +38,12 @@ class LocalSource(Source):
     def batch(self, start: int, stop: int) -> Batch:
         """The rows from `start` up to `stop`."""
 
+    def step(self) -> int:
+        """How many rows a piece has. A statistic may be as large as d rows."""
+        return max(PIECE // self.n_features, self.n_features)
+
     def reduce(self, map_batch: Callable[[Batch], T], merge: Callable[[T, T], T]) -> T:
-        step = max(PIECE // self.n_features, self.n_features)  # a statistic may be as large as d rows
+        step = self.step()
         pieces = [(start, min(start + step, self.n_rows)) for start in range(0, max(self.n_rows, 1), step)]
         threads = thread_count(self.n_jobs)
         return reduce_ordered(lambda piece: map_batch(self.batch(*piece)), merge, pieces, threads)

