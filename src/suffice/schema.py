@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .errors import DataError, listed
-from .table import Column, Table
+from .labels import is_missing
+from .table import ArrayColumn, Column, Table
 
 Array = NDArray[Any]
 
@@ -27,7 +29,8 @@ class Schema:
 
     Text, categories and strings are categorical, floats Gaussian, booleans Bernoulli. Integers are judged by the first
     10 000 rows: zeros and ones alone are Bernoulli, at most 16 different values categorical, not negative and with a
-    variance of at most three times the mean Poisson, and the rest Gaussian.
+    variance of at most three times the mean Poisson, and the rest Gaussian. Objects are what their first 10 000 values
+    are: text unless all are numbers.
     """
 
     names: tuple[str, ...]
@@ -45,7 +48,7 @@ class Schema:
             of the frame that returns names, like scikit-learn's make_column_selector
         """
         names = table.names or tuple(f"x{j}" for j in range(table.n_features))
-        columns = table.columns()
+        columns = [_looked_at(column) for column in table.columns()]
         chosen = _chosen(families, names, columns, frame)
         unfit = [name for j, name in enumerate(names) if j not in chosen and columns[j].kind == "other"]
         if unfit:
@@ -77,20 +80,36 @@ class Schema:
         return f"<table><tr><th>column</th><th>family</th><th>because</th></tr>{body}</table>"
 
 
+def _looked_at(column: Column) -> Column:
+    """The column; objects are of the kind of their first values, as lists of lists have numbers beside text."""
+    if not isinstance(column, ArrayColumn) or column.values.dtype != object:
+        return column
+    kinds = {_kind(value) for value in column.values[:LOOK].tolist() if not is_missing(value)}
+    numbers = "float" if "float" in kinds else "integer" if "integer" in kinds else "boolean"
+    return replace(column, kind=numbers) if kinds and "text" not in kinds else column
+
+
+def _kind(value: object) -> str:
+    if isinstance(value, bool | np.bool_):
+        return "boolean"
+    return "integer" if isinstance(value, int | np.integer) else "float" if isinstance(value, Real) else "text"
+
+
 def inferred(column: Column) -> tuple[str, str]:
     """The family of a column by its type, and the reason."""
+    dtype = f"object of {column.kind}s" if column.dtype == "object" and column.kind != "text" else column.dtype
     if column.kind != "integer":
-        return {"float": "gaussian", "boolean": "bernoulli"}.get(column.kind, "categorical"), column.dtype
+        return {"float": "gaussian", "boolean": "bernoulli"}.get(column.kind, "categorical"), dtype
     values = column[:LOOK].floats()
     values = values[~np.isnan(values)]
     different = len(np.unique(values))
     if np.isin(values, (0, 1)).all():
-        return "bernoulli", f"{column.dtype}, only 0 and 1"
+        return "bernoulli", f"{dtype}, only 0 and 1"
     if different <= FEW:
-        return "categorical", f"{column.dtype}, {different} different values"
+        return "categorical", f"{dtype}, {different} different values"
     if values.min() < 0 or values.var() > 3 * values.mean():
-        return "gaussian", f"{column.dtype}, {'negative values' if values.min() < 0 else 'spread wider than counts'}"
-    return "poisson", f"{column.dtype}, not negative, spread like counts"
+        return "gaussian", f"{dtype}, {'negative values' if values.min() < 0 else 'spread wider than counts'}"
+    return "poisson", f"{dtype}, not negative, spread like counts"
 
 
 def _chosen(families: Any, names: tuple[str, ...], columns: list[Column], frame: Any) -> dict[int, tuple[str, str]]:
@@ -106,7 +125,9 @@ def _chosen(families: Any, names: tuple[str, ...], columns: list[Column], frame:
     by_name: dict[int, tuple[str, str]] = {}
     for key, value in families.items():
         family = _family(value)
-        if callable(key) and key not in _KINDS:
+        if isinstance(key, type) and issubclass(key, np.generic):
+            key = np.dtype(key)
+        if callable(key) and not isinstance(key, type):
             by_function |= dict.fromkeys(_selected(key, names, frame), (family, "asked for by a selector"))
         elif (places := _of_type(key, columns)) is not None and key not in names:
             by_type |= {j: (family, f"asked for {_KINDS.get(key, key)}") for j in places}
@@ -123,7 +144,11 @@ def _family(family: Any) -> str:
 
 def _selected(select: Callable[[Any], Any], names: tuple[str, ...], frame: Any) -> list[int]:
     kept = select(frame)
-    return [_position(name, names) for name in (kept.tolist() if hasattr(kept, "tolist") else kept) if name in names]
+    kept = [kept] if isinstance(kept, str) else kept.tolist() if hasattr(kept, "tolist") else list(kept)
+    if kept and all(isinstance(each, bool) for each in kept):
+        return [j for j, chosen in enumerate(kept) if chosen]
+    columns = list(frame.columns) if hasattr(frame, "iloc") else []  # whose names may be numbers, too
+    return [columns.index(name) if name in columns else _position(name, names) for name in kept]
 
 
 def _of_type(key: Any, columns: list[Column]) -> list[int] | None:
@@ -136,8 +161,8 @@ def _of_type(key: Any, columns: list[Column]) -> list[int] | None:
 def _position(key: Any, names: tuple[str, ...]) -> int:
     if isinstance(key, str) and key in names:
         return names.index(key)
-    if isinstance(key, int) and not isinstance(key, bool) and -len(names) <= key < len(names):
-        return key % len(names)
+    if isinstance(key, int | np.integer) and not isinstance(key, bool) and -len(names) <= key < len(names):
+        return int(key) % len(names)
     raise DataError(
         f"families= names {key!r}, which is neither a column nor a type here; the columns are {listed(names, 10)}"
     )

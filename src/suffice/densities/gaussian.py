@@ -317,11 +317,15 @@ def covariances(stats: MomentStats, kind: Structure, shrinkage: float | str | No
         if not shrinks:
             return covariance
         return _shrinkage.shrunk(covariance, _intensity(shrinkage, covariance, n, stats, kind))
-    variance = stats.scatter / np.where(stats.column_weight > 0, stats.column_weight, 1.0)
+    scatter, weight = stats.scatter, np.broadcast_to(stats.column_weight, stats.scatter.shape)
     if kind.tied:
-        weight = np.broadcast_to(stats.column_weight, stats.scatter.shape).sum(axis=0)
-        variance = (stats.scatter.sum(axis=0) / np.where(weight > 0, weight, 1.0))[None]
-    even = np.broadcast_to(variance.mean(axis=1, keepdims=True), variance.shape)
+        scatter, weight = scatter.sum(axis=0)[None], weight.sum(axis=0)[None]
+    variance = scatter / np.where(weight > 0, weight, 1.0)
+    # Of the columns that were observed, and for one variance of all of them as often as they were.
+    share = weight if kind.shape == "spherical" else (weight > 0).astype(np.float64)
+    share = np.where(share.any(axis=1, keepdims=True), share, 1.0)
+    mean = (variance * share).sum(axis=1, keepdims=True) / share.sum(axis=1, keepdims=True)
+    even = np.broadcast_to(mean, variance.shape)
     if kind.shape == "spherical":
         return even
     return (1 - shrinkage) * variance + shrinkage * even if shrinks else variance  # type: ignore[operator]

@@ -45,7 +45,7 @@ class MixedClassifier(GenerativeClassifier):
     alpha : float
         Pseudo-counts of the discrete families; 0 is maximum likelihood.
     covariance : {"diag", "full", "tied", "tied_diag", "spherical", "tied_spherical"}
-        Of the Gaussian columns. Only "diag" and "tied_diag" learn from rows that miss some of them.
+        Of the Gaussian columns. "full" and "tied" do not learn from rows that miss some of them.
     unknown : {"smooth", "ignore", "error"}
         What a category is worth that was never seen in training.
     prior : array, dict, "uniform" or None
@@ -165,9 +165,9 @@ class MixedClassifier(GenerativeClassifier):
         """The family of every column, and why; prints as a table."""
         statistics = self._bundle()
         known: Schema | None = getattr(self, "_inferred", None)
-        if known is not None and known.blocks() == statistics.columns:
-            return known
         names = self._names() or tuple(f"x{j}" for j in range(statistics.n_features))
+        if known is not None and known.names == names and known.blocks() == statistics.columns:
+            return known
         own = {j: family for family, places in statistics.columns.items() for j in places}
         families = tuple(own.get(j, "drop") for j in range(statistics.n_features))
         return Schema(names, families, ("as learnt",) * len(names))
