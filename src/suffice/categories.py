@@ -30,6 +30,8 @@ def vocabulary(values: Array) -> tuple[Array, Array]:
     items = [_name(value) for value in values.tolist()]
     if not _of_one_type(items):
         items = [text(item) for item in items]
+    elif len({isinstance(item, bool) for item in items}) > 1:  # whichever comes first, True is 1 then
+        items = [item + 0 for item in items]
     names = sorted(set(items))
     place = {name: i for i, name in enumerate(names)}
     return _array(names), np.array([place[item] for item in items], dtype=np.intp)

@@ -294,8 +294,8 @@ def _count_sparse(table: Sparse, code: Array, weight: Array | None, k: int, pres
         count = np.zeros((k, table.n_features))
         stored = table.indptr, table.indices, table.data
         fine = bool(kernels.active.sparse_counts(*stored, code, weight, presence, count))
-        if not fine and presence and np.isfinite(table.stored()[1]).all():  # what is negative is absent
-            return _count_sparse(replace(table, data=np.maximum(table.data, 0)), code, weight, k, presence)
+        if not fine and presence and (negative := table.data < 0).any():  # what is negative is absent
+            return _count_sparse(replace(table, data=np.where(negative, 0, table.data)), code, weight, k, presence)
         return count, fine
     from scipy.sparse import csr_array
 

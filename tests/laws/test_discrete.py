@@ -1,0 +1,603 @@
+"""The contract of statistics, on counts, categories, columns with missing cells, and bundles of all of them."""
+
+import warnings
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+
+from suffice import categories as vocabularies
+from suffice.batch import Batch
+from suffice.errors import DataError, PrecisionWarning, StatisticsError
+from suffice.labels import SoftLabels
+from suffice.sources import as_table
+from suffice.stats import BundleStats, CategoryStats, CountStats, MomentStats, counts
+from suffice.table import ArrayColumn, Frame, Matrix
+
+pytestmark = pytest.mark.usefixtures("kernel")
+
+D = 3
+SMALL = st.integers(0, 5)
+
+
+def objects(values):
+    """An array of objects (n, D)."""
+    array = np.empty((len(values), D), object)
+    for i, row in enumerate(values):
+        array[i] = row
+    return array
+
+
+def named(*names):
+    def build(X):
+        return Frame(tuple(ArrayColumn.of(X[:, j]) for j in range(X.shape[1])), names, len(X))
+
+    return build
+
+
+BLOCKS = {
+    "moments": ((0,), lambda b: MomentStats.of(b, "diag", skip_missing=True)),
+    "presence": ((1,), lambda b: CountStats.of(b, presence=True)),
+    "categories": ((2,), CategoryStats.of),
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """How one statistic is collected, and from what."""
+
+    collect: Any  # of a batch
+    zeros: Any  # of classes
+    cells: Any  # a strategy
+    array: Any = field(default=lambda rows: np.array(rows, float).reshape(-1, D))
+    table: Any = Matrix
+    dense: int = counts.DENSE
+    poison: Any = np.inf  # a cell that would be refused or spoil everything, were it not for its weight of zero
+
+    def __call__(self, rows, weighted=True):
+        """The statistic of rows, as (array, labels, weights)."""
+        X, y, w = rows
+        return self.of(X, y, w if weighted else None)
+
+    def of(self, X, y, w=None):
+        with self.storage():
+            return self.collect(Batch(self.table(X), y, w))
+
+    @contextmanager
+    def storage(self):
+        """Large tables of counts are kept sparse, and here that is what they all are."""
+        before, counts.DENSE = counts.DENSE, self.dense
+        try:
+            yield
+        finally:
+            counts.DENSE = before
+
+
+def sums(batch):
+    return CountStats.of(batch)
+
+
+def presence(batch):
+    return CountStats.of(batch, presence=True)
+
+
+def moments(batch):
+    return MomentStats.of(batch, "diag", skip_missing=True)
+
+
+def sparse(X):
+    return as_table(csr_array(X))
+
+
+def zeros_of_bundle(classes):
+    parts = {
+        "moments": MomentStats.zeros(classes, 1),
+        "presence": CountStats.zeros(classes, 1, presence=True),
+        "categories": CategoryStats.zeros(classes, 1),
+    }
+    first = parts["moments"]
+    return BundleStats(first.classes, np.array(first.weight), parts, {n: c for n, (c, _) in BLOCKS.items()}, D)
+
+
+def count_case(collect, cells, **rest):
+    return Case(collect, lambda classes: CountStats.zeros(classes, D, collect is presence), cells, **rest)
+
+
+def category_case(cells, array=objects, **rest):
+    return Case(CategoryStats.of, lambda classes: CategoryStats.zeros(classes, D), cells, array, **rest)
+
+
+NAN = st.just(np.nan)
+TEXT = st.sampled_from(["", "a", "é", "\ud800", "1", "b c"])
+NUMBERS = st.sampled_from([0, 1, -2, 2**60, -7])
+CASES = {
+    "sums": count_case(sums, SMALL | st.floats(0, 9)),
+    "sums, missing": count_case(sums, SMALL | NAN),
+    "sums, csr": count_case(sums, SMALL, table=sparse, poison=np.nan),
+    "sums, csr, kept sparse": count_case(sums, SMALL, table=sparse, dense=1, poison=np.nan),
+    "presence": count_case(presence, st.integers(-1, 2)),
+    "presence, missing": count_case(presence, st.integers(-1, 2) | NAN),
+    "presence, csr": count_case(presence, st.integers(-1, 2), table=sparse, poison=np.nan),
+    "presence, csr, kept sparse": count_case(presence, st.integers(-1, 2), table=sparse, dense=1, poison=np.nan),
+    "text": category_case(TEXT | st.none()),
+    "integers": category_case(
+        st.integers(-3, 3), lambda rows: np.array(rows, np.int64).reshape(-1, D), poison=1 << 40
+    ),
+    "booleans": category_case(st.booleans(), lambda rows: np.array(rows, bool).reshape(-1, D), poison=True),
+    "floats": category_case(st.sampled_from([-0.0, 0.0, 1.0, 2.5, np.nan]), lambda r: np.array(r).reshape(-1, D)),
+    "huge": category_case(NUMBERS, lambda rows: np.array(rows, np.int64).reshape(-1, D), poison=3),
+    "mixed": category_case(TEXT | NUMBERS | st.sampled_from([1.0, 2.5, np.nan]) | st.none()),
+    "moments, missing": Case(moments, lambda classes: MomentStats.zeros(classes, D), st.floats(-99, 99) | NAN),
+    "bundle": Case(
+        lambda batch: BundleStats.of(batch, BLOCKS), zeros_of_bundle, SMALL | NAN,
+        table=named("u", "v", "w"), poison=1e300,
+    ),
+}  # fmt: skip
+few = settings(max_examples=12)  # of each law, case and kernel
+cases = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+
+
+def draw_rows(data, case, least=1, labels="abc"):
+    rows = data.draw(st.lists(st.tuples(*[case.cells] * D), min_size=least, max_size=8))
+    y = data.draw(st.lists(st.sampled_from(labels), min_size=len(rows), max_size=len(rows)))
+    w = data.draw(st.lists(st.floats(0.1, 4), min_size=len(rows), max_size=len(rows)))
+    return case.array(rows), np.array(y, "U1"), np.array(w, float)
+
+
+def joined(*tables):
+    return tuple(np.concatenate(parts) for parts in zip(*tables, strict=True))
+
+
+def dense(count):
+    return count if isinstance(count, np.ndarray) else count.toarray()
+
+
+def said(stats):
+    """What a statistic says of rows: numbers by class, and by the name of the category; nothing of empty classes."""
+    if isinstance(stats, BundleStats):
+        return {(block, *key): value for block, part in stats.parts.items() for key, value in said(part).items()}
+    found = {}
+    for c in np.flatnonzero(stats.weight > 0):
+        label = stats.classes[c].item()
+        found[label, "weight"] = stats.weight[c]
+        if isinstance(stats, CategoryStats):
+            for j, (a, v) in enumerate(zip(stats.bounds, stats.categories, strict=False)):
+                for i, category in enumerate(v):
+                    if stats.count[c, a + i]:
+                        found[label, j, vocabularies.text(category)] = stats.count[c, a + i]
+        elif isinstance(stats, CountStats):
+            found[label, "count"] = dense(stats.count)[c]
+            found[label, "observed"] = np.broadcast_to(stats.observed[c], D)
+        else:
+            weight = np.broadcast_to(stats.column_weight[c], D)
+            found[label, "observed"] = weight
+            found[label, "mean"] = np.where(weight > 1e-9, stats.mean[c], 0.0)
+            found[label, "scatter"] = stats.scatter[c]
+    return found
+
+
+def assert_same(a, b):
+    a, b = said(a), said(b)
+    assert a.keys() == b.keys()
+    for key in a:
+        np.testing.assert_allclose(a[key], b[key], rtol=1e-8, atol=1e-6 if "scatter" in key else 1e-9, err_msg=str(key))
+
+
+def added(case, *parts):
+    with case.storage():
+        total = parts[0]
+        for part in parts[1:]:
+            total = total + part
+        return total
+
+
+def minus(case, a, b):
+    with case.storage(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrecisionWarning)  # what is left may be next to nothing
+        return a - b
+
+
+@cases
+@few
+@given(st.data())
+def test_zeros_are_a_true_identity(case, data):
+    s = case(draw_rows(data, case))
+    for classes in ([], ["a", "z"]):
+        zeros = case.zeros(classes)
+        for total in (added(case, s, zeros), added(case, zeros, s)):
+            a, b = said(total), said(s)
+            assert a.keys() == b.keys()
+            for key in a:
+                np.testing.assert_array_equal(a[key], b[key])
+            assert set(total.classes) == set(s.classes) | set(classes)
+
+
+@cases
+@few
+@given(st.data())
+def test_addition_commutes(case, data):
+    a, b = case(draw_rows(data, case)), case(draw_rows(data, case))
+    assert_same(added(case, a, b), added(case, b, a))
+
+
+@cases
+@few
+@given(st.data())
+def test_addition_is_associative(case, data):
+    a, b, c = (case(draw_rows(data, case)) for _ in range(3))
+    assert_same(added(case, added(case, a, b), c), added(case, a, added(case, b, c)))
+
+
+@cases
+@few
+@given(st.data())
+def test_splitting_the_rows_changes_nothing(case, data):
+    one, two = draw_rows(data, case, labels="ab"), draw_rows(data, case, labels="bc")
+    assert_same(added(case, case(one), case(two)), case(joined(one, two)))
+
+
+@cases
+@few
+@given(st.data())
+def test_what_was_added_can_be_taken_away(case, data):
+    a, b = case(draw_rows(data, case)), case(draw_rows(data, case))
+    assert_same(minus(case, added(case, a, b), b), a)
+    gone = minus(case, a, a)
+    assert not gone.weight.any()
+    for part in gone.parts.values() if isinstance(gone, BundleStats) else [gone]:
+        arrays = part.to_arrays()
+        assert not any(arrays[name].any() for name in arrays if name.split("_")[0] in ("count", "missing", "mean"))
+
+
+@cases
+@few
+@given(st.data())
+def test_weight_k_is_k_repetitions(case, data):
+    X, y, _ = draw_rows(data, case)
+    k = (len(X) + np.arange(len(X))) % 4 + 1
+    assert_same(case.of(X, y, k.astype(float)), case.of(np.repeat(X, k, axis=0), np.repeat(y, k)))
+
+
+@cases
+@few
+@given(st.data())
+def test_weight_zero_is_absence(case, data):
+    X, y, w = draw_rows(data, case, least=2)
+    w, dirty = w.copy(), X.copy()
+    w[0], dirty[0] = 0.0, case.poison
+    if case is CASES["mixed"] or case is CASES["text"] or case is CASES["floats"]:
+        dirty[0] = X[0]  # what is no category at all is refused whatever its weight
+    assert_same(case.of(dirty, y, w), case.of(X[1:], y[1:], w[1:]))
+
+
+@cases
+@few
+@given(st.data())
+def test_hard_labels_are_soft_labels_of_zeros_and_ones(case, data):
+    X, y, w = draw_rows(data, case)
+    classes = np.array(["a", "b", "c"])
+    assert_same(case.of(X, SoftLabels(classes, (y[:, None] == classes).astype(float)), w), case((X, y, w)))
+
+
+@cases
+@few
+@given(st.data())
+def test_soft_labels_split_a_row_among_classes(case, data):
+    X, _, w = draw_rows(data, case)
+    share = np.linspace(0.1, 0.9, len(X))
+    soft = SoftLabels(np.array(["a", "b"]), np.column_stack([share, 1 - share]))
+    rows = joined((X, np.full(len(X), "a"), w * share), (X, np.full(len(X), "b"), w * (1 - share)))
+    assert_same(case.of(X, soft, w), case(rows))
+
+
+@cases
+@few
+@given(st.data())
+def test_arrays_and_back(case, data):
+    s = case(draw_rows(data, case))
+    arrays = s.to_arrays()
+    assert all(array.dtype.kind in "fiub" for array in arrays.values())
+    back = type(s).from_arrays(s.classes, arrays)
+    assert back.n_features == s.n_features
+    assert back.names == s.names
+    again = back.to_arrays()
+    assert again.keys() == arrays.keys()
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(again[name], array)
+        assert again[name].dtype == array.dtype
+        assert array.dtype.kind != "f" or not np.shares_memory(again[name], array)
+    np.testing.assert_array_equal(back.weight, s.weight)
+    np.testing.assert_array_equal(back.classes, s.classes)
+
+
+@cases
+@few
+@given(st.data())
+def test_inputs_are_neither_changed_nor_kept(case, data):
+    X, y, w = draw_rows(data, case)
+    before = X.copy(), y.copy(), w.copy()
+    a = case((X, y, w))
+    s = added(case, a, case.zeros(["a", "z"]))
+    for now, then in zip((X, y, w), before, strict=True):
+        assert now.tolist() == then.tolist() or now.dtype.kind in "fO"
+        assert now.flags.writeable
+    for part in [s, a, *(s.parts.values() if isinstance(s, BundleStats) else ())]:
+        arrays = [a for name, a in part.to_arrays().items() if a.ndim and not name.endswith((".columns", "_ends"))]
+        if not isinstance(part, BundleStats):
+            assert not any(a.flags.writeable for a in arrays if a.dtype.kind == "f")
+        assert not any(np.shares_memory(a, b) for a in [*arrays, part.classes] for b in (X, y, w))
+
+
+@cases
+def test_forgetting_a_class_that_was_never_learnt_is_refused(case):
+    X = case.array([[1] * D] * 3) if case.array is not objects else objects([["a"] * D] * 3)
+    s = case.of(X, np.array(["a", "a", "b"]))
+    with pytest.raises(StatisticsError, match="'c'"):
+        minus(case, s, case.of(X[:1], np.array(["c"])))
+    with pytest.raises(StatisticsError, match=r"more than was learnt.*'b'"):
+        minus(case, s, case.of(X, np.array(["b", "b", "b"])))
+
+
+NEVER = {  # rows that were learnt of one class, and one that was not
+    "more of a count": ("sums", [[1, 0, 0], [1, 1, 0]], [3, 0, 0]),
+    "the last row, with less": ("sums", [[5, 0, 0]], [1, 0, 0]),
+    "the last row, kept sparse": ("sums, csr, kept sparse", [[5, 0, 0]], [1, 0, 0]),
+    "more of a count, kept sparse": ("sums, csr, kept sparse", [[1, 0, 0], [1e12, 1, 0]], [0, 0, 1]),
+    "a missing cell": ("sums, missing", [[1, 0, 0], [1, 1, 0]], [0, np.nan, 0]),
+    "a presence": ("presence", [[1, 1, 0], [1, 1, 0]], [1, 1, 1]),
+    "an absence": ("presence", [[1, 1, 0], [1, 1, 0]], [0, 1, 0]),
+    "an absence, kept sparse": ("presence, csr, kept sparse", [[1, 1, 0], [1, 1, 0]], [0, 1, 0]),
+    "a presence that was missing": ("presence, missing", [[np.nan, 1, 0], [np.nan, 1, 0]], [1, 1, 0]),
+    "an absence that was missing": ("presence, missing", [[1, 1, 0], [np.nan, 1, 0]], [0, 1, 0]),
+    "a category": ("integers", [[1, 1, 1], [2, 2, 2]], [3, 1, 1]),
+    "a category that was missing": ("floats", [[1, 1, 1], [1, 2, 2]], [np.nan, 1, 1]),
+    "a number that was missing": ("moments, missing", [[np.nan, 1, 0], [np.nan, 3, 1]], [1, 1, 0]),
+    "a missing number": ("moments, missing", [[2, 1, 0], [1, 3, 1]], [np.nan, 1, 0]),
+    "part of a bundle": ("bundle", [[2, 1, 0], [1, 1, 1]], [2, 0, 0]),
+}
+
+
+@pytest.mark.parametrize(("name", "learnt", "other"), NEVER.values(), ids=NEVER)
+def test_forgetting_rows_that_were_never_learnt_is_refused(name, learnt, other):
+    case = CASES[name]
+    s, t = case.of(case.array(learnt), np.full(len(learnt), "a")), case.of(case.array([other]), np.array(["a"]))
+    with pytest.raises(StatisticsError, match="never learnt"):
+        minus(case, s, t)
+
+
+def damaged(arrays, **changes):
+    return {name: a for name, a in (arrays | changes).items() if a is not None}
+
+
+DAMAGE = {  # what is done to the arrays of a statistic of two classes and three features
+    "a count short": ("sums", lambda a: {"count": a["count"][:, :-1], "missing": np.ones((2, 3))}),
+    "a class short": ("sums", lambda a: {"count": a["count"][:1]}),
+    "one axis": ("sums", lambda a: {"count": a["count"][0]}),
+    "nothing counted": ("sums", lambda _: {"count": None}),
+    "no weight": ("sums", lambda _: {"weight": None}),
+    "a negative count": ("sums", lambda a: {"count": a["count"] - 99}),
+    "NaN": ("sums", lambda a: {"count": a["count"] * np.nan}),
+    "an infinite weight": ("sums", lambda a: {"weight": a["weight"] * np.inf}),
+    "a negative weight": ("sums", lambda a: {"weight": a["weight"] - 99}),
+    "negative cells": ("sums, missing", lambda a: {"missing": np.full_like(a["count"], -1)}),
+    "missing cells of other columns": ("sums, missing", lambda _: {"missing": np.ones((2, 2))}),
+    "text": ("sums", lambda _: {"count": np.array([["a"] * 3] * 2)}),
+    "two presences": ("sums", lambda _: {"presence": np.array([True, False])}),
+    "an index beyond": ("sums, csr, kept sparse", lambda a: {"count_indices": a["count_indices"] + 3}),
+    "a negative index": ("sums, csr, kept sparse", lambda a: {"count_indices": a["count_indices"] - 3}),
+    "a pointer beyond": ("sums, csr, kept sparse", lambda a: {"count_indptr": a["count_indptr"] * 2}),
+    "pointers back": ("sums, csr, kept sparse", lambda a: {"count_indptr": a["count_indptr"][::-1].copy()}),
+    "no indices": ("sums, csr, kept sparse", lambda _: {"count_indices": None}),
+    "no width": ("sums, csr, kept sparse", lambda _: {"n_features": None}),
+    "a negative width": ("sums, csr, kept sparse", lambda _: {"n_features": np.array(-1)}),
+    "too few names": ("sums", lambda _: {"names_letters": np.array([97], np.uint8), "names_ends": np.array([1])}),
+    "names without letters": ("sums", lambda _: {"names_ends": np.array([1, 2, 3])}),
+    "names that end too late": (
+        "sums",
+        lambda _: {"names_letters": np.array([97], np.uint8), "names_ends": np.array([0, 1, 2])},
+    ),
+    "a column short": ("integers", lambda _: {"categories_2": None}),
+    "a column between short": ("integers", lambda _: {"categories_1": None}),
+    "a category short": ("integers", lambda a: {"count": a["count"][:, 1:]}),
+    "categories out of order": ("integers", lambda a: {"categories_0": a["categories_0"][::-1]}),
+    "a category twice": ("integers", lambda a: {"categories_0": a["categories_0"] * 0}),
+    "a matrix of categories": ("integers", lambda a: {"categories_0": a["categories_0"][None]}),
+    "words without ends": ("text", lambda _: {"ends_0": None}),
+    "words that end too late": ("text", lambda a: {"ends_0": a["ends_0"] + 1}),
+    "words that end backwards": ("text", lambda a: {"ends_0": a["ends_0"][::-1]}),
+    "words that are no text": ("text", lambda a: {"text_0": a["text_0"] | np.uint8(0x80)}),
+    "no number of columns": ("text", lambda _: {"n_features": None}),
+    "a negative category": ("text", lambda a: {"count": a["count"] - 9}),
+    "an infinite category weight": ("text", lambda a: {"weight": a["weight"] * np.inf}),
+    "less than none observed": ("moments, missing", lambda a: {"observed": -np.ones_like(a["mean"])}),
+    "observed of other columns": ("moments, missing", lambda _: {"observed": np.ones((2, 2))}),
+    "a block short": ("bundle", lambda _: {"moments.MomentStats.columns": np.array([], np.int64)}),
+    "no blocks": ("bundle", lambda _: dict.fromkeys([f"{n}.columns" for n in
+        ("moments.MomentStats", "presence.CountStats", "categories.CategoryStats")])),
+    "blocks of the same column": ("bundle", lambda _: {"moments.MomentStats.columns": np.array([1])}),
+    "a block of a column beyond": ("bundle", lambda _: {"moments.MomentStats.columns": np.array([7])}),
+    "a strange block": ("bundle", lambda _: {"x.OtherStats.columns": np.array([1])}),
+    "a bundle of unknown width": ("bundle", lambda _: {"n_features": None}),
+    "a bundle's name short": ("bundle", lambda a: {n: a[n][:2] for n in ("names_ends", "names_letters")}),
+    "a bundle of damaged parts": ("bundle", lambda _: {"presence.CountStats:count": -np.ones((2, 1))}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "change"), DAMAGE.values(), ids=DAMAGE)
+def test_damaged_arrays_are_refused(name, change):
+    case = CASES[name]
+    rows = {"text": [["a", "b", "c"], ["bb", "c", "d"]]}.get(name, [[1, 2, 3], [2, 1, 4]])
+    s = case.of(case.array(rows), np.array(["x", "y"]))
+    arrays = s.to_arrays()
+    type(s).from_arrays(s.classes, arrays)
+    with pytest.raises(StatisticsError):
+        type(s).from_arrays(s.classes, damaged(arrays, **change(arrays)))
+
+
+def test_statistics_that_do_not_fit_are_refused():
+    y = np.array(["a", "b"])
+    two, three = Matrix(np.ones((2, 2))), Matrix(np.ones((2, 3)))
+    for of in (CountStats.of, CategoryStats.of):
+        with pytest.raises(StatisticsError, match="2 and of 3 features"):
+            of(Batch(two, y)) + of(Batch(three, y))
+    with pytest.raises(StatisticsError, match="different models"):
+        presence(Batch(two, y)) + sums(Batch(two, y))
+    with pytest.raises(TypeError):
+        sums(Batch(two, y)) + CategoryStats.of(Batch(two, y))
+    with pytest.raises(StatisticsError, match="different types"):
+        sums(Batch(two, y)) + sums(Batch(two, np.array([1, 2])))
+
+
+def test_bundles_that_do_not_fit_are_refused():
+    X, y = np.ones((2, 3)), np.array(["a", "b"])
+    bundle = CASES["bundle"]
+    s = bundle.of(X, y)
+    other = BundleStats.of(
+        Batch(named("u", "v", "w")(X), y), BLOCKS | {"moments": ((1,), moments), "presence": ((0,), presence)}
+    )
+    with pytest.raises(StatisticsError, match="different families"):
+        s + other
+    with pytest.raises(StatisticsError, match="different names"):
+        s + BundleStats.of(Batch(named("u", "w", "v")(X), y), BLOCKS)
+    assert (s + BundleStats.of(Batch(Matrix(X), y), BLOCKS)).names == ("u", "v", "w")
+    assert (BundleStats.of(Batch(Matrix(X), y), BLOCKS) + s).names == ("u", "v", "w")
+    layouts = BLOCKS | {"moments": ((0,), lambda b: MomentStats.of(b, "full"))}
+    with pytest.raises(StatisticsError, match="different models"):
+        s + BundleStats.of(Batch(named("u", "v", "w")(X), y), layouts)
+    families = BLOCKS | {"moments": ((0,), sums)}
+    with pytest.raises(StatisticsError, match="different families"):
+        s + BundleStats.of(Batch(named("u", "v", "w")(X), y), families)
+
+
+@pytest.mark.parametrize("limit", [counts.DENSE, 1])
+def test_new_features_count_zero_and_align_by_name(monkeypatch, limit):
+    monkeypatch.setattr(counts, "DENSE", limit)
+    one = sums(Batch(named("u", "v")(np.array([[1.0, 2], [3, np.nan]])), np.array(["a", "b"])))
+    two = sums(Batch(named("w", "v")(np.array([[5.0, 7], [9, 1]])), np.array(["b", "c"])))
+    total = one + two
+    assert total.names == ("u", "v", "w")
+    np.testing.assert_array_equal(dense(total.count), [[1, 2, 0], [3, 7, 5], [0, 1, 9]])
+    np.testing.assert_array_equal(total.observed, [[1, 1, 1], [2, 1, 2], [1, 1, 1]])
+    left = total - two
+    np.testing.assert_array_equal(dense(left.count), [[1, 2, 0], [3, 0, 0], [0, 0, 0]])
+    np.testing.assert_array_equal(left.weight, [1, 1, 0])
+    np.testing.assert_array_equal((two + one).weight, total.weight)
+    np.testing.assert_array_equal(dense((two + one).count)[:, [2, 1, 0]], dense(total.count))
+
+
+def test_new_categorical_features_are_missing_and_align_by_name():
+    one = CategoryStats.of(Batch(named("u", "v")(np.array([["x", "y"]], object)), np.array(["a"])))
+    two = CategoryStats.of(Batch(named("w", "v")(np.array([[1, 2.5], [True, "y"]], object)), np.array(["b", "b"])))
+    total = one + two
+    assert total.names == ("u", "v", "w")
+    assert [v.tolist() for v in total.categories] == [["x"], ["2.5", "y"], [1]]
+    np.testing.assert_array_equal(total.count, [[1, 0, 1, 0], [0, 1, 1, 2]])
+    np.testing.assert_array_equal(total.weight, [1, 2])
+    left = total - two
+    np.testing.assert_array_equal(left.count, [[1, 1], [0, 0]])
+    assert_same(two + one - one, two.with_columns(("w", "v", "u")))
+
+
+def test_new_classes_and_categories_align():
+    one = CategoryStats.of(Batch.of([[1, 5], [2, 5]], ["b", "d"]))
+    two = CategoryStats.of(Batch.of([[0, 5], [2, 4]], ["a", "b"]))
+    total = one + two
+    assert total.classes.tolist() == ["a", "b", "d"]
+    assert [v.tolist() for v in total.categories] == [[0, 1, 2], [4, 5]]
+    np.testing.assert_array_equal(total.count, [[1, 0, 0, 0, 1], [0, 1, 1, 1, 1], [0, 0, 1, 0, 1]])
+
+
+def test_integers_far_apart_are_counted_one_by_one():
+    wide = np.array([[0, 1], [10**6, 1], [5, 2], [10**6, 2**40]])
+    s = CategoryStats.of(Batch.of(wide, list("aabb")))
+    assert [v.tolist() for v in s.categories] == [[0, 5, 10**6], [1, 2, 2**40]]
+    np.testing.assert_array_equal(s.count, [[1, 0, 1, 2, 0, 0], [0, 1, 1, 0, 1, 1]])
+
+
+def test_integers_that_come_late_widen_the_table():
+    X = np.zeros((9000, 2), np.int16)
+    X[5000], X[8000], X[8999] = [-7, 3], [9, 3], [-7, 0]
+    s = CategoryStats.of(Batch.of(X, np.repeat(["a", "b"], 4500)))
+    assert [v.tolist() for v in s.categories] == [[-7, 0, 9], [0, 3]]
+    np.testing.assert_array_equal(s.count, [[0, 4500, 0, 4500, 0], [2, 4497, 1, 4498, 2]])
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.uint64, np.int64, np.float32, bool])
+def test_every_dtype_has_the_same_categories(dtype, rng):
+    X, y = rng.integers(0, 2, (50, 2)), rng.choice(["a", "b"], 50)
+    s, t = CategoryStats.of(Batch.of(X.astype(dtype), y)), CategoryStats.of(Batch.of(X, y))
+    assert_same(s + t, t + s)
+    np.testing.assert_array_equal(s.count, t.count)
+    assert (s + t).categories[0].tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("bad", [-1.0, np.inf])
+@pytest.mark.parametrize("table", [Matrix, sparse, named("u", "v")])
+@pytest.mark.parametrize("limit", [counts.DENSE, 1])
+def test_what_cannot_be_counted_is_refused_by_its_column(monkeypatch, bad, table, limit):
+    monkeypatch.setattr(counts, "DENSE", limit)
+    X = np.array([[1.0, 2], [0, bad]])
+    with pytest.raises(DataError, match=r"column ('v'|1) holds"):
+        sums(Batch(table(X), np.array(["a", "b"])))
+
+
+def test_what_cannot_be_a_category_is_refused_by_its_column():
+    with pytest.raises(DataError, match="column 1: infinity is no category"):
+        CategoryStats.of(Batch.of([[1.0, np.inf], [2.0, 1.0]], ["a", "b"]))
+    with pytest.raises(DataError, match="sparse"):
+        CategoryStats.of(Batch(sparse(np.eye(2)), np.array(["a", "b"])))
+
+
+def test_duplicate_entries_of_a_sparse_matrix_are_one_cell(monkeypatch):
+    X = csr_array((np.array([1.0, 2, 3]), np.array([0, 0, 1]), np.array([0, 2, 3])), shape=(2, 2))
+    for limit in (counts.DENSE, 1):
+        monkeypatch.setattr(counts, "DENSE", limit)
+        batch = Batch(as_table(X), np.array(["a", "b"]))
+        np.testing.assert_array_equal(dense(sums(batch).count), [[3, 0], [0, 3]])
+        np.testing.assert_array_equal(dense(presence(batch).count), [[1, 0], [0, 1]])
+
+
+def test_storage_follows_the_size(monkeypatch):
+    X, y = csr_array(np.eye(4)), np.array(list("abcd"))
+    monkeypatch.setattr(counts, "DENSE", 9)
+    parts = [sums(Batch(as_table(X[i : i + 2]), y[i : i + 2])) for i in (0, 2)]
+    assert [part.is_sparse for part in parts] == [False, False]
+    total = parts[0] + parts[1]
+    assert total.is_sparse
+    assert not (total - parts[1]).count[:0].toarray().size
+    np.testing.assert_array_equal(total.count.toarray(), np.eye(4))
+    monkeypatch.setattr(counts, "DENSE", 16)
+    assert not (total + parts[0]).is_sparse
+    np.testing.assert_array_equal((total + parts[0]).count, np.diag([2, 2, 1, 1]))
+    assert CountStats.from_arrays(total.classes, total.to_arrays()).is_sparse
+
+
+def test_a_column_that_is_always_missing_has_no_weight_whatever_the_rounding(rng):
+    w = rng.uniform(0.1, 3, 999)
+    X = np.column_stack([np.full(999, np.nan), np.ones(999)])
+    for collect in (sums, presence):
+        whole = collect(Batch(Matrix(X), np.full(999, "a"), w))
+        pieces = sum((collect(Batch(Matrix(X[i : i + 1]), np.array(["a"]), w[i : i + 1])) for i in range(1, 999)),
+                     collect(Batch(Matrix(X[:1]), np.array(["a"]), w[:1])))  # fmt: skip
+        for s in (whole, pieces):
+            assert s.observed[0, 0] == 0
+            assert s.observed[0, 1] == pytest.approx(w.sum())
+
+
+@given(st.lists(st.floats(-1e3, 1e3) | NAN, min_size=1, max_size=12))
+def test_moments_skip_missing_cells(values):
+    x = np.array(values)
+    s = MomentStats.of(Batch.of(np.column_stack([x, np.ones(len(x))]), np.full(len(x), "a")), "diag", skip_missing=True)
+    kept = x[~np.isnan(x)]
+    weight = np.broadcast_to(s.column_weight, (1, 2))
+    np.testing.assert_array_equal(weight, [[len(kept), len(x)]])
+    if len(kept):
+        np.testing.assert_allclose(s.mean[0, 0], kept.mean(), atol=1e-9)
+        np.testing.assert_allclose(s.scatter[0, 0], len(kept) * kept.var(), rtol=1e-9, atol=1e-6)
+    assert s.is_finite()
+    assert (s.observed is None) == (len(kept) == len(x))
