@@ -129,7 +129,7 @@ def _chosen(families: Any, names: tuple[str, ...], columns: list[Column], frame:
             key = np.dtype(key)
         if callable(key) and not isinstance(key, type):
             by_function |= dict.fromkeys(_selected(key, names, frame), (family, "asked for by a selector"))
-        elif (places := _of_type(key, columns)) is not None and key not in names:
+        elif (places := _of_type(key, columns)) is not None and not (isinstance(key, str) and key in names):
             by_type |= {j: (family, f"asked for {_KINDS.get(key, key)}") for j in places}
         else:
             by_name[_position(key, names)] = (family, "asked for")
