@@ -1,4 +1,4 @@
-"""`suffice demo`: the penguins, four models, and a decision that flips with the prior."""
+"""`suffice demo`: the penguins, four Gaussian models, the whole table, and a decision that flips with the prior."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MODELS = {
 
 
 def demo() -> None:
-    """Fit the Gaussian models on the Palmer penguins and show what they can do."""
+    """Fit models on the Palmer penguins and show what they can do."""
     from rich.console import Console
     from rich.table import Table
 
@@ -51,17 +51,45 @@ def demo() -> None:
         probability = clf.predict_proba(bird[None], prior=prior)[0, list(clf.classes_).index(pair[1])]
         console.print(f"  {place}: P({pair[1]}) = {probability:.2f}, so it is [bold]{decided}[/]")
     console.print("The model was not fitted again: statistics know no prior.\n")
+    whole_table(console)
+
+
+def whole_table(console: Any) -> None:
+    """Every bird and every column, as the file has them."""
+    from rich.table import Table
+
+    from ..estimators import MixedClassifier
+
+    birds = penguin_table()
+    clf = MixedClassifier().fit(birds, "species")
+    X, y = birds.drop_columns("species"), birds.column("species").to_numpy()
+    console.print(
+        f"[bold]The whole table[/]: all {len(y)} birds, categories and missing cells as they are; "
+        f"on the training set {np.mean(clf.predict(X) != y):.2%} wrong"
+    )
+    table = Table(title="Why the first bird is Adelie rather than Gentoo", title_justify="left")
+    for heading in ("column", "family", "value", "share of the log-likelihood ratio"):
+        table.add_column(heading, justify="right" if heading.startswith("share") else "left")
+    families = dict(zip(clf.schema_.names, clf.schema_.families, strict=True))
+    for cell in clf.explain(X.slice(0, 1), "Gentoo", "Adelie", tidy=True).to_pylist():
+        table.add_row(cell["column"], families[cell["column"]], cell["value"], f"{cell['llr']:+.2f}")
+    console.print(table)
 
 
 def penguins() -> tuple[Array, Array]:
     """Measurements (n, 4) and species (n,) of the penguins that have all of them."""
+    table = penguin_table().select(["species", *_FEATURES]).drop_null()
+    X = np.column_stack([table.column(name).to_numpy() for name in _FEATURES]).astype(np.float64)
+    return X, np.array(table.column("species").to_pylist())
+
+
+def penguin_table() -> Any:
+    """All penguins and all columns, with nulls where something is not known."""
     import pyarrow.csv as csv
 
     with resources.files("suffice").joinpath("data/penguins.csv").open("rb") as file:
-        table = csv.read_csv(file, convert_options=csv.ConvertOptions(null_values=["NA"]))
-    table = table.select(["species", *_FEATURES]).drop_null()
-    X = np.column_stack([table.column(name).to_numpy() for name in _FEATURES]).astype(np.float64)
-    return X, np.array(table.column("species").to_pylist())
+        options = csv.ConvertOptions(null_values=["NA"], strings_can_be_null=True)
+        return csv.read_csv(file, convert_options=options)
 
 
 def leave_one_out_error(clf: Any, X: Array, y: Array) -> float:
