@@ -156,7 +156,7 @@ def test_help_says_what_there_is(arguments):
     text = " ".join(output.replace("│", " ").split())
     assert code == (0 if arguments else 2)
     assert "Usage: suffice" in text
-    assert "Fit the Gaussian models on the Palmer penguins and show what they can do." in text
+    assert "Fit models on the Palmer penguins and show what they can do." in text
     if "demo" not in arguments:
         assert "Generative classifiers from sufficient statistics. One pass over your data suffices." in text
 

@@ -19,6 +19,7 @@ Array = NDArray[Any]
 
 FAMILIES = ("gaussian", "bernoulli", "categorical", "poisson", "multinomial", "drop")
 LOOK = 10_000  # rows that integers are judged by
+COUNTED = 20  # the largest mean of integers that are taken for counts: beyond, a Gaussian does as well
 FEW = 16  # different values that make integers categories
 _KINDS: dict[Any, str] = {float: "float", int: "integer", bool: "boolean", str: "text"}
 
@@ -28,9 +29,9 @@ class Schema:
     """The family of every column, and why.
 
     Text, categories and strings are categorical, floats Gaussian, booleans Bernoulli. Integers are judged by the first
-    10 000 rows: zeros and ones alone are Bernoulli, at most 16 different values categorical, not negative and with a
-    variance of at most three times the mean Poisson, and the rest Gaussian. Objects are what their first 10 000 values
-    are: text unless all are numbers.
+    10 000 rows: zeros and ones alone are Bernoulli, at most 16 different values categorical, not negative with a mean
+    of at most 20 and a variance of at most three times that Poisson, and the rest Gaussian. Objects are what their first
+    10 000 values are: text unless all are numbers.
     """
 
     names: tuple[str, ...]
@@ -107,9 +108,11 @@ def inferred(column: Column) -> tuple[str, str]:
         return "bernoulli", f"{dtype}, only 0 and 1"
     if different <= FEW:
         return "categorical", f"{dtype}, {different} different values"
-    if values.min() < 0 or values.var() > 3 * values.mean():
-        return "gaussian", f"{dtype}, {'negative values' if values.min() < 0 else 'spread wider than counts'}"
-    return "poisson", f"{dtype}, not negative, spread like counts"
+    if values.min() < 0:
+        return "gaussian", f"{dtype}, negative values"
+    if values.mean() > COUNTED or values.var() > 3 * values.mean():
+        return "gaussian", f"{dtype}, {'large' if values.mean() > COUNTED else 'spread wider than counts'}"
+    return "poisson", f"{dtype}, small and spread like counts"
 
 
 def _chosen(families: Any, names: tuple[str, ...], columns: list[Column], frame: Any) -> dict[int, tuple[str, str]]:

@@ -7,12 +7,13 @@ from .fit import FittedDensity, fit_density
 from .gaussian import GaussianDensity
 from .hashed import HashedDensity
 from .multinomial import ComplementDensity, MultinomialDensity
-from .predictive import NegativeBinomialDensity, PolyaDensity
+from .predictive import BetaBinomialDensity, NegativeBinomialDensity, PolyaDensity
 from .product import ProductDensity
 from .student import StudentDensity
 
 __all__ = [
     "BernoulliDensity",
+    "BetaBinomialDensity",
     "BinomialDensity",
     "CategoricalDensity",
     "ComplementDensity",

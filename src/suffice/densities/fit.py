@@ -20,6 +20,7 @@ from .categorical import CategoricalDensity
 from .counts import BernoulliDensity, BinomialDensity, PoissonDensity
 from .gaussian import STRUCTURES, GaussianDensity
 from .multinomial import MultinomialDensity
+from .predictive import BetaBinomialDensity, NegativeBinomialDensity, PolyaDensity
 
 Array = NDArray[Any]
 
@@ -53,7 +54,8 @@ def fit_density(family: str, x: Any, *, weight: Any = None, **choices: Any) -> F
     family : {"bernoulli", "binomial", "categorical", "multinomial", "poisson", "gaussian"}
     x : a table (n, d), or one column (n,)
     weight : (n,) not negative
-    choices : alpha=0, pseudo-counts of a discrete family; trials=, of the binomial, without which they are estimated
+    choices : alpha=0, pseudo-counts of a discrete family; predictive=True, to integrate over the parameters of a binomial,
+        multinomial or Poisson (a Beta-binomial, Dirichlet-multinomial or negative binomial); trials=, of the binomial, without which they are estimated
         by the method of moments; covariance="full" and shrinkage=None of the Gaussian
 
     Examples
@@ -107,15 +109,18 @@ def _bernoulli(batch: Batch, alpha: float = 0.0) -> tuple[Density, dict[str, Any
     return density, {"p": density.mean[0]}
 
 
-def _binomial(batch: Batch, trials: Any = None, alpha: float = 0.0) -> tuple[Density, dict[str, Any]]:
-    stats = CountStats.of(batch)
-    X = batch.X if batch.weight is None else batch.X[batch.weight > 0]
-    most = np.fmax.reduce(X, axis=0, initial=1.0)  # that was ever counted
-    trials = np.maximum(_trials_by_moments(batch), most) if trials is None else np.asarray(trials, np.float64)
-    if (most > np.maximum(trials, 1.0)).any():
-        raise DataError("there are more successes than trials; give a larger number of trials")
-    density = BinomialDensity.estimate(stats, trials, alpha)
+def _binomial(
+    batch: Batch, trials: Any = None, alpha: float | None = None, predictive: bool = False
+) -> tuple[Density, dict[str, Any]]:
+    trials = _trials_by_moments(batch) if trials is None else trials
+    kind = BetaBinomialDensity if predictive else BinomialDensity
+    density = kind.estimate(CountStats.of(batch), trials, _pseudo(alpha, predictive))
     return density, {"trials": density.trials, "p": np.exp(density.one[0])}
+
+
+def _pseudo(alpha: float | None, predictive: bool) -> float:
+    """Maximum likelihood unless told otherwise; a predictive needs a prior."""
+    return float(predictive) if alpha is None else alpha
 
 
 def _trials_by_moments(batch: Batch) -> Array:
@@ -127,13 +132,15 @@ def _trials_by_moments(batch: Batch) -> Array:
     return np.asarray(np.rint(mean**2 / np.where(mean > 0, mean - variance, 1.0)))
 
 
-def _poisson(batch: Batch, alpha: float = 0.0) -> tuple[Density, dict[str, Any]]:
-    density = PoissonDensity.estimate(CountStats.of(batch), alpha)
+def _poisson(batch: Batch, alpha: float | None = None, predictive: bool = False) -> tuple[Density, dict[str, Any]]:
+    kind = NegativeBinomialDensity if predictive else PoissonDensity
+    density = kind.estimate(CountStats.of(batch), _pseudo(alpha, predictive))
     return density, {"rate": density.mean[0]}
 
 
-def _multinomial(batch: Batch, alpha: float = 0.0) -> tuple[Density, dict[str, Any]]:
-    density = MultinomialDensity.estimate(CountStats.of(batch), alpha)
+def _multinomial(batch: Batch, alpha: float | None = None, predictive: bool = False) -> tuple[Density, dict[str, Any]]:
+    kind = PolyaDensity if predictive else MultinomialDensity
+    density = kind.estimate(CountStats.of(batch), _pseudo(alpha, predictive))
     return density, {"p": np.exp(density.one[0])}
 
 

@@ -13,7 +13,7 @@ from .. import kernels
 from ..errors import DataError
 from ..stats import CountStats
 from ..table import Sparse
-from .counts import PoissonDensity, gamma_posterior
+from .counts import BinomialDensity, PoissonDensity, gamma_posterior, left_over
 from .linear import Counts, LinearDensity
 from .multinomial import MultinomialDensity
 
@@ -83,8 +83,7 @@ class PolyaDensity(PredictiveCounts, MultinomialDensity):
     @classmethod
     def estimate(cls, stats: CountStats, alpha: float = 1.0) -> PolyaDensity:
         """Under a Dirichlet prior with `alpha` for every feature."""
-        if alpha <= 0:
-            raise DataError("a posterior predictive needs a prior: alpha must be above zero")
+        _check_prior(alpha)
         plug_in = MultinomialDensity.estimate(stats, alpha)
         return cls(plug_in.one, plug_in.zero, plug_in.seen, plug_in.length, stats.count + alpha)
 
@@ -113,6 +112,41 @@ class PolyaDensity(PredictiveCounts, MultinomialDensity):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class BetaBinomialDensity(PredictiveCounts, BinomialDensity):
+    """Successes whose probability is known only as well as the rows tell it."""
+
+    hits: Array  # (k, d) of the Beta posterior
+    misses: Array  # (k, d)
+
+    @classmethod
+    def estimate(cls, stats: CountStats, trials: Any, alpha: float = 1.0) -> BetaBinomialDensity:
+        """Under a Beta prior with `alpha` for successes and for failures."""
+        _check_prior(alpha)
+        plug_in = BinomialDensity.estimate(stats, trials, alpha)
+        rounds = np.broadcast_to(stats.observed * plug_in.trials, stats.count.shape)
+        posterior = stats.count + alpha, left_over(rounds, stats.count) + alpha
+        return cls(plug_in.one, plug_in.zero, plug_in.seen, plug_in.trials, *posterior)
+
+    def _cell(self, x: Array, j: Array | slice, c: int) -> Array:
+        from scipy.special import betaln
+
+        hits, misses, trials = self.hits[c, j], self.misses[c, j], self.trials[j]
+        return np.asarray(betaln(hits + x, misses + trials - x) - betaln(hits, misses + trials))
+
+    def _row(self, total: Array, c: int) -> Array:
+        return np.full(len(total), self._absent(c).sum())
+
+    def _absent(self, c: int) -> Array:
+        from scipy.special import betaln
+
+        return np.asarray(betaln(self.hits[c], self.misses[c] + self.trials) - betaln(self.hits[c], self.misses[c]))
+
+    def sample(self, code: Array, rng: np.random.Generator) -> Counts:
+        drawn = rng.binomial(self.trials.astype(np.int64), rng.beta(self.hits[code], self.misses[code]))
+        return Counts(drawn.astype(np.float64))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class NegativeBinomialDensity(PredictiveCounts, PoissonDensity):
     """The Gamma-Poisson: counts that vary more than a Poisson's do."""
 
@@ -122,8 +156,7 @@ class NegativeBinomialDensity(PredictiveCounts, PoissonDensity):
     @classmethod
     def estimate(cls, stats: CountStats, alpha: float = 1.0) -> NegativeBinomialDensity:
         """Under a Gamma prior worth `alpha` rows at the mean of all rows."""
-        if alpha <= 0:
-            raise DataError("a posterior predictive needs a prior: alpha must be above zero")
+        _check_prior(alpha)
         plug_in = PoissonDensity.estimate(stats, alpha)
         return cls(plug_in.one, plug_in.zero, plug_in.seen, *gamma_posterior(stats, alpha))
 
@@ -144,3 +177,8 @@ class NegativeBinomialDensity(PredictiveCounts, PoissonDensity):
     def sample(self, code: Array, rng: np.random.Generator) -> Counts:
         rate = rng.standard_gamma(self.events[code]) / self.rows[code]
         return Counts(rng.poisson(rate).astype(np.float64))
+
+
+def _check_prior(alpha: float) -> None:
+    if alpha <= 0:
+        raise DataError("a posterior predictive needs a prior: alpha must be above zero")
