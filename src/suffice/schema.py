@@ -30,8 +30,8 @@ class Schema:
 
     Text, categories and strings are categorical, floats Gaussian, booleans Bernoulli. Integers are judged by the first
     10 000 rows: zeros and ones alone are Bernoulli, at most 16 different values categorical, not negative with a mean
-    of at most 20 and a variance of at most three times that Poisson, and the rest Gaussian. Objects are what their first
-    10 000 values are: text unless all are numbers.
+    of at most 20 and a variance of at most three times that Poisson, and the rest Gaussian. Objects are what their
+    first 10 000 values are: text unless all are numbers.
     """
 
     names: tuple[str, ...]

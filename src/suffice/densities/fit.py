@@ -54,9 +54,9 @@ def fit_density(family: str, x: Any, *, weight: Any = None, **choices: Any) -> F
     family : {"bernoulli", "binomial", "categorical", "multinomial", "poisson", "gaussian"}
     x : a table (n, d), or one column (n,)
     weight : (n,) not negative
-    choices : alpha=0, pseudo-counts of a discrete family; predictive=True, to integrate over the parameters of a binomial,
-        multinomial or Poisson (a Beta-binomial, Dirichlet-multinomial or negative binomial); trials=, of the binomial, without which they are estimated
-        by the method of moments; covariance="full" and shrinkage=None of the Gaussian
+    choices : alpha=0, pseudo-counts of a discrete family; predictive=True, to integrate over the parameters of a
+        binomial, multinomial or Poisson instead of plugging them in; trials=, of the binomial, which are estimated by
+        the method of moments without it; covariance="full" and shrinkage=None of the Gaussian
 
     Examples
     --------
