@@ -64,9 +64,10 @@ class Schema:
         return cls(names, tuple(family for family, _ in found), tuple(reason for _, reason in found))
 
     def blocks(self) -> dict[str, tuple[int, ...]]:
-        """The columns of every family that has any, by position."""
-        places = {family: tuple(j for j, own in enumerate(self.families) if own == family) for family in FAMILIES[:-1]}
-        return {family: columns for family, columns in places.items() if columns}
+        """The columns of every family that has any, by position; in the order of their first columns, so that sums over
+        blocks are the same from a file."""
+        found = [family for family in dict.fromkeys(self.families) if family != "drop"]
+        return {family: tuple(j for j, own in enumerate(self.families) if own == family) for family in found}
 
     def __str__(self) -> str:
         rows = [("column", "family", "because"), *zip(self.names, self.families, self.reasons, strict=True)]
