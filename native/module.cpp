@@ -11,6 +11,7 @@
 
 #include "encode.hpp"
 #include "kernels.hpp"
+#include "pool.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -164,6 +165,8 @@ void reduce(ConstDoubles scores, Wanted all, Best best, Wanted evidence) {
 using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using OutCodes = nb::ndarray<std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
+using Scored = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
 std::vector<std::int64_t> encode_items(Bytes items, OutCodes code) {
     nb::gil_scoped_release free;
     return encode(reinterpret_cast<const char*>(items.data()), std::int64_t(items.shape(1)), std::int64_t(items.shape(0)),
@@ -255,6 +258,13 @@ NB_MODULE(_native, m) {
           nb::arg().noconvert().none(), Free());
     m.def("encode_items", &encode_items, "items"_a.noconvert(), "code"_a.noconvert());
     m.def("encode_objects", &encode_objects, "items"_a, "code"_a.noconvert());
+    m.def("pool_violators",
+          [](Scored target, Scored other, Doubles targets, Doubles others) {
+              nb::gil_scoped_release free;
+              return pool_violators(target.data(), Index(target.shape(0)), other.data(), Index(other.shape(0)),
+                                    targets.data(), others.data());
+          },
+          "target"_a.noconvert(), "other"_a.noconvert(), "targets"_a.noconvert(), "others"_a.noconvert());
     m.def("instruction_sets", [] {
         std::vector<std::string> names;
         for (const auto& set : available()) names.emplace_back(set.name);

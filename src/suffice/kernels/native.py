@@ -105,3 +105,9 @@ def encode(y: Array) -> tuple[Array, Array]:
     width = max(y.itemsize, 1)
     first = _native.encode_items(y.view(np.uint8).reshape(len(y), width), code)
     return y[first], code
+
+
+def pool_violators(target: Array, other: Array) -> tuple[Array, Array]:
+    targets, others = np.empty((2, len(target) + len(other)))
+    m = _native.pool_violators(target, other, targets, others)
+    return targets[:m], others[:m]

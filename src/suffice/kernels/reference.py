@@ -325,3 +325,17 @@ def encode(y: Array) -> tuple[Array, Array]:
         return distinct, np.fromiter(map(index.__getitem__, items), np.int32, len(items))
     distinct, code = np.unique(y, return_inverse=True)
     return distinct, code.astype(np.int32)
+
+
+def pool_violators(target: Array, other: Array) -> tuple[Array, Array]:
+    """How many targets and others, two sorted lists of scores, each step has from the lowest score to the highest, such
+    that the share of targets rises from step to step; equal scores stay together."""
+    from scipy.optimize import isotonic_regression
+
+    scores, step = np.unique(np.concatenate([target, other]), return_inverse=True)
+    targets = np.bincount(step[: len(target)], minlength=len(scores))
+    others = np.bincount(step[len(target) :], minlength=len(scores))
+    both = targets + others
+    pooled = isotonic_regression(targets / both, weights=both)
+    starts = pooled.blocks[:-1]
+    return np.add.reduceat(targets, starts).astype(np.float64), np.add.reduceat(others, starts).astype(np.float64)
