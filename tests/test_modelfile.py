@@ -18,7 +18,17 @@ import safetensors.numpy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suffice import GaussianClassifier, load, modelfile
+import suffice.stats.counts
+from suffice import (
+    BernoulliClassifier,
+    CategoricalClassifier,
+    GaussianClassifier,
+    MixedClassifier,
+    MultinomialClassifier,
+    PoissonClassifier,
+    load,
+    modelfile,
+)
 from suffice.errors import ModelFileError
 
 COVARIANCES = ["full", "diag", "tied", "tied_diag", "spherical", "tied_spherical"]
@@ -251,14 +261,14 @@ def test_equal_models_are_equal_files(tmp_path):
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
 
-def rewritten(path, header=None, arrays=None, digest=True):
+def rewritten(path, header=None, arrays=None, digest=True, model=None):
     """Write a file as suffice would, with another header or other arrays, and a digest that fits."""
-    fitted().save(path)
+    (model or fitted()).save(path)
     with safetensors.safe_open(path, framework="np") as file:
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         text = file.metadata()["suffice"].partition(" ")[2]
     text = text if header is None else header(text)
-    tensors = tensors if arrays is None else {k: np.ascontiguousarray(v) for k, v in arrays(tensors).items()}
+    tensors = tensors if arrays is None else {k: np.asarray(v, order="C") for k, v in arrays(tensors).items()}
     sign = modelfile._digest(text, tensors) if digest else ""
     path.write_bytes(safetensors.numpy.save(tensors, metadata={"suffice": f"{sign} {text}"}))
 
@@ -323,6 +333,145 @@ def test_arrays_that_do_not_fit_together_are_refused(path, arrays):
     rewritten(path, arrays=arrays)
     with pytest.raises(ModelFileError):
         load(path)
+
+
+# Discrete and mixed models.
+
+WORDS = [["", "Gruß"], ["x", "日本"], ["x", "Gruß"], [None, "🦆"]]
+COUNTS = [[3, 0, 1], [0, 2, 1], [1, 1, 0], [2, 0, 0]]
+MIXED = [
+    [1.5, "x", True, 3],
+    [2.5, "", False, 0],
+    [0.5, "y", None, 4],
+    [None, "x", True, 1],
+    [3.5, "y", True, 2],
+    [4.0, "x", None, 2],
+]
+
+
+def hashed():
+    """A model whose counts are kept sparse."""
+    suffice.stats.counts.DENSE, before = 0, suffice.stats.counts.DENSE
+    try:
+        import scipy.sparse as sp
+
+        return MultinomialClassifier().fit(sp.csr_array(COUNTS), list("abab"))
+    finally:
+        suffice.stats.counts.DENSE = before
+
+
+DISCRETE = {
+    "Bernoulli": (lambda: BernoulliClassifier(0.5).fit(COUNTS, list("abab")), COUNTS),
+    "Bernoulli with holes": (lambda: BernoulliClassifier().fit([[1, None], [0, 1], [1, 0]], list("aba")), [[1, 0]]),
+    "multinomial": (lambda: MultinomialClassifier(prior=[0.1, 0.9]).fit(COUNTS, list("abab")), COUNTS),
+    "complement": (lambda: MultinomialClassifier(complement="normalized").fit(COUNTS, list("abab")), COUNTS),
+    "predictive": (lambda: MultinomialClassifier(predictive=True).fit(COUNTS, list("abab")), COUNTS),
+    "hashed": (hashed, COUNTS),
+    "Poisson": (lambda: PoissonClassifier(predictive=True).fit(COUNTS, list("abab")), COUNTS),
+    "categorical": (lambda: CategoricalClassifier(unknown="ignore").fit(WORDS, list("abab")), WORDS),
+    "codes": (lambda: CategoricalClassifier().fit(COUNTS, list("abab")), COUNTS),
+    "mixed": (lambda: MixedClassifier({3: "poisson"}).fit(MIXED, list("ababab")), MIXED),
+    "mixed by type": (lambda: MixedClassifier({float: "drop", bool: "categorical"}).fit(MIXED, list("ababab")), MIXED),
+}
+
+
+@pytest.fixture(params=DISCRETE)
+def discrete(request):
+    make, data = DISCRETE[request.param]
+    return make(), data
+
+
+def test_discrete_models_come_back(path, discrete):
+    clf, data = discrete
+    clf.save(path)
+    same_model(load(path), clf, data)
+    load(path).save(path.with_name("again"))
+    assert everything_in(path.with_name("again")) == everything_in(path)
+
+
+def test_damage_of_discrete_models_is_found(path, discrete):
+    clf, _ = discrete
+    clf.save(path)
+    content = path.read_bytes()
+    for length in [*range(0, len(content), 101), len(content) - 1]:
+        path.write_bytes(content[:length])
+        with pytest.raises(ModelFileError):
+            load(path)
+    for i in range(0, len(content), 7):
+        damaged = bytearray(content)
+        damaged[i] ^= 1 << (5 * i % 8)
+        path.write_bytes(damaged)
+        with pytest.raises(ModelFileError):
+            load(path)
+
+
+def test_discrete_models_without_one_of_their_arrays_are_refused(path, discrete):
+    clf, data = discrete
+    for name in clf.statistics_.to_arrays():
+        rewritten(path, arrays=without(name), model=clf)
+        if name.endswith(("missing", "observed")):  # without which nothing is missing
+            load(path).predict(data)
+            continue
+        with pytest.raises(ModelFileError):
+            load(path)
+
+
+ALTERATIONS = {
+    "NaN": lambda array: np.full_like(array, np.nan),
+    "negative": lambda array: -1.0 - array,
+    "one class fewer": lambda array: array[:-1],
+    "one dimension more": lambda array: array[None],
+}
+
+
+@pytest.mark.parametrize("change", ALTERATIONS.values(), ids=ALTERATIONS)
+def test_discrete_models_with_other_numbers_are_refused(path, discrete, change):
+    """The digest fits, but kernels would read beyond the ends of such arrays, or scores be NaN."""
+    clf, _ = discrete
+    arrays = clf.statistics_.to_arrays()
+    for name in arrays:
+        if name.endswith(("weight", "count", "count_data")):
+            rewritten(path, arrays=lambda a, name=name: a | {name: change(a[name])}, model=clf)
+            with pytest.raises(ModelFileError):
+                load(path)
+
+
+OTHERS = {
+    "presence of sums": (MultinomialClassifier, changed(estimator="BernoulliClassifier", params={})),
+    "sums of presence": (BernoulliClassifier, changed(estimator="PoissonClassifier", params={})),
+    "counts as categories": (MultinomialClassifier, changed(estimator="CategoricalClassifier", params={})),
+    "counts as a mixture": (MultinomialClassifier, changed(estimator="MixedClassifier", params={})),
+    "counts as moments": (MultinomialClassifier, changed(estimator="GaussianClassifier", params={})),
+    "counts as a bundle": (MultinomialClassifier, changed(statistics="BundleStats")),
+    "counts as category counts": (MultinomialClassifier, changed(statistics="CategoryStats")),
+    "alpha that is no number": (MultinomialClassifier, changed(params={"alpha": "much"})),
+}
+
+
+@pytest.mark.parametrize(("make", "header"), OTHERS.values(), ids=OTHERS)
+def test_headers_that_do_not_fit_the_statistics_are_refused(path, make, header):
+    rewritten(path, header, model=make().fit(COUNTS, list("abab")))
+    with pytest.raises(ModelFileError):
+        load(path)
+
+
+def test_blocks_that_do_not_fit_their_columns_are_refused(path):
+    clf = DISCRETE["mixed"][0]()
+    name = "poisson.CountStats.columns"
+    for places in ([7], [-1], [0], [2, 3], []):
+        rewritten(path, arrays=lambda a, places=places: a | {name: np.array(places, np.int64)}, model=clf)
+        with pytest.raises(ModelFileError):
+            load(path)
+
+
+def test_indices_beyond_the_columns_are_refused(path):
+    for name, change in {
+        "count_indices": lambda a: a + 1000,
+        "count_indptr": lambda a: a + 5,
+    }.items():
+        rewritten(path, arrays=lambda a, n=name, c=change: a | {n: c(a[n])}, model=hashed())
+        with pytest.raises(ModelFileError):
+            load(path)
 
 
 def test_a_file_without_a_digest_is_refused(path):

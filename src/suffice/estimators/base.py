@@ -294,6 +294,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
     @classmethod
     def _from_file(cls, model: modelfile.ModelFile) -> Self:
         loaded = cls(**model.params)
+        loaded._choices()  # or an error, where they make no sense
         loaded._set_columns(model.names, model.statistics.n_features)
         return loaded._learn(loaded._adopted(model.statistics))
 

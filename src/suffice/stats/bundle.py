@@ -94,7 +94,8 @@ class BundleStats(Statistics):
             prefix = f"{name}.{kind}:"
             own = {k.removeprefix(prefix): a for k, a in arrays.items() if k.startswith(prefix)}
             parts[name], columns[name] = _KINDS[kind].from_arrays(classes, own), tuple(array.reshape(-1).tolist())
-        if not parts or "n_features" not in arrays:
+        whole = all(f"{key.rpartition(':')[0]}.columns" in arrays for key in arrays if ":" in key)
+        if not parts or not whole or "n_features" not in arrays:
             raise StatisticsError(f"these are not the arrays of a bundle: {sorted(arrays)}")
         try:
             n_features, names = int(arrays["n_features"]), names_from_arrays(arrays)
