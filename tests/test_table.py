@@ -146,9 +146,9 @@ def test_columns_as_codes(values, expected, kernel_name):
 
 
 def test_missing_values_have_no_code():
-    distinct, code = without_missing(np.array(["a", None, "b", np.nan], object), np.array([0, 1, 2, 3, -1], np.int32))
+    distinct, code = without_missing(np.array(["a", None, np.nan, "b"], object), np.array([0, 1, 2, 3, -1], np.int32))
     assert distinct.tolist() == ["a", "b"]
-    assert code.tolist() == [0, -1, 1, -1, -1]
+    assert code.tolist() == [0, -1, -1, 1, -1]
     same = np.array(["a"]), np.array([0], np.int32)
     assert without_missing(*same)[1] is same[1]
 
