@@ -112,9 +112,14 @@ def _bernoulli(batch: Batch, alpha: float = 0.0) -> tuple[Density, dict[str, Any
 def _binomial(
     batch: Batch, trials: Any = None, alpha: float | None = None, predictive: bool = False
 ) -> tuple[Density, dict[str, Any]]:
-    trials = _trials_by_moments(batch) if trials is None else trials
+    stats = CountStats.of(batch)
+    X = batch.X if batch.weight is None else batch.X[batch.weight > 0]
+    most = np.fmax.reduce(X, axis=0, initial=1.0)  # that was ever counted
+    trials = np.maximum(_trials_by_moments(batch), most) if trials is None else np.asarray(trials, np.float64)
+    if (most > np.maximum(trials, 1.0)).any():
+        raise DataError("there are more successes than trials; give a larger number of trials")
     kind = BetaBinomialDensity if predictive else BinomialDensity
-    density = kind.estimate(CountStats.of(batch), trials, _pseudo(alpha, predictive))
+    density = kind.estimate(stats, trials, _pseudo(alpha, predictive))
     return density, {"trials": density.trials, "p": np.exp(density.one[0])}
 
 
