@@ -203,10 +203,13 @@ def gamma_posterior(stats: CountStats, alpha: float) -> tuple[Array, Array]:
     """Events and rows of the posterior of the rates, (k, d)."""
     rows = np.broadcast_to(stats.observed, stats.count.shape)
     total = rows.sum(axis=0)
-    mean = np.where(total > 0, stats.count.sum(axis=0) / np.where(total > 0, total, 1.0), 1.0)  # never seen: any serves
-    events, exposure = stats.count + alpha * mean, rows + alpha
-    never = exposure == 0
-    return np.where(never, mean, events), np.where(never, 1.0, exposure)
+    events = stats.count.sum(axis=0)
+    mean = events / np.where(total > 0, total, 1.0)
+    # Nothing counted yet is not nothing ever: half an event in all rows; and where there are no rows any number serves.
+    prior = np.where(events > 0, mean, 0.5 / np.where(total > 0, total, 0.5))
+    never = (rows == 0) & (alpha == 0)
+    own, exposure = stats.count + alpha * prior, rows + alpha
+    return np.where(never, np.where(total > 0, mean, 1.0), own), np.where(never, 1.0, exposure)
 
 
 def seen_classes(stats: Any) -> Array:

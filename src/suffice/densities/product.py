@@ -20,7 +20,7 @@ from .draws import drawn_typicality
 from .gaussian import GaussianDensity
 from .hashed import HashedDensity
 from .multinomial import MultinomialDensity
-from .predictive import NegativeBinomialDensity, PolyaDensity
+from .predictive import BetaBinomialDensity, NegativeBinomialDensity, PolyaDensity
 
 Array = NDArray[Any]
 
@@ -161,6 +161,7 @@ _KINDS: dict[str, type[Density]] = {
     kind.__name__: kind
     for kind in (
         BernoulliDensity,
+        BetaBinomialDensity,
         BinomialDensity,
         CategoricalDensity,
         GaussianDensity,

@@ -27,7 +27,7 @@ that and the third and fourth moments that Ledoit and Wolf's shrinkage needs. Ea
 all that "diag" holds, and "full" holds "pooled" too."""
 
 
-_DENSIFIED = 1 << 21  # cells of a sparse table that are made dense at a time
+_DENSIFIED = 1 << 20  # cells of a sparse table that are made dense at a time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
