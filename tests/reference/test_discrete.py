@@ -11,6 +11,7 @@ from suffice import BernoulliClassifier, CategoricalClassifier, MultinomialClass
 from suffice.batch import Batch
 from suffice.densities import (
     BernoulliDensity,
+    BetaBinomialDensity,
     BinomialDensity,
     CategoricalDensity,
     ComplementDensity,
@@ -149,6 +150,18 @@ def test_binomial_is_scipys(documents):
     for c in range(3):
         expected = sps.binom.logpmf(X, trials, X[y == c].mean(axis=0) / trials).sum(axis=1)
         np.testing.assert_allclose(density.log_likelihood(X)[:, c], expected, rtol=1e-11)
+
+
+def test_posterior_predictive_of_successes_is_scipys_beta_binomial(documents):
+    X, y = documents
+    trials = X.max(axis=0) + np.arange(1, 7)
+    density = BetaBinomialDensity.estimate(sums(X, y), trials, 0.5)
+    for c in range(3):
+        hits = X[y == c].sum(axis=0) + 0.5
+        misses = (trials - X[y == c]).sum(axis=0) + 0.5
+        expected = sps.betabinom.logpmf(X, trials, hits, misses).sum(axis=1)
+        for form in (X, csr_array(X)):
+            np.testing.assert_allclose(density.log_likelihood(form)[:, c], expected, rtol=1e-9)
 
 
 def test_poisson_is_scipys(documents):

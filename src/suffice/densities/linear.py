@@ -192,7 +192,7 @@ class LinearDensity(Density):
 
     def _scores(self, X: Counts, constant: Array) -> Array:
         """Scores (n, k) of rows that miss cells or may be impossible."""
-        scores, count = np.empty((2, len(X), self.n_classes))
+        scores, count = np.zeros((2, len(X), self.n_classes))
         self.slopes.score(X.values, constant, scores, None, None)
         if self.violations is not None:
             self.violations.score(X.values, self.violated, count, None, None)
