@@ -223,7 +223,11 @@ class Sparse(Table):
         return csr_array((data, indices, self.indptr - self.indptr[0]), shape=(len(self), self.n_features), copy=True)
 
     def floats(self) -> Array:
-        return as_float(self.matrix().toarray())
+        table = self.canonical()
+        indices, data = table.stored()
+        out = np.zeros((len(self), self.n_features), data.dtype if data.dtype.kind == "f" else np.float64)
+        out[np.repeat(np.arange(len(self)), np.diff(table.indptr)), indices] = data
+        return out
 
     def columns(self) -> list[Column]:
         raise DataError("a sparse matrix holds numbers, not categories; pass it dense, or as counts")

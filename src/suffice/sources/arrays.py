@@ -36,7 +36,7 @@ class ArraySource(LocalSource):
         if not isinstance(self.table, Sparse):
             return super().step()
         # Equal pieces, and few of them: what a piece adds up to is as wide as the vocabulary.
-        pieces = -(-self.table.n_cells // (4 * PIECE)) or 1
+        pieces = max(-(-self.table.n_cells // (4 * PIECE)), -(-4 * self.n_rows // PIECE), 1)
         return max(-(-self.n_rows // pieces), 1)
 
     def batch(self, start: int, stop: int) -> Batch:
