@@ -96,7 +96,7 @@ class BernoulliDensity(CountDensity):
     @classmethod
     def estimate(cls, stats: CountStats, alpha: float = 1.0) -> BernoulliDensity:
         """p = (present + alpha) / (rows + 2 alpha): maximum likelihood, or the pseudo-counts of a Beta prior."""
-        one, zero = _log_shares(stats.count, np.broadcast_to(stats.observed, stats.count.shape), alpha)
+        one, zero = _log_shares(stats.count, stats.observed, alpha)
         return cls(one, zero, seen_classes(stats))
 
     @property
@@ -182,15 +182,21 @@ def finite(values: Array) -> Array:
 
 def _log_shares(count: Array, rounds: Array, alpha: float) -> tuple[Array, Array]:
     """log p and log(1 - p), (k, d), of counts out of so many rounds, with pseudo-counts for both."""
-    total = rounds + 2 * alpha
-    hits, misses = count + alpha, left_over(rounds, count) + alpha
+    hits, total = count + alpha, rounds + 2 * alpha
+    sure = alpha > 1e-9 * rounds.max(initial=0.0)  # that rounding cannot make misses of hits
+    misses = rounds - count + alpha if sure else left_over(rounds, count) + alpha
     never = total == 0  # not observed in this class: what all classes together say, or else nothing
     if never.any():
-        pooled_hits, pooled = count.sum(axis=0), rounds.sum(axis=0)
+        pooled_hits, pooled = count.sum(axis=0), np.broadcast_to(rounds, count.shape).sum(axis=0)
         hits = np.where(never, np.where(pooled > 0, pooled_hits, 0.5), hits)
         misses = np.where(never, np.where(pooled > 0, left_over(pooled, pooled_hits), 0.5), misses)
         total = hits + misses
-    return log(hits / total), log(misses / total)
+    log_total = np.log(total)
+    with np.errstate(divide="ignore"):
+        for share in (hits, misses):
+            np.log(share, out=share)
+            share -= log_total
+    return hits, misses
 
 
 def left_over(rounds: Array, count: Array) -> Array:
