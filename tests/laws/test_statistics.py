@@ -41,13 +41,13 @@ def joined(*tables):
     return tuple(np.concatenate(parts) for parts in zip(*tables, strict=True))
 
 
-def assert_same(a, b, scale=1e4):
+def assert_same(a, b, scale=1e4, rounding=0.0):
     """Equal as statements about rows: the same classes with any weight, and the same numbers for them."""
     a, b = a + MomentStats.zeros(b.classes, D, b.layout), b + MomentStats.zeros(a.classes, D, a.layout)
     np.testing.assert_array_equal(a.classes, b.classes)
     np.testing.assert_allclose(a.weight, b.weight, atol=1e-9)
     np.testing.assert_allclose(a.mean, b.mean, atol=1e-6)
-    np.testing.assert_allclose(a.scatter, b.scatter, rtol=1e-8, atol=1e-10 * scale)
+    np.testing.assert_allclose(a.scatter, b.scatter, rtol=1e-8, atol=1e-10 * scale + rounding)
     if a.layout == "quartic":
         np.testing.assert_allclose(a.cubic, b.cubic, rtol=1e-7, atol=1e-10 * scale**1.5)
         np.testing.assert_allclose(a.quartic, b.quartic, rtol=1e-7, atol=1e-10 * scale**2)
@@ -96,7 +96,8 @@ def test_splitting_the_rows_changes_nothing(one, two, layout):
 @given(tables(1), tables(1), layouts)
 def test_what_was_added_can_be_taken_away(one, two, layout):
     a, b = stats(one, layout), stats(two, layout)
-    assert_same((a + b) - b, a)
+    # A variance that rounding may have eaten goes with its covariances, which are about the root of it.
+    assert_same((a + b) - b, a, rounding=1e-7 * np.abs((a + b).scatter).max())
     gone = a - a
     assert not any(array.any() for array in gone.to_arrays().values())
 
