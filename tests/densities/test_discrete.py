@@ -216,6 +216,14 @@ def test_certainty_survives_weights_whatever_their_rounding(rng):
         )
 
 
+def test_the_last_bit_of_a_weight_is_no_absence():
+    stats = counted(np.array([[1.0, 0]]), ["a"], True, [0.1 + 0.2])
+    stats = CountStats.from_arrays(stats.classes, stats.to_arrays() | {"count": np.array([[0.3, 0.0]])})
+    for density in (BernoulliDensity.estimate(stats, 0), HashedDensity.estimate(kept_sparse(stats), 0)):
+        np.testing.assert_array_equal(density.log_likelihood([[0, 0]]), [[-inf]])
+        np.testing.assert_allclose(density.log_likelihood([[1, 0]]), [[0]], atol=1e-15)
+
+
 @pytest.mark.parametrize("alpha", [0, 0.3, 1])
 @pytest.mark.parametrize("presence", [False, True])
 @given(st.data())

@@ -115,6 +115,7 @@ MOMENTS = {  # counts, weights, trials
     "never a success": ([0, 0], None, 1),
     "missing cells do not count": ([0, 1, 1, 1, 2, 2, 2, 3, np.nan], None, 3),
     "always": ([7, 7, 7], None, 7),
+    "more than was ever counted": (np.repeat(range(5), [35, 39, 19, 6, 1]), None, 8),  # .99**2 / (.99 - .8699) = 8.16
 }
 
 

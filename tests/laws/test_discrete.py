@@ -607,6 +607,14 @@ def test_the_last_bit_of_a_weight_is_no_observation(collect):
     np.testing.assert_array_equal(CountStats.from_arrays(s.classes, arrays).observed, [[0, 0.1 + 0.2]])
 
 
+@pytest.mark.parametrize("x", [1e-3, 2e-3, 3e-3, 7e-3])
+def test_small_counts_that_large_ones_have_blurred_may_still_be_forgotten(x):
+    small, large = (sums(Batch.of([[count, 1.0]], ["a"])) for count in (x, 1e6))
+    left = small + large - large
+    assert left.count[0, 0] != x
+    assert not (left - small).count.any()
+
+
 def test_the_last_bit_of_a_category_is_none():
     one, two, rest = (CategoryStats.of(Batch.of([[x]], ["a"], [w])) for x, w in (("x", 0.1), ("x", 0.2), ("y", 5.0)))
     left = one + two + rest - one - two

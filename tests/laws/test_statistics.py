@@ -1,5 +1,7 @@
 """The contract of statistics, on every layout and every kernel."""
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,7 +10,7 @@ from hypothesis.extra import numpy as hnp
 
 from suffice import MomentStats
 from suffice.batch import Batch
-from suffice.errors import StatisticsError
+from suffice.errors import PrecisionWarning, StatisticsError
 from suffice.labels import SoftLabels
 from suffice.stats.moments import LAYOUTS
 from suffice.table import Matrix
@@ -100,6 +102,22 @@ def test_what_was_added_can_be_taken_away(one, two, layout):
     assert_same((a + b) - b, a, rounding=1e-7 * np.abs((a + b).scatter).max())
     gone = a - a
     assert not any(array.any() for array in gone.to_arrays().values())
+
+
+@pytest.mark.parametrize("rest", [0.0, 0.3, 1e9])
+def test_rows_may_go_one_by_one(layout, rest):
+    """Rounding that one leaves in the mean is not held against the next."""
+    values = [rest + 1, rest, rest, rest, rest]
+    one = [MomentStats.of(Batch.of([[x] * D], ["a"]), layout) for x in values]
+    total = one[0] + one[1] + one[2] + one[3] + one[4]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrecisionWarning)  # the rest does not vary
+        for i, part in enumerate(one):
+            total = total - part
+            np.testing.assert_allclose(total.scatter, 0.0, atol=1e-6)
+            if i < 4:
+                np.testing.assert_allclose(total.mean, rest, rtol=1e-12, atol=1e-15)
+    assert not total.weight.any()
 
 
 @given(tables(1), st.integers(0, 3), layouts)

@@ -20,6 +20,7 @@ from .base import Statistics, by_class, feature_union, frozen, names_from_arrays
 
 Array = NDArray[Any]
 
+_CELLS = 1 << 22  # of a table by value at most
 _DIRECT = 1 << 12  # integers within so wide a range are counted by their value, without a vocabulary
 
 
@@ -142,14 +143,14 @@ class CategoryStats(Statistics):
     def _without(self, other: Self) -> Self:
         one, two = self._together(other)
         count = one.count - two.count
-        if (count < -1e-9 * one.count).any():
+        if (count < -1e-9 * np.maximum(one.count, 1.0)).any():
             raise StatisticsError(
                 "cannot forget rows that were never learnt: a category would be left with less than none"
             )
         count[count <= 1e-12 * one.count] = 0.0
         weight = one.weight - two.weight
         weight[weight <= 1e-12 * one.weight] = 0.0
-        room = weight + 1e-9 * one.weight
+        room = weight + 1e-9 * np.maximum(one.weight, 1.0)
         if any((count[:, a:b].sum(axis=1) > room).any() for a, b in pairwise(one.bounds)):
             raise StatisticsError(
                 "cannot forget rows that were never learnt: the rest would have more than one category"
@@ -178,6 +179,9 @@ class CategoryStats(Statistics):
         fits = len(kept) == d and weight.shape == (k,) and count.shape == (k, v) and (names is None or len(names) == d)
         if not fits or not all(np.isfinite(a).all() and (a >= 0).all() for a in (weight, count)):
             raise StatisticsError(f"arrays of {v} categories do not fit {k} classes with the rest, or are bad")
+        bounds = np.cumsum([0, *map(len, kept)])
+        if any((count[:, a:b].sum(axis=1) > weight * (1 + 1e-9)).any() for a, b in pairwise(bounds)):
+            raise StatisticsError("a column has more categories than rows")
         return cls(np.array(classes), weight, kept, count, names)
 
 
@@ -214,7 +218,12 @@ def _count_integers(X: Array, code: Array, weight: Array | None, k: int) -> tupl
         if start:
             least, most = np.minimum(least, lo), np.maximum(most, lo + width - 1)
         spans = [int(b) - int(a) + 1 for a, b in zip(least, most, strict=True)]
-        if max(spans) > _DIRECT or int(most.max()) >= 1 << 53 or int(least.min()) <= -(1 << 53):
+        if (
+            max(spans) > _DIRECT
+            or sum(spans) * k > _CELLS
+            or int(most.max()) >= 1 << 53
+            or int(least.min()) <= -(1 << 53)
+        ):
             return None
         table = _widened(table, lo, width, least.astype(np.int64), np.array(spans))
         lo, width = least.astype(np.int64), np.array(spans)

@@ -152,7 +152,8 @@ class CountStats(Statistics):
 
     def _without(self, other: Self) -> Self:
         one, two = self._together(other)
-        if _largest(two.count - one.count * (1 + 1e-9)) > 0:
+        # The absolute part is for what is left of larger counts, whose last digits are gone.
+        if _largest(two.count - one.count * (1 + 1e-9)) > 1e-9:
             raise StatisticsError("cannot forget rows that were never learnt: a count would be negative without them")
         weight = one.weight - two.weight
         weight[weight <= _ROUNDING * one.weight] = 0.0
@@ -161,14 +162,14 @@ class CountStats(Statistics):
         if missing is not None or two.missing is not None:
             none = np.zeros((len(weight), one.n_features))
             before, gone = (none if m is None else m for m in (missing, two.missing))
-            if (gone > before * (1 + 1e-9)).any():
+            if (gone > before * (1 + 1e-9) + 1e-9).any():
                 raise StatisticsError("cannot forget rows that were never learnt: no such cells were missing")
             missing = (before - gone) * (before * (1 - _ROUNDING) > gone)
         left = replace(one, weight=weight, count=count, missing=_some(missing))
-        room = left.observed + 1e-9 * one.weight[:, None]
+        room = left.observed + 1e-9 * np.maximum(one.weight, 1.0)[:, None]
         if not one.presence:
             total = np.asarray(one.count.sum(axis=1)).reshape(-1)
-            room = np.where(weight > 0, np.inf, 1e-9 * total)[:, None]
+            room = np.where(weight > 0, np.inf, 1e-9 * np.maximum(total, 1.0))[:, None]
         if _exceeds(count, room):
             raise StatisticsError("cannot forget rows that were never learnt: the rest would count more than it has")
         return left if (weight > 0).all() else left._emptied(weight == 0)
@@ -213,6 +214,9 @@ class CountStats(Statistics):
         parts = [weight, values] if missing is None else [weight, values, missing]
         if not fits or not all(np.isfinite(a).all() and (a >= 0).all() for a in parts):
             raise StatisticsError(f"arrays of counts do not fit {k} classes with the rest, or are bad")
+        room = weight[:, None] if missing is None else weight[:, None] - missing
+        if (room < -1e-9 * weight[:, None]).any() or (presence and _exceeds(count, (1 + 1e-9) * room + 1e-9)):
+            raise StatisticsError("more cells are missing or present than there are rows")
         return cls(np.array(classes), weight, count, missing, presence, names)
 
 

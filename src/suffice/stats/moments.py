@@ -207,12 +207,15 @@ class MomentStats(Statistics):
             gone = n <= 1e-12 * mine
             n[gone] = 0.0
             ratio = np.divide(theirs, n, out=np.zeros_like(n), where=~gone)
-            mean = np.where(gone, 0.0, self.mean + (self.mean - other.mean) * ratio)
+            mean = self.mean + (self.mean - other.mean) * ratio
+            size = np.maximum(np.abs(self.mean), np.abs(other.mean))
+            blurred = np.abs(mean) <= 8 * np.finfo(np.float64).eps * size * (1 + ratio)
+            mean = np.where(gone | blurred, 0.0, mean)
             scatter = self.scatter - other.scatter
             share = np.divide(theirs, mine, out=np.zeros_like(n), where=mine > 0)
             step = (mean - other.mean) * np.sqrt(n * share)
             self._add_outer(scatter, step, sign=-1.0)
-            self._clean(scatter, n)
+            self._clean(scatter, n, mine * (1e-12 * size) ** 2)
             observed = n if (n != weight[:, None]).any() and n.shape == mean.shape else None
             left = replace(self, weight=weight, mean=mean, scatter=scatter, observed=observed)
             if self.layout != "quartic":
@@ -232,8 +235,9 @@ class MomentStats(Statistics):
             target = scatter if self.layout == "pooled" else scatter[c]
             target += sign * step[c, :, None] * step[c]
 
-    def _clean(self, scatter: Array, n: Array) -> None:
-        """Zero what is gone and what cannot be told from rounding; warn where real digits may have been lost."""
+    def _clean(self, scatter: Array, n: Array, rounding: Array) -> None:
+        """Zero what is gone and what cannot be told from rounding, that of the means (k, d) included; warn where real
+        digits may have been lost."""
         gone = n == 0  # (k, d) or (k, 1)
         if self.layout == "diag":
             scatter[np.broadcast_to(gone, scatter.shape)] = 0.0
@@ -243,13 +247,13 @@ class MomentStats(Statistics):
             scatter[:] = 0.0
         diagonal = scatter if self.layout == "diag" else np.einsum("...ii->...i", scatter)
         before = self.scatter if self.layout == "diag" else np.einsum("...ii->...i", self.scatter)
-        if (diagonal < -1e-6 * before).any():
+        if (diagonal < -1e-6 * before - (rounding.sum(axis=0) if self.layout == "pooled" else rounding)).any():
             raise StatisticsError(
                 "cannot forget rows that were never learnt: a variance would be negative without them"
             )
         noise = diagonal < 8 * np.finfo(np.float64).eps * before
         several = n > 1  # one row has no variance that could be lost
-        lost = (diagonal < 1e-10 * before) & (several.any() if self.layout == "pooled" else several)
+        lost = (diagonal < 1e-10 * before) & (before > 0) & (several.any() if self.layout == "pooled" else several)
         if lost.any():
             columns = np.flatnonzero(lost.reshape(-1, self.n_features).any(axis=0))
             warnings.warn(
