@@ -10,6 +10,7 @@ import json
 import os
 import secrets
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,10 @@ def _model(header: dict[str, Any], arrays: dict[str, Array]) -> ModelFile:
     labels = [_restored(label) for label in header["classes"]]
     classes = np.empty(len(labels), np.dtype(header["classes_dtype"]))
     classes[:] = labels
+    if classes.dtype.kind not in "biufUSO" or not len(classes) or any(a >= b for a, b in pairwise(classes.tolist())):
+        raise ValueError("its classes are not distinct labels in order")
+    if not isinstance(header["estimator"], str):
+        raise ValueError(f"its estimator is {header['estimator']!r}")
     statistics = _STATISTICS[header["statistics"]].from_arrays(classes, arrays)
     names = None if header["names"] is None else tuple(header["names"])
     if names is not None and len(names) != statistics.n_features:

@@ -136,7 +136,7 @@ def _chosen(families: Any, names: tuple[str, ...], columns: list[Column], frame:
         elif (places := _of_type(key, columns)) is not None and not (isinstance(key, str) and key in names):
             by_type |= {j: (family, f"asked for {_KINDS.get(key, key)}") for j in places}
         else:
-            by_name[_position(key, names)] = (family, "asked for")
+            by_name[_position(key, names, _labels(frame))] = (family, "asked for")
     return by_type | by_function | by_name
 
 
@@ -151,8 +151,12 @@ def _selected(select: Callable[[Any], Any], names: tuple[str, ...], frame: Any) 
     kept = [kept] if isinstance(kept, str) else kept.tolist() if hasattr(kept, "tolist") else list(kept)
     if kept and all(isinstance(each, bool) for each in kept):
         return [j for j, chosen in enumerate(kept) if chosen]
-    columns = list(frame.columns) if hasattr(frame, "iloc") else []  # whose names may be numbers, too
-    return [columns.index(name) if name in columns else _position(name, names) for name in kept]
+    return [_position(name, names, _labels(frame)) for name in kept]
+
+
+def _labels(frame: Any) -> list[Any]:
+    """The labels of a pandas frame's columns, which may be numbers."""
+    return list(frame.columns) if hasattr(frame, "iloc") else []
 
 
 def _of_type(key: Any, columns: list[Column]) -> list[int] | None:
@@ -162,7 +166,9 @@ def _of_type(key: Any, columns: list[Column]) -> list[int] | None:
     return places if places or (isinstance(key, type) and key in _KINDS) or kind in _KINDS.values() else None
 
 
-def _position(key: Any, names: tuple[str, ...]) -> int:
+def _position(key: Any, names: tuple[str, ...], labels: list[Any]) -> int:
+    if key in labels:
+        return labels.index(key)
     if isinstance(key, str) and key in names:
         return names.index(key)
     if isinstance(key, int | np.integer) and not isinstance(key, bool) and -len(names) <= key < len(names):

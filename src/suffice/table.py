@@ -133,6 +133,10 @@ class Table(ABC):
     @abstractmethod
     def columns(self) -> list[Column]: ...
 
+    def names_of(self, places: Sequence[int]) -> tuple[str, ...]:
+        """Names of some columns; those that have none are known by their position."""
+        return tuple(self.names[j] if self.names else f"x{j}" for j in places)
+
     def column_name(self, j: int) -> str:
         """What to call a column in a message."""
         return repr(self.names[j] if self.names else j)
@@ -156,8 +160,7 @@ class Matrix(Table):
         return replace(self, values=self.values[rows])
 
     def take(self, places: Sequence[int]) -> Matrix:
-        names = None if self.names is None else tuple(self.names[j] for j in places)
-        return Matrix(self.values[:, contiguous(places)], names)
+        return Matrix(self.values[:, contiguous(places)], self.names_of(places))
 
     def floats(self) -> Array:
         return as_float(self.values)
@@ -253,8 +256,7 @@ class Frame(Table):
         return Frame(tuple(part[rows] for part in self.parts), self.names, n)
 
     def take(self, places: Sequence[int]) -> Frame:
-        names = None if self.names is None else tuple(self.names[j] for j in places)
-        return Frame(tuple(self.parts[j] for j in places), names, self.n_rows)
+        return Frame(tuple(self.parts[j] for j in places), self.names_of(places), self.n_rows)
 
     def floats(self) -> Array:
         out = np.empty((len(self), self.n_features), order="F")

@@ -442,8 +442,22 @@ def test_models_of_other_schemas_do_not_merge():
 def test_a_schema_holds_for_later_rows():
     clf = MixedClassifier().partial_fit(pd.DataFrame({"n": [0, 1, 1]}), [0, 1, 0])
     assert clf.schema_.families == ("bernoulli",)
-    clf.partial_fit(pd.DataFrame({"n": [7, 8, 9]}), [0, 1, 0])
+    with pytest.raises(DataError, match="column 'n' goes to the Bernoulli family, but holds other values"):
+        clf.partial_fit(pd.DataFrame({"n": [7, 8, 9]}), [0, 1, 0])
+    clf.partial_fit(pd.DataFrame({"n": [1, 1, 1]}), [0, 1, 0])
     assert clf.schema_.families == ("bernoulli",)
+
+
+def test_columns_may_be_named_by_numbers():
+    frame = pd.DataFrame({1: [1.0, 2.0, 3.0, 4.0], 0: [0.5, 1.5, 0.75, 1.25]})
+    assert MixedClassifier({1: "categorical"}).fit(frame, list("pqpq")).schema_.families == ("categorical", "gaussian")
+
+
+@pytest.mark.parametrize("n", [-1, 2.5, "a"])
+def test_only_a_whole_number_of_rows_can_be_drawn(n):
+    clf = MixedClassifier().fit(TABLE[["height"]], LABELS)
+    with pytest.raises(DataError, match="whole number of rows"):
+        clf.sample(n)
 
 
 def test_a_failed_call_leaves_the_model_as_it_was():

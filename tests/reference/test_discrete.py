@@ -21,6 +21,7 @@ from suffice.densities import (
     PoissonDensity,
     PolyaDensity,
 )
+from suffice.errors import DataError
 from suffice.sources import as_table
 from suffice.stats import CategoryStats, CountStats, MomentStats
 
@@ -308,3 +309,21 @@ def test_binomial_trials_by_the_method_of_moments():
     assert fit_density("binomial", x).parameters["p"] == pytest.approx([0.5])
     drawn = np.random.default_rng(0).binomial(40, 0.7, 20_000)
     assert fit_density("binomial", drawn).parameters["trials"][0] == pytest.approx(40, abs=2)
+
+
+@pytest.mark.parametrize(
+    ("family", "choices", "message"),
+    [
+        ("poisson", {"alfa": 1}, "'poisson' has no choice 'alfa'; it has 'alpha', 'predictive'"),
+        ("binomial", {"trials": [10, 10, 6]}, "one number, or one for each of 1 features"),
+    ],
+)
+def test_choices_that_a_density_does_not_have(family, choices, message):
+    with pytest.raises(DataError, match=message):
+        fit_density(family, [3, 4, 5], **choices)
+
+
+def test_the_beta_binomial_is_that_of_scipy():
+    density = fit_density("binomial", [3, 5, 2, 7], trials=10, predictive=True, alpha=2)
+    expected = sps.betabinom(10, 17 + 2, 23 + 2).logpmf([0, 4, 10])
+    np.testing.assert_allclose(density.log_likelihood([0, 4, 10]), expected, rtol=1e-12)

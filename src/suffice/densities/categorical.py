@@ -225,7 +225,10 @@ class CategoricalDensity(Density):
             if a < b:
                 reached = np.cumsum(np.exp(self.log_probability[:, a:b]), axis=1)
                 reached /= reached[:, -1:]
-                out[:, j] = (rng.random(len(code))[:, None] >= reached[code]).sum(axis=1)
+                where = rng.random(len(code))
+                for c in np.unique(code):
+                    rows = code == c
+                    out[rows, j] = np.searchsorted(reached[c], where[rows], side="right")
         return Codes(out, direct=False)
 
     def fill(self, X: Codes, posterior: Array) -> Codes:

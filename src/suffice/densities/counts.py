@@ -118,7 +118,10 @@ class BinomialDensity(CountDensity):
     @classmethod
     def estimate(cls, stats: CountStats, trials: Any, alpha: float = 0.0) -> BinomialDensity:
         """p = (successes + alpha) / (rows trials + 2 alpha)."""
-        trials = np.broadcast_to(np.asarray(trials, np.float64), (stats.n_features,)).copy()
+        trials = np.asarray(trials, np.float64)
+        if trials.shape not in ((), (stats.n_features,)):
+            raise DataError(f"trials must be one number, or one for each of {stats.n_features} features")
+        trials = np.broadcast_to(trials, (stats.n_features,)).copy()
         if not (trials > 0).all() or (trials != np.rint(trials)).any():
             raise DataError(f"trials={trials.tolist()} must be whole numbers above zero")
         rounds = np.broadcast_to(stats.observed * trials, stats.count.shape)

@@ -25,10 +25,11 @@ def drawn_typicality(density: Density, X: Any) -> Array:
     draws = int(np.clip(_CELLS // density.n_features, 200, _DRAWS))
     groups = list(patterns(missing)) if missing.any() else [(missing[:0].any(axis=0), slice(None))]
     for c in range(density.n_classes):
-        drawn = density.sample(np.full(draws, c), np.random.default_rng(c))
+        alone = density.of_classes([c])
+        drawn = alone.sample(np.zeros(draws, np.intp), np.random.default_rng(c))
         for pattern, rows in groups:
             hidden = density.hide(drawn, np.tile(pattern, (draws, 1))) if pattern.any() else drawn
-            likely, own = np.sort(density.marginal(hidden)[:, c]), scores[rows, c]
+            likely, own = np.sort(alone.marginal(hidden)[:, 0]), scores[rows, c]
             possible = np.isfinite(own)
             # Equal up to rounding is equal: the same row has the same typicality wherever it comes from.
             bound = np.where(possible, own + 1e-9 * (1 + np.abs(np.where(possible, own, 0.0))), -np.inf)

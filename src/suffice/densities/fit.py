@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from inspect import signature
 from itertools import pairwise
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -42,6 +44,8 @@ class FittedDensity:
 
     def sample(self, n: int = 1, random_state: Any = None) -> Any:
         """n rows drawn from the density."""
+        if not isinstance(n, Integral) or n < 0:
+            raise DataError(f"n={n!r} must be a whole number of rows")
         rng = np.random.default_rng(random_state)
         return self.density.write(self.density.sample(np.zeros(n, np.intp), rng))
 
@@ -55,8 +59,9 @@ def fit_density(family: str, x: Any, *, weight: Any = None, **choices: Any) -> F
     x : a table (n, d), or one column (n,)
     weight : (n,) not negative
     choices : alpha=0, pseudo-counts of a discrete family; predictive=True, to integrate over the parameters of a
-        binomial, multinomial or Poisson instead of plugging them in; trials=, of the binomial, which are estimated by
-        the method of moments without it; covariance="full" and shrinkage=None of the Gaussian
+        binomial, multinomial or Poisson instead of plugging them in (with alpha=1 unless told otherwise); trials=, of
+        the binomial, which are estimated by the method of moments without it; covariance="full" and shrinkage=None of
+        the Gaussian
 
     Examples
     --------
@@ -71,6 +76,9 @@ def fit_density(family: str, x: Any, *, weight: Any = None, **choices: Any) -> F
         raise DataError(f"the family {family!r} is not known; choose one of {listed(_FAMILIES, 6)}")
     if not 0 <= choices.get("alpha", 0.0) < np.inf:
         raise DataError(f"alpha={choices['alpha']!r} must be a number that is not negative")
+    known = list(signature(_FAMILIES[family]).parameters)[1:]
+    if unknown := [name for name in choices if name not in known]:
+        raise DataError(f"{family!r} has no choice {listed(unknown)}; it has {listed(known)}")
     table = _rows(x)
     if not len(table):
         raise DataError("there are no rows to estimate a density from")

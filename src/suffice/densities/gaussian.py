@@ -397,7 +397,7 @@ class _FloorReport:
             owner = "all classes" if kind.tied else f"class {listed([self.owners[g]])}"
             lines.append(f"{owner} in columns {listed([self.names[j] for j in np.flatnonzero(columns)], 8)}")
         more = f" and {len(self.found) - 5} more classes" if len(self.found) > 5 else ""
-        remedy = "use shrinkage" if kind.tied else 'use shrinkage, covariance="tied", or predictive=True'
+        remedy = "use shrinkage" if kind.tied else 'use shrinkage or covariance="tied", or a predictive Gaussian model'
         warnings.warn(
             f"no variance of its own in some direction: {'; '.join(lines)}{more}. A floor was applied; "
             f"remove columns that are constant or copies of others, or {remedy}",

@@ -70,7 +70,7 @@ class Slopes:
             data = x.data if x.data.strides[0] else None  # one number for all of them: presence
             kernels.active.sparse_scores(x.indptr, x.indices, data, self._by_feature_first, constant, *wanted)
         else:
-            center = np.zeros(x.shape[1])
+            center = np.zeros(self.table.shape[1])
             kernels.active.linear_scores(x, center, np.ascontiguousarray(self.table), constant, *wanted)
 
     @cached_property

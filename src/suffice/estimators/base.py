@@ -6,6 +6,7 @@ import operator
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -101,7 +102,11 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         """
         self._check_fitted()
         source = self._source(X, _labels(y, self), sample_weight, more=True)
-        return self._learn(self.statistics_ - collect(source, self._statistic(source, new=False)))
+        rest = self.statistics_ - collect(source, self._statistic(source, new=False))
+        if rest.n_features != self.n_features_in_:
+            new = set(source.names or ()) - set(self._names() or ())
+            raise StatisticsError(f"cannot forget rows with column {listed(sorted(new))}, which was never learnt")
+        return self._learn(rest)
 
     def fit_statistics(self, statistics: Any) -> Self:
         """The model from a statistic alone, for instance `statistics_` of another model."""
@@ -259,6 +264,8 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
 
     def sample(self, n: int = 1, label: Any = None, random_state: Any = None) -> tuple[Array, Array]:
         """Draw n rows (n, d) and their labels (n,): of one class, or of all in the proportions of `prior_`."""
+        if not isinstance(n, Integral) or n < 0:
+            raise DataError(f"n={n!r} must be a whole number of rows")
         rng = np.random.default_rng(random_state)
         k = len(self.classes_)
         chosen = rng.choice(k, n, p=self.prior_) if label is None else np.full(n, position(label, self.classes_))

@@ -109,7 +109,7 @@ class MixedClassifier(GenerativeClassifier):
             return partial(_moments, layout=self._layout(), covariance=self.covariance)
         if family == "categorical":
             return CategoryStats.of
-        return partial(CountStats.of, presence=family == "bernoulli")
+        return _truths if family == "bernoulli" else CountStats.of
 
     def _bundle(self) -> BundleStats:
         self._check_fitted()
@@ -135,6 +135,9 @@ class MixedClassifier(GenerativeClassifier):
     def _adopted(self, statistics: Any) -> BundleStats:
         if not isinstance(statistics, BundleStats):
             raise DataError(f"a MixedClassifier needs BundleStats, not {type(statistics).__name__}")
+        for family, part in statistics.parts.items():
+            if not _fits(family, part):
+                raise DataError(f"a block of {family!r} columns cannot be estimated from {part!r}")
         gaussian = statistics.parts.get("gaussian")
         if not isinstance(gaussian, MomentStats):
             return statistics
@@ -174,7 +177,9 @@ class MixedClassifier(GenerativeClassifier):
 
     def _saved_params(self) -> dict[str, Any]:
         """What selectors and types have chosen is kept by name: functions are not saved."""
-        families = dict(enumerate(self.schema_.families)) if isinstance(self.families, dict) else self.families
+        schema = self.schema_
+        places = range(len(schema.names)) if self._names() is None else schema.names
+        families = dict(zip(places, schema.families, strict=True)) if isinstance(self.families, dict) else self.families
         return super()._saved_params() | {"families": families}
 
     def unknown_cells(self, X: Any) -> Array:
@@ -202,6 +207,28 @@ _COUNTS: dict[str, Any] = {
     "poisson": PoissonDensity,
     "multinomial": MultinomialDensity,
 }
+
+
+def _fits(family: str, part: Statistics) -> bool:
+    """Whether a statistic is what a family is estimated from."""
+    if family in _COUNTS:
+        return isinstance(part, CountStats) and part.presence == (family == "bernoulli")
+    return isinstance(part, {"gaussian": MomentStats, "categorical": CategoryStats}.get(family, ()))
+
+
+def _truths(batch: Batch) -> CountStats:
+    """Presence of the Bernoulli columns, which hold nothing but zeros and ones."""
+    X = batch.X
+    with np.errstate(invalid="ignore"):
+        other = ((X != 0) & (X != 1) & ~np.isnan(X)).any(axis=0)
+    if other.any():
+        names = batch.table.names
+        found = listed([names[j] if names else int(j) for j in np.flatnonzero(other)])
+        raise DataError(
+            f"column {found} goes to the Bernoulli family, but holds other values than 0 and 1; name its family, as in "
+            'families={"column": "categorical"}'
+        )
+    return CountStats.of(batch, presence=True)
 
 
 def _moments(batch: Batch, layout: str, covariance: str) -> MomentStats:

@@ -67,7 +67,11 @@ def _sparse(X: Any, y: Any) -> Converted:
         raise DataError(f"Complex data not supported: X is {X.dtype}")
     X = X.tocsr()
     data = X.data if X.dtype in (np.float64, np.float32, np.int64, np.int32) else X.data.astype(np.float64)
-    return Sparse(X.indptr, X.indices, data, X.shape[1]), y, X
+    indptr, indices, data = (a if a.strides[0] == a.itemsize else a.copy() for a in (X.indptr, X.indices, data))
+    lengths = np.diff(indptr)
+    if indptr[0] < 0 or lengths.min(initial=0) < 0 or indptr[-1] > min(len(indices), len(data)):
+        raise DataError("the sparse matrix is damaged: its rows do not begin and end where it has cells")
+    return Sparse(indptr, indices, data, X.shape[1]), y, X
 
 
 def _pandas(X: Any, y: Any) -> Converted:

@@ -137,8 +137,10 @@ def names_to_arrays(names: tuple[str, ...] | None) -> dict[str, Array]:
 
 def names_from_arrays(arrays: Mapping[str, Array]) -> tuple[str, ...] | None:
     """The inverse of `names_to_arrays`."""
-    if "names_ends" not in arrays:
+    if not {"names_letters", "names_ends"} & set(arrays):
         return None
+    if not {"names_letters", "names_ends"} <= set(arrays):
+        raise StatisticsError("the names of the columns are not whole")
     return tuple(words_from_arrays(arrays["names_letters"], arrays["names_ends"]))
 
 
