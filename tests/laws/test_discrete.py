@@ -140,6 +140,7 @@ CASES = {
 }  # fmt: skip
 few = settings(max_examples=12)  # of each law, case and kernel
 cases = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+COUNTED = {name: case for name, case in CASES.items() if name not in ("moments, missing", "bundle")}
 
 
 def draw_rows(data, case, least=1, labels="abc"):
@@ -254,11 +255,14 @@ def test_what_was_added_can_be_taken_away(case, data):
         assert not any(arrays[name].any() for name in arrays if name.split("_")[0] in ("count", "missing", "mean"))
 
 
-@cases
+@pytest.mark.parametrize("case", COUNTED.values(), ids=COUNTED)
 @few
 @given(st.data())
 def test_rows_may_go_in_any_order(case, data):
-    """What rounding leaves of some rows is not mistaken for a row, a category or a cell."""
+    """What rounding leaves of some rows is not mistaken for a row, a category or a cell.
+
+    Of counts alone: what it leaves of a variance depends on the rows that are gone, and those are not remembered.
+    """
     a, b, c = (case(draw_rows(data, case)) for _ in range(3))
     total = added(case, added(case, a, b), c)
     assert_same(minus(case, minus(case, total, a), b), c)
