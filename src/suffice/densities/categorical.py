@@ -16,6 +16,7 @@ from .. import kernels
 from ..decisions import log
 from ..errors import DataError, listed
 from ..stats import CategoryStats
+from ..stats.categories import DIRECT
 from ..table import Column, Matrix, Table, native
 from .base import Density
 from .counts import seen_classes
@@ -27,7 +28,6 @@ POLICIES = ("smooth", "ignore", "error")
 """What an unseen category is worth: as much as one that the class never had; nothing; or an error."""
 
 MISSING, UNKNOWN = -1, -2  # codes that are no places in a vocabulary
-_DIRECT = 1 << 12  # integers within so wide a range are scored by their value, without a vocabulary
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +165,7 @@ class CategoricalDensity(Density):
     @cached_property
     def _by_value(self) -> _Lookup | None:
         """Scores by the value of an integer; None where some column has other categories, or too wide a range."""
-        if not all(len(v) and v.dtype.kind in "ib" and int(v[-1]) - int(v[0]) < _DIRECT for v in self.categories):
+        if not all(len(v) and v.dtype.kind in "ib" and int(v[-1]) - int(v[0]) < DIRECT for v in self.categories):
             return None
         lo = np.array([int(v[0]) for v in self.categories], np.int64)
         width = np.array([int(v[-1]) - int(v[0]) + 1 for v in self.categories], np.int64)

@@ -90,7 +90,9 @@ def _rows(x: Any) -> Table:
     """A table; one column becomes a table of one."""
     if not hasattr(x, "columns") and not hasattr(x, "tocsr") and not isinstance(x, Table):
         x = x.to_frame() if hasattr(x, "to_frame") else x
-        if _is_column(x):
+        if isinstance(x, np.ndarray) and x.ndim == 1:
+            x = x.reshape(-1, 1)
+        elif _is_column(x):
             values = [[value] for value in (x.tolist() if hasattr(x, "tolist") else x)]
             x = np.array(values, dtype=_dtype(x)).reshape(-1, 1)
     return as_table(x)

@@ -57,10 +57,6 @@ class Slopes:
     table: Any  # (k, d): an array, or csr with what is to be added to the slope of the class
     by_class: Array | None = None  # (k,)
 
-    def of_classes(self, places: list[int]) -> Slopes:
-        own = None if self.by_class is None else self.by_class[places]
-        return replace(self, table=self.table[places], by_class=own)
-
     def score(self, x: Any, constant: Array, *wanted: Array | None) -> None:
         """Write constant (k,) + slopes x where it is wanted, as the kernels do."""
         if self.by_class is not None:

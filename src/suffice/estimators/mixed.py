@@ -45,7 +45,7 @@ class MixedClassifier(GenerativeClassifier):
     alpha : float
         Pseudo-counts of the discrete families; 0 is maximum likelihood.
     covariance : {"diag", "full", "tied", "tied_diag", "spherical", "tied_spherical"}
-        Of the Gaussian columns. "full" and "tied" do not learn from rows that miss some of them.
+        Of the Gaussian columns. "full" and "tied" refuse to learn from rows that miss some of them.
     unknown : {"smooth", "ignore", "error"}
         What a category is worth that was never seen in training.
     prior : array, dict, "uniform" or None

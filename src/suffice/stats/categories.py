@@ -21,7 +21,7 @@ from .base import Statistics, by_class, feature_union, frozen, names_from_arrays
 Array = NDArray[Any]
 
 _CELLS = 1 << 22  # of a table by value at most
-_DIRECT = 1 << 12  # integers within so wide a range are counted by their value, without a vocabulary
+DIRECT = 1 << 12  # integers within so wide a range are counted by their value, without a vocabulary
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -219,7 +219,7 @@ def _count_integers(X: Array, code: Array, weight: Array | None, k: int) -> tupl
             least, most = np.minimum(least, lo), np.maximum(most, lo + width - 1)
         spans = [int(b) - int(a) + 1 for a, b in zip(least, most, strict=True)]
         if (
-            max(spans) > _DIRECT
+            max(spans) > DIRECT
             or sum(spans) * k > _CELLS
             or int(most.max()) >= 1 << 53
             or int(least.min()) <= -(1 << 53)
