@@ -56,7 +56,7 @@ def main(
                 data = case.data
                 table.add_section()
                 table.add_row(f"[bold]{data}[/]")
-            table.add_row(*row(case, *((1, 0) if quick else (3, 8))))
+            table.add_row(*row(case, *((1, 0) if quick else (3, 15))))
     # A file or a pipe has no width of its own.
     Console(width=None if sys.stdout.isatty() else 150).print(table)
 

@@ -78,41 +78,51 @@ void diag_moments(const Matrix<T>& X, const Labels& y, const Moments& m) {
     }
 }
 
-constexpr Index kPanel = 8;  // columns side by side in the packed form: P[panel][row][8]
+constexpr Index kPanel = 4;  // columns side by side in the packed form: P[panel][row][4]
 
-// S[i][j] += sum_r a[r][i] b[r][j], one register tile of 4 x 8, of which `height` x `width` entries exist.
-inline void add_tile(const double* a, const double* b, Index rows, Index height, Index width, double* S, Index d) {
-    v4 acc[4][2] = {};
-    for (Index r = 0; r < rows; ++r) {
-        const v4 b0 = load(b + r * kPanel), b1 = load(b + r * kPanel + 4);
-        for (int q = 0; q < 4; ++q) {
-            const v4 x = broadcast(a[r * kPanel + q]);
-            acc[q][0] += x * b0;
-            acc[q][1] += x * b1;
+// S[i][j] += sum_r a[r][i] b[r][j], a register tile of one panel by `panels`, of which `height` x `width` entries exist.
+template <int panels>
+void add_tile(const double* a, const double* b, Index panel_stride, Index rows, Index height, Index width,
+                     double* S, Index d) {
+    v4 acc[kPanel][panels] = {};
+    for (Index r = 0; r < rows * kPanel; r += kPanel) {
+        v4 right[panels];
+        for (int p = 0; p < panels; ++p) right[p] = load(b + p * panel_stride + r);
+        for (int q = 0; q < kPanel; ++q) {
+            const v4 left = broadcast(a[r + q]);
+            for (int p = 0; p < panels; ++p) acc[q][p] += left * right[p];
         }
     }
-    if (height == 4 && width == kPanel) {
-        for (int q = 0; q < 4; ++q, S += d) {
-            store(S, load(S) + acc[q][0]);
-            store(S + 4, load(S + 4) + acc[q][1]);
-        }
+    if (height >= kPanel && width >= panels * kPanel) {
+        for (int q = 0; q < kPanel; ++q)
+            for (int p = 0; p < panels; ++p) {
+                double* s = S + q * d + p * kPanel;
+                store(s, load(s) + acc[q][p]);
+            }
     } else {
-        for (Index q = 0; q < height; ++q)
-            for (Index j = 0; j < width; ++j) S[q * d + j] += acc[q][j / 4][j % 4];
+        for (Index q = 0; q < smaller(height, kPanel); ++q)
+            for (Index j = 0; j < smaller(width, panels * kPanel); ++j) S[q * d + j] += acc[q][j / kPanel][j % kPanel];
     }
 }
 
-constexpr Index kGramRows = 128;  // of two panels stay in the first-level cache
+constexpr Index kGramRows = 64;  // of four panels, and what is read ahead, stay in the first-level cache
 
-// S[i][j] += sum_r P[i][r] P[j][r] for i <= j, a register tile of 4 x 8 at a time.
-inline void add_gram(const double* packed, Index panel_stride, Index rows, Index d, double* S) {
+// S[i][j] += sum_r P[i][r] P[j][r] for i <= j; meanwhile as many cells are fetched from `ahead`, unless it is null.
+inline void add_gram(const double* packed, Index panel_stride, Index rows, Index d, double* S, const char* ahead) {
     for (Index r0 = 0; r0 < rows; r0 += kGramRows, packed += kGramRows * kPanel) {
         const Index count = smaller(kGramRows, rows - r0);
-        for (Index j0 = 0; j0 < d; j0 += kPanel) {
-            const double* b = packed + j0 / kPanel * panel_stride;
-            for (Index i0 = 0; i0 < smaller(j0 + kPanel, d); i0 += 4)
-                add_tile(packed + i0 / kPanel * panel_stride + i0 % kPanel, b, count, smaller<Index>(4, d - i0),
-                         smaller(kPanel, d - j0), S + i0 * d + j0, d);
+        for (Index i = 0; i < d; i += kPanel) {
+            const double* a = packed + i / kPanel * panel_stride;
+            if (ahead)  // a little for each panel: the processor drops what it is asked for all at once
+                for (Index line = 0; line < count * kPanel / 8; ++line, ahead += 64) __builtin_prefetch(ahead);
+            Index panels;
+            for (Index j = i; j < d; j += panels * kPanel) {
+                // Three panels keep the processor busy; the last four are two and two rather than three and one.
+                const Index left = round_up(d - j, kPanel) / kPanel;
+                panels = left == 4 ? 2 : smaller<Index>(left, 3);
+                const auto add = panels == 3 ? add_tile<3> : panels == 2 ? add_tile<2> : add_tile<1>;
+                add(a, packed + j / kPanel * panel_stride, panel_stride, count, d - i, d - j, S + i * d + j, d);
+            }
         }
     }
 }
@@ -122,11 +132,9 @@ inline void pack_row(const double* __restrict x, const double* __restrict mean, 
                      double* __restrict packed, Index panel_stride, Index d) {
     Index j = 0;
     for (; j + kPanel <= d; j += kPanel, packed += panel_stride) {
-        for (Index q = 0; q < kPanel; q += 4) {
-            const v4 dev = (load(x + j + q) - load(mean + j + q)) * root;
-            store(packed + q, dev);
-            store(sum + j + q, load(sum + j + q) + dev * root);
-        }
+        const v4 dev = (load(x + j) - load(mean + j)) * root;
+        store(packed, dev);
+        store(sum + j, load(sum + j) + dev * root);
     }
     for (Index q = 0; j + q < d; ++q) {
         const double dev = (x[j + q] - mean[j + q]) * root;
@@ -150,12 +158,13 @@ inline void mirror(double* S, Index d) {
 template <class T>
 void full_moments(const Matrix<T>& X, const Labels& y, bool pooled, const Moments& m) {
     const Index d = X.cols, k = y.classes, panels = round_up(d, kPanel) / kPanel;
-    // Enough rows that each class has some, few enough that a chunk stays in the cache.
+    // Enough rows that each class has some; where rows are sorted by class, few enough to stay in the cache.
     const Index cached = larger<Index>(64, 32768 / d), per_class = smaller(64 * k, 524288 / d);
-    const Index chunk = larger(cached, per_class);
-    const Index panel_stride = chunk * kPanel;
+    const Index chunk = pooled ? larger<Index>(4096, 8 * k) : larger(cached, per_class);
+    const Index block = pooled ? kGramRows : chunk;  // rows packed at a time
+    const Index panel_stride = block * kPanel + 8;   // panels must not fall on the same lines of the cache
     Scratch weight(k), sum(k * d), packed(panels * panel_stride);
-    Scratch buffer(sizeof(T) == sizeof(double) && X.col_stride == 1 ? 0 : chunk * d);
+    Scratch buffer(sizeof(T) == sizeof(double) && X.col_stride == 1 ? 0 : block * d);
     Scratch next_storage(k + 1);
     Index* next = reinterpret_cast<Index*>(next_storage.get());  // the next place of each class among the packed rows
     static_assert(sizeof(Index) == sizeof(double), "scratch is counted in doubles");
@@ -173,20 +182,25 @@ void full_moments(const Matrix<T>& X, const Labels& y, bool pooled, const Moment
             for (Index r = 0; r < count; ++r) next[code[r] + 1] += !w || w[r] != 0.0;
             for (Index c = 0; c < k; ++c) next[c + 1] += next[c];
         }
-        Index stride;
-        const double* rows = contiguous_rows(X, start, count, buffer.get(), &stride);
-        for (Index r = 0; r < count; ++r) {
-            const Index c = code[r];
-            const double wr = w ? w[r] : 1.0;
-            if (wr == 0.0) continue;
-            const double* x = rows + r * stride;
-            weight[c] += wr;
-            const Index place = next[pooled ? 0 : c]++;
-            pack_row(x, m.mean + c * d, w ? __builtin_sqrt(wr) : 1.0, &sum[c * d], &packed[place * kPanel], panel_stride, d);
+        for (Index r0 = 0; r0 < count; r0 += block) {
+            const Index rows = smaller(block, count - r0);
+            Index stride;
+            const double* x = contiguous_rows(X, start + r0, rows, buffer.get(), &stride);
+            if (pooled) next[0] = 0;
+            for (Index r = r0; r < r0 + rows; ++r, x += stride) {
+                const Index c = code[r];
+                const double wr = w ? w[r] : 1.0;
+                if (wr == 0.0) continue;
+                weight[c] += wr;
+                const Index place = next[pooled ? 0 : c]++;
+                pack_row(x, m.mean + c * d, w ? __builtin_sqrt(wr) : 1.0, &sum[c * d], &packed[place * kPanel],
+                         panel_stride, d);
+            }
+            const char* ahead = pooled ? reinterpret_cast<const char*>(X.row(start + r0 + rows)) : nullptr;
+            Index first = 0;
+            for (Index c = 0; c < (pooled ? 1 : k); first = next[c], ++c)
+                add_gram(&packed[first * kPanel], panel_stride, next[c] - first, d, m.scatter + c * d * d, ahead);
         }
-        Index first = 0;
-        for (Index c = 0; c < (pooled ? 1 : k); first = next[c], ++c)
-            add_gram(&packed[first * kPanel], panel_stride, next[c] - first, d, m.scatter + c * d * d);
 
         for (Index c = 0; c < k; ++c) {
             if (weight[c] == 0.0) continue;

@@ -228,12 +228,8 @@ class MomentStats(Statistics):
 
     def _add_outer(self, scatter: Array, step: Array, sign: float = 1.0) -> None:
         """Add sign * step step' class by class. No BLAS: its own threads would get in the way of those that merge."""
-        if self.layout == "diag":
-            scatter += sign * step**2
-            return
-        for c in np.flatnonzero(step.any(axis=1)):
-            target = scatter if self.layout == "pooled" else scatter[c]
-            target += sign * step[c, :, None] * step[c]
+        outer = {"diag": "ki,ki->ki", "pooled": "ki,kj->ij"}.get(self.layout, "ki,kj->kij")
+        scatter += np.einsum(outer, sign * step, step)
 
     def _clean(self, scatter: Array, n: Array, rounding: Array) -> None:
         """Zero what is gone and what cannot be told from rounding, that of the means (k, d) included; warn where real
