@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import operator
-import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from numbers import Integral
@@ -11,35 +9,29 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.exceptions import DataConversionWarning, NotFittedError
+from sklearn.base import clone
 
 from .. import decisions, modelfile
 from ..batch import Batch
 from ..collect import collect, refuse_nonfinite
 from ..densities import Density
-from ..errors import DataError, ImpossibleWarning, StatisticsError, listed
+from ..errors import DataError, StatisticsError, listed
 from ..labels import position
-from ..sources import LocalSource, Source, as_source
+from ..sources import Source
 from ..stats import Statistics
+from .classifier import LLRClassifier, Prior, given_labels
 from .tidy import tidy_shares
 
 Array = NDArray[Any]
-_SCORES = 1 << 17  # scores held at a time by each thread, where they are not the result: in the cache
-_CELLS = 1 << 22  # cells read at a time by each thread, where they have to be converted
-Prior = Any  # an array in the order of classes_, a dictionary by label, "uniform" or None
 
 
-class GenerativeClassifier(ClassifierMixin, BaseEstimator):
+class GenerativeClassifier(LLRClassifier):
     """A classifier that models p(x | class) and leaves prior and cost to whoever decides."""
 
     prior: Prior
-    n_jobs: int | None
     statistics_: Statistics
 
     # What a family provides.
-
-    _merges_columns = False  # whether statistics of different named columns align
 
     @abstractmethod
     def _statistic(self, source: Source, new: bool) -> Callable[[Batch], Any]:
@@ -73,7 +65,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         y : the labels (n,), or the name of the column of X that holds them
         sample_weight : (n,) not negative; a weight of k counts as k copies of the row
         """
-        source = self._source(X, _labels(y, self), sample_weight, new=True)
+        source = self._source(X, given_labels(y, self), sample_weight, new=True)
         statistics = collect(source, self._statistic(source, new=True))
         self._set_columns(source.names, source.n_features)
         return self._learn(statistics)._estimated()
@@ -86,7 +78,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         classes : labels that may come later, to have them in `classes_` from the start; they need not be announced
         """
         first = not hasattr(self, "statistics_")
-        source = self._source(X, _labels(y, self), sample_weight, new=first, more=True)
+        source = self._source(X, given_labels(y, self), sample_weight, new=first, more=True)
         statistics = collect(source, self._statistic(source, new=first))
         if classes is not None:
             statistics = self._zeros(np.asarray(classes), source.n_features) + statistics
@@ -101,7 +93,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         Rows are not kept, so whether these were learnt can be checked only as far as the statistics tell.
         """
         self._check_fitted()
-        source = self._source(X, _labels(y, self), sample_weight, more=True)
+        source = self._source(X, given_labels(y, self), sample_weight, more=True)
         rest = self.statistics_ - collect(source, self._statistic(source, new=False))
         if rest.n_features != self.n_features_in_:
             new = set(source.names or ()) - set(self._names() or ())
@@ -156,6 +148,10 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         return self._prior(None)
 
     @property
+    def _scorer(self) -> Density:
+        return self.density_
+
+    @property
     def density_(self) -> Density:
         """p(x | class), estimated from `statistics_`."""
         statistics, choices = self._fitted(), self._choices()
@@ -170,18 +166,6 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
     def log_likelihood(self, X: Any) -> Array:
         """log p(x | class), (n, k), natural logarithm."""
         return self._table(X, lambda x, out: self.density_.score(x, all=out))
-
-    def llr(self, X: Any, a: Any = None, b: Any = None) -> Array:
-        """The log-likelihood ratio log p(x | b) - log p(x | a), (n,); of two classes, the second over the first."""
-        density = self.density_.of_classes(self._pair(a, b))
-
-        def ratio(x: Any, out: Array) -> bool:
-            scores = np.empty((len(out), 2))
-            finite = density.score(x, all=scores, relative=True)
-            out[:] = decisions.log_likelihood_ratio(scores, 0, 1)
-            return finite
-
-        return self._column(X, ratio)
 
     def explain(self, X: Any, a: Any = None, b: Any = None, *, tidy: bool = False) -> Any:
         """The shares of the columns in `llr`, (n, d); they sum to it.
@@ -209,47 +193,6 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
             return self.density_.is_complete(x)
 
         return self._table(X, tail)
-
-    # Decisions: the application's prior and cost.
-
-    def predict(self, X: Any, prior: Prior = None, cost: Any = None) -> Array:
-        """The Bayes decision for each row, (n,).
-
-        Parameters
-        ----------
-        prior : class probabilities of the application; None takes those of this model (`prior_`)
-        cost : ``cost[i, j]`` is the cost of deciding i when the truth is j; a dictionary from decisions to such rows
-            may hold other decisions than the classes. None counts errors. A tie goes to the earlier decision.
-        """
-        log_prior = decisions.log(self._prior(prior))
-        density, impossible = self.density_, self._is_impossible(log_prior) or self.density_.has_zeros
-        impossible_rows: list[int] = []
-        actions, costs = (self.classes_, None) if cost is None else decisions.as_cost(cost, self.classes_)
-
-        def decide(x: Any, out: Array) -> bool:
-            best = np.empty(len(out), np.int64)
-            if costs is None and not impossible:
-                finite = density.score(x, log_prior, best=best, relative=True)
-            else:
-                posterior = np.empty((len(out), density.n_classes))
-                finite = density.score(x, log_prior, all=posterior, relative=True)
-                impossible_rows.append(int(np.isneginf(posterior).all(axis=1).sum()) if density.has_zeros else 0)
-                decisions.log_posterior(posterior, log_prior)
-                best[:] = decisions.cheapest(np.exp(posterior, out=posterior), costs)
-            np.take(actions, best, out=out, mode="clip")
-            return finite
-
-        decided = self._column(X, decide, actions.dtype)
-        self._warn_of_impossible(impossible_rows, log_prior)
-        return decided
-
-    def predict_proba(self, X: Any, prior: Prior = None) -> Array:
-        """Posterior probabilities P(class | x), (n, k)."""
-        return self._posterior(X, prior, exponentiate=True)
-
-    def predict_log_proba(self, X: Any, prior: Prior = None) -> Array:
-        """Logarithms of the posterior probabilities, (n, k)."""
-        return self._posterior(X, prior, exponentiate=False)
 
     def score_samples(self, X: Any, prior: Prior = None) -> Array:
         """log p(x) over all classes, (n,)."""
@@ -315,12 +258,6 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
-    def _check_fitted(self) -> None:
-        if not hasattr(self, "statistics_"):
-            raise NotFittedError(
-                f"this {type(self).__name__} is not fitted yet: call fit, partial_fit or fit_statistics"
-            )
-
     def _fitted(self) -> Statistics:
         self._check_fitted()
         return self.statistics_
@@ -342,124 +279,3 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         if empty:
             raise DataError(f"class {listed(self.classes_[empty])} has no rows yet: nothing is known of it")
         return places
-
-    def _pair(self, a: Any, b: Any) -> tuple[int, int]:
-        classes = self.classes_
-        if a is None and b is None and len(classes) == 2:
-            return 0, 1
-        if a is None or b is None:
-            raise DataError(f"with {len(classes)} classes name two of them: the ratio is of b over a")
-        return position(a, classes), position(b, classes)
-
-    def _posterior(self, X: Any, prior: Prior, exponentiate: bool) -> Array:
-        log_prior = decisions.log(self._prior(prior))
-        impossible_rows: list[int] = []
-
-        def posterior(x: Any, out: Array) -> bool:
-            finite = self.density_.score(x, log_prior, all=out, relative=True)
-            impossible_rows.append(int(np.isneginf(out).all(axis=1).sum()) if self.density_.has_zeros else 0)
-            decisions.log_posterior(out, log_prior)
-            if exponentiate:
-                np.exp(out, out=out)
-            return finite
-
-        table = self._table(X, posterior)
-        self._warn_of_impossible(impossible_rows, log_prior)
-        return table
-
-    def _warn_of_impossible(self, rows: list[int], log_prior: Array) -> None:
-        if sum(rows) and not self._is_impossible(log_prior):
-            warnings.warn(
-                f"{sum(rows)} rows are impossible under every class, so that only the prior speaks for them; "
-                "use alpha > 0",
-                ImpossibleWarning,
-                stacklevel=3,
-            )
-
-    def _column(self, X: Any, work: Callable[[Any, Array], bool], dtype: Any = np.float64) -> Array:
-        return self._rows(X, work, lambda n: np.empty(n, dtype))
-
-    def _table(self, X: Any, work: Callable[[Any, Array], bool], width: int | None = None) -> Array:
-        return self._rows(X, work, lambda n: np.empty((n, width or len(self.classes_))))
-
-    def _rows(self, X: Any, work: Callable[[Any, Array], bool], make: Callable[[int], Array]) -> Array:
-        """Fill an array with one row of results for each row of X, on several threads; refuse NaN and infinity."""
-        density, source = self.density_, self._local(X)  # estimated here, not in the threads
-        out = make(source.n_rows)
-        step = max(1024, _SCORES // len(self.classes_))  # scores of all classes may be as wide as the rows, or wider
-        if not density.reads_sparse:
-            step = min(step, max(1, _CELLS // source.n_features))
-
-        def score(batch: Batch) -> bool:
-            rows = (slice(start, start + step) for start in range(0, len(batch), step))
-            whole = out[batch.start : batch.start + len(batch)]
-            return all(work(density.read(batch.table[part]), whole[part]) for part in rows)
-
-        if not source.reduce(score, operator.and_):
-            refuse_nonfinite(source)
-        return out
-
-    def _local(self, X: Any) -> LocalSource:
-        source = self._source(X)
-        if not isinstance(source, LocalSource):
-            raise DataError(f"{type(source).__name__} cannot be scored row by row here")
-        return source
-
-    def _source(self, X: Any, y: Any = None, weight: Any = None, new: bool = False, more: bool = False) -> Source:
-        """X as a source; its columns are those of this model, unless they are to become them. Rows to learn may have
-        `more` columns where statistics align them by name."""
-        source = as_source(X, y, weight, self.n_jobs)
-        if not new:
-            self._check_fitted()
-            if not (more and self._merges_columns and source.names and self._names()):
-                self._check_columns(source)
-        if isinstance(source, LocalSource) and source.n_rows == 0:
-            shape = (0, source.n_features)
-            raise DataError(f"Found array with 0 sample(s) (shape={shape}) while a minimum of 1 is required.")
-        return source
-
-    def _names(self) -> tuple[str, ...] | None:
-        names = getattr(self, "feature_names_in_", None)
-        return None if names is None else tuple(names.tolist())
-
-    def _set_columns(self, names: tuple[str, ...] | None, n_features: int) -> None:
-        self.n_features_in_ = n_features
-        if names is not None:
-            self.feature_names_in_ = np.array(names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-
-    def _check_columns(self, source: Source) -> None:
-        known, given, me = self._names(), source.names, type(self).__name__
-        if known is not None and given is not None and known != given:
-            lines = ["The feature names should match those that were passed during fit."]
-            lines += _named("Feature names unseen at fit time:", set(given) - set(known))
-            lines += _named("Feature names seen at fit time, yet now missing:", set(known) - set(given))
-            if len(lines) == 1:
-                lines.append("Feature names must be in the same order as they were in fit.")
-            raise DataError("\n".join(lines) + "\n")
-        if known is None and given is not None:
-            warnings.warn(f"X has feature names, but {me} was fitted without feature names", UserWarning, stacklevel=5)
-        if known is not None and given is None:
-            message = f"X does not have valid feature names, but {me} was fitted with feature names"
-            warnings.warn(message, UserWarning, stacklevel=5)
-        if source.n_features != self.n_features_in_:
-            raise DataError(
-                f"X has {source.n_features} features, but {me} is expecting {self.n_features_in_} features as input."
-            )
-
-
-def _named(title: str, names: set[str]) -> list[str]:
-    shown = [f"- {name}" for name in sorted(names)[:5]]
-    return [title, *shown, *["- ..."] * (len(names) > 5)] if names else []
-
-
-def _labels(y: Any, estimator: object) -> Any:
-    """Labels as given, but a column vector becomes a vector, with scikit-learn's warning."""
-    if y is None:
-        raise DataError(f"{type(estimator).__name__} requires y to be passed, but the target y is None")
-    if isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] == 1:
-        message = "A column-vector y was passed when a 1d array was expected; it is taken as y.ravel()"
-        warnings.warn(message, DataConversionWarning, stacklevel=3)
-        return y.ravel()
-    return y

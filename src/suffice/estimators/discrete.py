@@ -26,7 +26,8 @@ from ..densities.categorical import POLICIES, UNKNOWN
 from ..errors import DataError, listed
 from ..sources import Source
 from ..stats import CategoryStats, CountStats
-from .base import GenerativeClassifier, Prior
+from .base import GenerativeClassifier
+from .classifier import Prior
 
 Array = NDArray[Any]
 

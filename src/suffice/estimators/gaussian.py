@@ -17,7 +17,8 @@ from ..densities.gaussian import STRUCTURES
 from ..errors import DataError, listed
 from ..sources import Source
 from ..stats import MomentStats
-from .base import GenerativeClassifier, Prior
+from .base import GenerativeClassifier
+from .classifier import Prior
 
 if TYPE_CHECKING:
     from sklearn.linear_model import LogisticRegression

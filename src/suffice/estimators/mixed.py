@@ -25,7 +25,8 @@ from ..errors import DataError, listed
 from ..schema import LOOK, Schema
 from ..sources import LocalSource, Source
 from ..stats import BundleStats, CategoryStats, CountStats, MomentStats, Statistics
-from .base import GenerativeClassifier, Prior
+from .base import GenerativeClassifier
+from .classifier import Prior
 from .discrete import check_alpha, check_unknown
 from .gaussian import check_covariance
 

@@ -1,0 +1,236 @@
+"""What every classifier has: ratios without a prior in them, and decisions with the application's prior and cost."""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import DataConversionWarning, NotFittedError
+
+from .. import decisions
+from ..batch import Batch
+from ..collect import refuse_nonfinite
+from ..errors import DataError, ImpossibleWarning
+from ..labels import position
+from ..sources import LocalSource, Source, as_source
+
+Array = NDArray[Any]
+_SCORES = 1 << 17  # scores held at a time by each thread, where they are not the result: in the cache
+_CELLS = 1 << 22  # cells read at a time by each thread, where they have to be converted
+Prior = Any  # an array in the order of classes_, a dictionary by label, "uniform" or None
+
+
+class LLRClassifier(ClassifierMixin, BaseEstimator):
+    """A classifier whose scores hold no prior: prior and cost are left to whoever decides."""
+
+    n_jobs: int | None
+
+    # What a kind of model provides.
+
+    _merges_columns = False  # whether statistics of different named columns align
+
+    @property
+    @abstractmethod
+    def classes_(self) -> Array:
+        """The labels, sorted."""
+
+    @property
+    @abstractmethod
+    def _scorer(self) -> Any:
+        """What reads rows and scores them, as a density does."""
+
+    @abstractmethod
+    def _prior(self, prior: Prior) -> Array:
+        """The prior of an application, (k,); None takes that of this model."""
+
+    def _is_impossible(self, log_prior: Array) -> bool:  # noqa: ARG002
+        """Whether the prior allows only classes of which nothing is known; then nothing but the prior can decide."""
+        return False
+
+    # Scores: nothing of the prior is in them.
+
+    def llr(self, X: Any, a: Any = None, b: Any = None) -> Array:
+        """The log-likelihood ratio log p(x | b) - log p(x | a), (n,); of two classes, the second over the first."""
+        density = self._scorer.of_classes(self._pair(a, b))
+
+        def ratio(x: Any, out: Array) -> bool:
+            scores = np.empty((len(out), 2))
+            finite = density.score(x, all=scores, relative=True)
+            out[:] = decisions.log_likelihood_ratio(scores, 0, 1)
+            return finite
+
+        return self._column(X, ratio)
+
+    # Decisions: the application's prior and cost.
+
+    def predict(self, X: Any, prior: Prior = None, cost: Any = None) -> Array:
+        """The Bayes decision for each row, (n,).
+
+        Parameters
+        ----------
+        prior : class probabilities of the application; None takes those of this model (`prior_`)
+        cost : ``cost[i, j]`` is the cost of deciding i when the truth is j; a dictionary from decisions to such rows
+            may hold other decisions than the classes. None counts errors. A tie goes to the earlier decision.
+        """
+        log_prior = decisions.log(self._prior(prior))
+        density, impossible = self._scorer, self._is_impossible(log_prior) or self._scorer.has_zeros
+        impossible_rows: list[int] = []
+        actions, costs = (self.classes_, None) if cost is None else decisions.as_cost(cost, self.classes_)
+
+        def decide(x: Any, out: Array) -> bool:
+            best = np.empty(len(out), np.int64)
+            if costs is None and not impossible:
+                finite = density.score(x, log_prior, best=best, relative=True)
+            else:
+                posterior = np.empty((len(out), density.n_classes))
+                finite = density.score(x, log_prior, all=posterior, relative=True)
+                impossible_rows.append(int(np.isneginf(posterior).all(axis=1).sum()) if density.has_zeros else 0)
+                decisions.log_posterior(posterior, log_prior)
+                best[:] = decisions.cheapest(np.exp(posterior, out=posterior), costs)
+            np.take(actions, best, out=out, mode="clip")
+            return finite
+
+        decided = self._column(X, decide, actions.dtype)
+        self._warn_of_impossible(impossible_rows, log_prior)
+        return decided
+
+    def predict_proba(self, X: Any, prior: Prior = None) -> Array:
+        """Posterior probabilities P(class | x), (n, k)."""
+        return self._posterior(X, prior, exponentiate=True)
+
+    def predict_log_proba(self, X: Any, prior: Prior = None) -> Array:
+        """Logarithms of the posterior probabilities, (n, k)."""
+        return self._posterior(X, prior, exponentiate=False)
+
+    def _posterior(self, X: Any, prior: Prior, exponentiate: bool) -> Array:
+        log_prior = decisions.log(self._prior(prior))
+        impossible_rows: list[int] = []
+
+        def posterior(x: Any, out: Array) -> bool:
+            finite = self._scorer.score(x, log_prior, all=out, relative=True)
+            impossible_rows.append(int(np.isneginf(out).all(axis=1).sum()) if self._scorer.has_zeros else 0)
+            decisions.log_posterior(out, log_prior)
+            if exponentiate:
+                np.exp(out, out=out)
+            return finite
+
+        table = self._table(X, posterior)
+        self._warn_of_impossible(impossible_rows, log_prior)
+        return table
+
+    def _warn_of_impossible(self, rows: list[int], log_prior: Array) -> None:
+        if sum(rows) and not self._is_impossible(log_prior):
+            warnings.warn(
+                f"{sum(rows)} rows are impossible under every class, so that only the prior speaks for them; "
+                "use alpha > 0",
+                ImpossibleWarning,
+                stacklevel=3,
+            )
+
+    def _column(self, X: Any, work: Callable[[Any, Array], bool], dtype: Any = np.float64) -> Array:
+        return self._rows(X, work, lambda n: np.empty(n, dtype))
+
+    def _table(self, X: Any, work: Callable[[Any, Array], bool], width: int | None = None) -> Array:
+        return self._rows(X, work, lambda n: np.empty((n, width or len(self.classes_))))
+
+    def _rows(self, X: Any, work: Callable[[Any, Array], bool], make: Callable[[int], Array]) -> Array:
+        """Fill an array with one row of results for each row of X, on several threads; refuse NaN and infinity."""
+        density, source = self._scorer, self._local(X)  # estimated here, not in the threads
+        out = make(source.n_rows)
+        step = max(1024, _SCORES // len(self.classes_))  # scores of all classes may be as wide as the rows, or wider
+        if not density.reads_sparse:
+            step = min(step, max(1, _CELLS // source.n_features))
+
+        def score(batch: Batch) -> bool:
+            rows = (slice(start, start + step) for start in range(0, len(batch), step))
+            whole = out[batch.start : batch.start + len(batch)]
+            return all(work(density.read(batch.table[part]), whole[part]) for part in rows)
+
+        if not source.reduce(score, operator.and_):
+            refuse_nonfinite(source)
+        return out
+
+    def _local(self, X: Any) -> LocalSource:
+        source = self._source(X)
+        if not isinstance(source, LocalSource):
+            raise DataError(f"{type(source).__name__} cannot be scored row by row here")
+        return source
+
+    def _source(self, X: Any, y: Any = None, weight: Any = None, new: bool = False, more: bool = False) -> Source:
+        """X as a source; its columns are those of this model, unless they are to become them. Rows to learn may have
+        `more` columns where statistics align them by name."""
+        source = as_source(X, y, weight, self.n_jobs)
+        if not new:
+            self._check_fitted()
+            if not (more and self._merges_columns and source.names and self._names()):
+                self._check_columns(source)
+        if isinstance(source, LocalSource) and source.n_rows == 0:
+            shape = (0, source.n_features)
+            raise DataError(f"Found array with 0 sample(s) (shape={shape}) while a minimum of 1 is required.")
+        return source
+
+    def _pair(self, a: Any, b: Any) -> tuple[int, int]:
+        classes = self.classes_
+        if a is None and b is None and len(classes) == 2:
+            return 0, 1
+        if a is None or b is None:
+            raise DataError(f"with {len(classes)} classes name two of them: the ratio is of b over a")
+        return position(a, classes), position(b, classes)
+
+    # Plumbing.
+
+    def _check_fitted(self) -> None:
+        if not self.__sklearn_is_fitted__():
+            raise NotFittedError(f"this {type(self).__name__} is not fitted yet: call fit first")
+
+    def _names(self) -> tuple[str, ...] | None:
+        names = getattr(self, "feature_names_in_", None)
+        return None if names is None else tuple(names.tolist())
+
+    def _set_columns(self, names: tuple[str, ...] | None, n_features: int) -> None:
+        self.n_features_in_ = n_features
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _check_columns(self, source: Source) -> None:
+        known, given, me = self._names(), source.names, type(self).__name__
+        if known is not None and given is not None and known != given:
+            lines = ["The feature names should match those that were passed during fit."]
+            lines += _named("Feature names unseen at fit time:", set(given) - set(known))
+            lines += _named("Feature names seen at fit time, yet now missing:", set(known) - set(given))
+            if len(lines) == 1:
+                lines.append("Feature names must be in the same order as they were in fit.")
+            raise DataError("\n".join(lines) + "\n")
+        if known is None and given is not None:
+            warnings.warn(f"X has feature names, but {me} was fitted without feature names", UserWarning, stacklevel=5)
+        if known is not None and given is None:
+            message = f"X does not have valid feature names, but {me} was fitted with feature names"
+            warnings.warn(message, UserWarning, stacklevel=5)
+        if source.n_features != self.n_features_in_:
+            raise DataError(
+                f"X has {source.n_features} features, but {me} is expecting {self.n_features_in_} features as input."
+            )
+
+
+def _named(title: str, names: set[str]) -> list[str]:
+    shown = [f"- {name}" for name in sorted(names)[:5]]
+    return [title, *shown, *["- ..."] * (len(names) > 5)] if names else []
+
+
+def given_labels(y: Any, estimator: object) -> Any:
+    """Labels as given, but a column vector becomes a vector, with scikit-learn's warning."""
+    if y is None:
+        raise DataError(f"{type(estimator).__name__} requires y to be passed, but the target y is None")
+    if isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] == 1:
+        message = "A column-vector y was passed when a 1d array was expected; it is taken as y.ravel()"
+        warnings.warn(message, DataConversionWarning, stacklevel=3)
+        return y.ravel()
+    return y
