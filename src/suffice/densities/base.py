@@ -2,56 +2,26 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError
+from ..scoring import Scorer
 from ..sources import as_table
-from ..table import Table
 
 Array = NDArray[Any]
 
 
-class Density(ABC):
+class Density(Scorer):
     """The parameters of p(x | class) for k classes, estimated from a statistic."""
-
-    reads_sparse = False  # whether `read` leaves sparse rows sparse
-
-    def read(self, table: Table) -> Any:
-        """Rows in the form that this family scores: numbers (n, d), codes of categories, or whatever it has."""
-        return table.floats()
 
     def write(self, x: Any) -> Any:
         """Rows in the form of `read` as people have them."""
         return x
-
-    @abstractmethod
-    def score(
-        self,
-        X: Any,
-        offset: Array | float = 0.0,
-        *,
-        all: Array | None = None,
-        best: Array | None = None,
-        evidence: Array | None = None,
-        relative: bool = False,
-    ) -> bool:
-        """Write log p(x | class) + offset where it is wanted, and return whether X could be scored: a family for which
-        missing cells do not simply drop out returns False where there are some.
-
-        Parameters
-        ----------
-        X : n rows in the form of `read`
-        offset : (k,), for instance a log prior
-        all : (n, k) the scores themselves
-        best : (n,) int64 the arg max; a tie goes to the lower index
-        evidence : (n,) the log-sum-exp
-        relative : whether terms that all classes share may be left out of the scores
-        """
 
     def log_likelihood(self, X: Any) -> Array:
         """log p(x | class), (n, k)."""
@@ -62,23 +32,6 @@ class Density(ABC):
         if not self.score(self.read(table), all=out):
             raise DataError("X contains NaN or infinity")
         return out
-
-    @property
-    def has_zeros(self) -> bool:
-        """Whether a row may have probability zero under every class."""
-        return False
-
-    @property
-    @abstractmethod
-    def n_classes(self) -> int: ...
-
-    @property
-    @abstractmethod
-    def n_features(self) -> int: ...
-
-    @abstractmethod
-    def of_classes(self, places: Sequence[int]) -> Self:
-        """The density of some classes alone."""
 
     @abstractmethod
     def sample(self, code: Array, rng: np.random.Generator) -> Any:

@@ -15,6 +15,7 @@ from .. import categories as vocabularies
 from .. import kernels
 from ..decisions import log
 from ..errors import DataError, listed
+from ..scoring import Wanted
 from ..stats import CategoryStats
 from ..stats.categories import DIRECT
 from ..table import Column, Matrix, Table, native
@@ -175,20 +176,11 @@ class CategoricalDensity(Density):
             scores[starts[j] + self.categories[j].astype(np.int64) - lo[j]] = self.log_probability[:, a:b].T
         return _Lookup(lo, width, np.ascontiguousarray(scores))
 
-    def score(
-        self,
-        X: Codes,
-        offset: Array | float = 0.0,
-        *,
-        all: Array | None = None,
-        best: Array | None = None,
-        evidence: Array | None = None,
-        relative: bool = False,  # noqa: ARG002  nothing is shared by all classes
-    ) -> bool:
+    def _score(self, X: Codes, offset: Array | float, wanted: Wanted, relative: bool) -> bool:  # noqa: ARG002  nothing is shared by all classes
         lookup = self._by_value if X.direct and self._by_value is not None else self._by_place
         values = X.values.view(np.uint8) if X.values.dtype.kind == "b" else X.values
         constant = np.where(self.seen, 0.0, -np.inf) + offset
-        kernels.active.category_scores(values, *lookup, constant, all, best, evidence)
+        kernels.active.category_scores(values, *lookup, constant, *wanted)
         return True
 
     @cached_property

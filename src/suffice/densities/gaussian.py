@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from .. import kernels
 from ..errors import DataError, EmptyClassWarning, SingularWarning, listed
+from ..scoring import Wanted
 from ..stats import MomentStats
 from . import shrinkage as _shrinkage
 from .base import Density, patterns
@@ -172,17 +173,7 @@ class GaussianDensity(Density):
         scores = self.linear()
         return scores if scores[2][self.seen].min(initial=0.0) > -_LINEAR_LIMIT else None
 
-    def score(
-        self,
-        X: Array,
-        offset: Array | float = 0.0,
-        *,
-        all: Array | None = None,
-        best: Array | None = None,
-        evidence: Array | None = None,
-        relative: bool = False,
-    ) -> bool:
-        wanted = all, best, evidence
+    def _score(self, X: Array, offset: Array | float, wanted: Wanted, relative: bool) -> bool:
         if relative and self._linear is not None:
             center, slope, constant = self._linear
             return bool(kernels.active.linear_scores(X, center, slope, constant + offset, *wanted))
@@ -193,7 +184,7 @@ class GaussianDensity(Density):
             return bool(kernels.active.full_scores(X, self.mean, self.whitening, constant, *wanted))
         return self._score_whitened(X, constant, wanted)
 
-    def _score_whitened(self, X: Array, constant: Array, wanted: tuple[Array | None, ...]) -> bool:
+    def _score_whitened(self, X: Array, constant: Array, wanted: Wanted) -> bool:
         center, means = self._whitened
         ones = np.ones_like(means)
         finite = True
@@ -202,8 +193,7 @@ class GaussianDensity(Density):
             rows = slice(start, start + step)
             with np.errstate(over="ignore", invalid="ignore"):
                 z = (X[rows] - center) @ self.whitening[0].T
-            parts = [None if a is None else a[rows] for a in wanted]
-            if not kernels.active.diag_scores(z, means, ones, constant, *parts):
+            if not kernels.active.diag_scores(z, means, ones, constant, *wanted.of_rows(rows)):
                 finite &= bool(np.isfinite(X[rows]).all())
         return finite
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
+from ..scoring import Wanted
 from ..stats.counts import refuse_counts
 from ..table import Sparse, Table
 from .base import Density
@@ -164,26 +165,17 @@ class LinearDensity(Density):
     def write(self, x: Counts) -> Array:
         return x.dense()
 
-    def score(
-        self,
-        X: Counts,
-        offset: Array | float = 0.0,
-        *,
-        all: Array | None = None,
-        best: Array | None = None,
-        evidence: Array | None = None,
-        relative: bool = False,
-    ) -> bool:
+    def _score(self, X: Counts, offset: Array | float, wanted: Wanted, relative: bool) -> bool:
         constant = np.where(self.seen, self.constant, -np.inf) + offset
         if X.missing is None and self.violations is None:
-            self.slopes.score(X.values, constant, all, best, evidence)
+            self.slopes.score(X.values, constant, *wanted)
         else:
-            kernels.active.reduce(self._scores(X, constant), all, best, evidence)
+            kernels.active.reduce(self._scores(X, constant), *wanted)
         if not relative:
-            shared = self._shared(X) if all is not None or evidence is not None else None
-            for out in (all, evidence):
-                if out is not None and shared is not None:
-                    out += shared[:, None] if out.ndim == 2 else shared
+            written = [out for out in (wanted.all, wanted.evidence) if out is not None]
+            shared = self._shared(X) if written else 0.0
+            for out in written:
+                out += np.reshape(shared, (-1, 1)) if out.ndim == 2 else shared
         return True
 
     def _scores(self, X: Counts, constant: Array) -> Array:

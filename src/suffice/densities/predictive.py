@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from .. import kernels
 from ..errors import DataError
+from ..scoring import Wanted
 from ..stats import CountStats
 from ..table import Sparse
 from .counts import BinomialDensity, PoissonDensity, gamma_posterior, left_over
@@ -35,21 +36,12 @@ class PredictiveCounts(LinearDensity):
     def _absent(self, c: int) -> Array:
         """The term of each feature where it counts nothing, (d,): what a missing cell takes away."""
 
-    def score(
-        self,
-        X: Counts,
-        offset: Array | float = 0.0,
-        *,
-        all: Array | None = None,
-        best: Array | None = None,
-        evidence: Array | None = None,
-        relative: bool = False,
-    ) -> bool:
+    def _score(self, X: Counts, offset: Array | float, wanted: Wanted, relative: bool) -> bool:
         columns = [self._class_scores(X, c) for c in range(self.n_classes)]
         scores = np.where(self.seen, np.stack(columns, axis=1), -np.inf) + offset
         if not relative:
             scores += self._shared(X)[:, None]
-        kernels.active.reduce(np.ascontiguousarray(scores), all, best, evidence)
+        kernels.active.reduce(np.ascontiguousarray(scores), *wanted)
         return True
 
     def _class_scores(self, X: Counts, c: int) -> Array:

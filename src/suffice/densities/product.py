@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from .. import kernels
 from ..categories import words_from_arrays, words_to_arrays
 from ..errors import DataError, listed
+from ..scoring import Wanted
 from ..table import Table
 from .base import Density
 from .categorical import CategoricalDensity
@@ -78,22 +79,13 @@ class ProductDensity(Density):
                 values[j] = pa.array(block[:, i].tolist() if block.dtype == object else block[:, i])
         return pa.table(values, names=list(self.names))
 
-    def score(
-        self,
-        X: Blocks,
-        offset: Array | float = 0.0,
-        *,
-        all: Array | None = None,
-        best: Array | None = None,
-        evidence: Array | None = None,
-        relative: bool = False,
-    ) -> bool:
+    def _score(self, X: Blocks, offset: Array | float, wanted: Wanted, relative: bool) -> bool:
         total, own = np.zeros((len(X), self.n_classes)), np.empty((len(X), self.n_classes))
         for name, part in self.parts.items():
             if not part.score(X.parts[name], all=own, relative=relative):
                 self._score_incomplete(name, X.parts[name], own)
             total += own
-        kernels.active.reduce(total + offset, all, best, evidence)
+        kernels.active.reduce(total + offset, *wanted)
         return True
 
     def _score_incomplete(self, name: str, x: Array, out: Array) -> None:

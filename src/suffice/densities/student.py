@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.reference import reduce_scores
+from ..scoring import Wanted
 from ..stats import MomentStats
 from .base import Density
 from .conditional import conditional_fill, conditional_marginal
@@ -114,16 +115,7 @@ class StudentDensity(Density):
     def of_classes(self, places: Sequence[int]) -> Self:
         return type(self)(self.gaussian.of_classes(places), self.dof[list(places)])
 
-    def score(
-        self,
-        X: Array,
-        offset: Array | float = 0.0,
-        *,
-        all: Array | None = None,
-        best: Array | None = None,
-        evidence: Array | None = None,
-        relative: bool = False,  # noqa: ARG002  nothing is shared by all classes
-    ) -> bool:
+    def _score(self, X: Array, offset: Array | float, wanted: Wanted, relative: bool) -> bool:  # noqa: ARG002  nothing is shared by all classes
         step = max(64, (1 << 17) // max(self.n_features, self.n_classes))
         finite = True
         for start in range(0, len(X), step):
@@ -131,8 +123,7 @@ class StudentDensity(Density):
             x = X[rows].astype(np.float64, copy=False)
             finite &= bool(np.isfinite(x).all())
             with np.errstate(invalid="ignore", over="ignore"):
-                parts = (None if out is None else out[rows] for out in (all, best, evidence))
-                reduce_scores((self._log_density(x) + offset).T, *parts)
+                reduce_scores((self._log_density(x) + offset).T, *wanted.of_rows(rows))
         return finite
 
     def _log_density(self, X: Array) -> Array:

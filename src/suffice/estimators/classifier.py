@@ -18,6 +18,7 @@ from ..batch import Batch
 from ..collect import refuse_nonfinite
 from ..errors import DataError, ImpossibleWarning
 from ..labels import position
+from ..scoring import Scorer
 from ..sources import LocalSource, Source, as_source
 
 Array = NDArray[Any]
@@ -42,8 +43,8 @@ class LLRClassifier(ClassifierMixin, BaseEstimator):
 
     @property
     @abstractmethod
-    def _scorer(self) -> Any:
-        """What reads rows and scores them, as a density does."""
+    def _scorer(self) -> Scorer:
+        """What reads rows and scores them."""
 
     @abstractmethod
     def _prior(self, prior: Prior) -> Array:
