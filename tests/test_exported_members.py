@@ -118,7 +118,7 @@ import numpy as np
 from suffice import modelfile
 from suffice.densities import GaussianDensity
 model = modelfile.read({str(tmp_path / "m")!r})
-density = GaussianDensity.estimate(model.statistics, model.params["covariance"])
+density = GaussianDensity.estimate(model.learnt, model.params["covariance"])
 assert density.log_likelihood(np.zeros((2, 3))).shape == (2, 2)
 """
     assert not {"sklearn", "pandas", "pyarrow", "scipy.stats"} & imported_by(code)

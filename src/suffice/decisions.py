@@ -7,6 +7,7 @@ knows where the likelihoods came from.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ _SUM_TOLERANCE = 1e-6  # priors given in float32 still pass
 
 def as_prior(prior: Any, classes: Array, frequencies: Array) -> Array:
     """A prior over `classes` (k,) from what a user may give: an array in the order of the classes, a dictionary by
-    label, "uniform", or None for `frequencies`.
+    label, "uniform", the probability of the second of two classes, or None for `frequencies`.
 
     >>> as_prior({"ham": 0.9, "spam": 0.1}, np.array(["ham", "spam"]), np.array([0.5, 0.5]))
     array([0.9, 0.1])
@@ -34,6 +35,8 @@ def as_prior(prior: Any, classes: Array, frequencies: Array) -> Array:
         if prior != "uniform":
             raise DecisionError(f'prior={prior!r} is not known; give numbers, a dictionary by class or "uniform"')
         return np.full(k, 1.0 / k)
+    if isinstance(prior, Real) and not isinstance(prior, bool) and k == 2:
+        prior = [1.0 - float(prior), float(prior)]
     if _is_labelled(prior):
         prior = _by_label(prior, classes, "prior")
     try:

@@ -11,6 +11,7 @@ SufficeWarning             (UserWarning)
 ├── SingularWarning        a variance had to be floored
 ├── EmptyClassWarning      a class was declared but has no rows
 ├── ImpossibleWarning      a row has probability zero under every class
+├── SeparableWarning       scores tell the classes apart without an error
 └── PrecisionWarning       too few digits are left after forgetting
 """
 
@@ -53,6 +54,10 @@ class EmptyClassWarning(SufficeWarning):
 
 class ImpossibleWarning(SufficeWarning):
     """Some rows have probability zero under every class; the prior decides for them."""
+
+
+class SeparableWarning(SufficeWarning):
+    """Scores tell the classes apart without an error, so that no scale is too large for them."""
 
 
 class PrecisionWarning(SufficeWarning):

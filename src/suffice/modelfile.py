@@ -9,24 +9,43 @@ import hashlib
 import json
 import os
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ._version import __version__
 from .errors import ModelFileError
-from .stats import BundleStats, CategoryStats, CountStats, MomentStats, Statistics
+from .logistic import LogisticModel
+from .stats import BundleStats, CategoryStats, CountStats, MomentStats
 
 Array = NDArray[Any]
 
 FORMAT = 1
 _KEY = "suffice"
-_STATISTICS: dict[str, type[Statistics]] = {
-    kind.__name__: kind for kind in (MomentStats, CountStats, CategoryStats, BundleStats)
+
+
+class Learnt(Protocol):
+    """What a model has learnt: a statistic, or the parameters where there is none. Files hold its arrays."""
+
+    @property
+    def classes(self) -> Array: ...
+
+    @property
+    def n_features(self) -> int: ...
+
+    def to_arrays(self) -> dict[str, Array]: ...
+
+    @classmethod
+    def from_arrays(cls, classes: Array, arrays: Mapping[str, Array]) -> Learnt: ...
+
+
+_LEARNT: dict[str, type[Learnt]] = {
+    kind.__name__: kind for kind in (MomentStats, CountStats, CategoryStats, BundleStats, LogisticModel)
 }
 
 
@@ -37,7 +56,7 @@ class ModelFile:
     estimator: str  # the class's name
     params: dict[str, Any]
     names: tuple[str, ...] | None  # of the features
-    statistics: Statistics
+    learnt: Learnt
     version: str = __version__  # of the library that wrote it
 
 
@@ -45,17 +64,17 @@ def write(path: str | os.PathLike[str], model: ModelFile) -> None:
     """Write a model atomically: whoever reads finds the old file or the new one, whole."""
     from safetensors.numpy import save
 
-    classes = model.statistics.classes
+    classes = model.learnt.classes
     if classes.dtype.kind not in "biufUSO":
         raise ModelFileError(f"classes of type {classes.dtype} cannot be saved")
-    arrays = {name: np.asarray(array, order="C") for name, array in model.statistics.to_arrays().items()}
+    arrays = {name: np.asarray(array, order="C") for name, array in model.learnt.to_arrays().items()}
     header = {
         "format": FORMAT,
         "version": model.version,
         "estimator": model.estimator,
         "params": {name: _plain(value) for name, value in model.params.items()},
         "names": model.names,
-        "statistics": type(model.statistics).__name__,
+        "learnt": type(model.learnt).__name__,
         "classes": [_plain(label) for label in classes.tolist()],
         "classes_dtype": classes.dtype.str,
     }
@@ -99,12 +118,12 @@ def _model(header: dict[str, Any], arrays: dict[str, Array]) -> ModelFile:
         raise ValueError("its classes are not distinct labels in order")
     if not isinstance(header["estimator"], str):
         raise ValueError(f"its estimator is {header['estimator']!r}")
-    statistics = _STATISTICS[header["statistics"]].from_arrays(classes, arrays)
+    learnt = _LEARNT[header["learnt"]].from_arrays(classes, arrays)
     names = None if header["names"] is None else tuple(header["names"])
-    if names is not None and len(names) != statistics.n_features:
-        raise ValueError(f"{len(names)} names for {statistics.n_features} features")
+    if names is not None and len(names) != learnt.n_features:
+        raise ValueError(f"{len(names)} names for {learnt.n_features} features")
     params = {name: _restored(value) for name, value in header["params"].items()}
-    return ModelFile(header["estimator"], params, names, statistics, header["version"])
+    return ModelFile(header["estimator"], params, names, learnt, header["version"])
 
 
 def _header(path: Any, text: str) -> dict[str, Any]:

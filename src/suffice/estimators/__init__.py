@@ -7,27 +7,36 @@ import os
 from .. import modelfile
 from ..errors import ModelFileError
 from .base import GenerativeClassifier
+from .calibration import LLRCalibrator
+from .classifier import LLRClassifier
 from .discrete import BernoulliClassifier, CategoricalClassifier, MultinomialClassifier, PoissonClassifier
 from .gaussian import GaussianClassifier
+from .logistic import LogisticClassifier
 from .mixed import MixedClassifier
+from .ratios import as_llr
 
 __all__ = [
     "BernoulliClassifier",
     "CategoricalClassifier",
     "GaussianClassifier",
     "GenerativeClassifier",
+    "LLRCalibrator",
+    "LLRClassifier",
+    "LogisticClassifier",
     "MixedClassifier",
     "MultinomialClassifier",
     "PoissonClassifier",
+    "as_llr",
     "load",
 ]
 
-_SAVED: dict[str, type[GenerativeClassifier]] = {
+_SAVED: dict[str, type[GenerativeClassifier] | type[LogisticClassifier]] = {
     kind.__name__: kind
     for kind in (
         BernoulliClassifier,
         CategoricalClassifier,
         GaussianClassifier,
+        LogisticClassifier,
         MixedClassifier,
         MultinomialClassifier,
         PoissonClassifier,
@@ -35,7 +44,7 @@ _SAVED: dict[str, type[GenerativeClassifier]] = {
 }
 
 
-def load(path: str | os.PathLike[str]) -> GenerativeClassifier:
+def load(path: str | os.PathLike[str]) -> GenerativeClassifier | LogisticClassifier:
     """Read a model that `save` wrote. Loading runs no code from the file."""
     model = modelfile.read(path)
     if model.estimator not in _SAVED:

@@ -245,8 +245,8 @@ class GenerativeClassifier(LLRClassifier):
     def _from_file(cls, model: modelfile.ModelFile) -> Self:
         loaded = cls(**model.params)
         loaded._choices()  # or an error, where they make no sense
-        loaded._set_columns(model.names, model.statistics.n_features)
-        return loaded._learn(loaded._adopted(model.statistics))
+        loaded._set_columns(model.names, model.learnt.n_features)
+        return loaded._learn(loaded._adopted(model.learnt))
 
     # Plumbing.
 

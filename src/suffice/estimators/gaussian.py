@@ -5,23 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from numbers import Real
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import decisions
 from ..batch import Batch
 from ..densities import GaussianDensity, StudentDensity
 from ..densities.gaussian import STRUCTURES
 from ..errors import DataError, listed
+from ..logistic import LogisticModel
 from ..sources import Source
 from ..stats import MomentStats
 from .base import GenerativeClassifier
 from .classifier import Prior
-
-if TYPE_CHECKING:
-    from sklearn.linear_model import LogisticRegression
+from .logistic import LogisticClassifier
 
 Array = NDArray[Any]
 
@@ -154,29 +152,20 @@ class GaussianClassifier(GenerativeClassifier):
         constant = density.constant[j] - density.constant[i] - 0.5 * (m1 @ upper @ m1 - m0 @ lower @ m0)
         return -0.5 * (upper - lower), upper @ m1 - lower @ m0, float(constant)
 
-    def to_logistic(self, prior: Prior = None) -> LogisticRegression:
-        """The logistic model that a tied structure is: a fitted scikit-learn LogisticRegression with its posterior."""
-        from sklearn.linear_model import LogisticRegression
-
+    def to_logistic(self, prior: Prior = None) -> LogisticClassifier:
+        """The logistic model that a tied structure is, with the same ratios and, for the prior given here, the same
+        posterior."""
         density = self._plug_in("to_logistic")
         self._with_rows(range(len(self.classes_)))
         if not density.structure.tied:
             raise DataError(
                 f'covariance={self.covariance!r} is quadratic in x, not logistic; use "tied" or "tied_diag"'
             )
-        log_prior = decisions.log(self._prior(prior))
-        if not np.isfinite(log_prior).all():
+        chosen = self._prior(prior)
+        if not chosen.all():
             raise DataError("a class with prior 0 has no logistic model; give a prior without zeros")
-        center, slope, constant = density.linear()
-        intercept = constant - slope @ center + log_prior
-        if len(slope) == 2:
-            slope, intercept = slope[1:] - slope[:1], intercept[1:] - intercept[:1]
-        logistic = LogisticRegression()
-        logistic.classes_, logistic.coef_, logistic.intercept_ = self.classes_, slope, intercept
-        logistic.n_features_in_ = self.n_features_in_
-        if self._names() is not None:
-            logistic.feature_names_in_ = self.feature_names_in_
-        return logistic
+        model = LogisticModel(self.classes_, chosen, *density.linear())
+        return LogisticClassifier._of(model, self._names(), prior=chosen, n_jobs=self.n_jobs)
 
     def _plug_in(self, what: str) -> GaussianDensity:
         density = self.density_

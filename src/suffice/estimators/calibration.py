@@ -1,0 +1,148 @@
+"""The calibration of scores, as a transformer."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import check_cv
+from sklearn.utils import ClassifierTags
+
+from .. import decisions
+from ..batch import as_labels, as_matrix, as_weight
+from ..calibration import AffineMap, MonotoneMap
+from ..errors import DataError, DecisionError, listed
+from ..labels import SoftLabels, encode
+from ..table import as_float
+from .classifier import Prior, given_labels
+
+Array = NDArray[Any]
+METHODS = ("affine", "pav")
+
+
+class LLRCalibrator(TransformerMixin, BaseEstimator):
+    """Scores of any classifier made into log-likelihood ratios.
+
+    Of two classes, scores are one number for each row, or one for each of several systems (n, S), which are fused; out
+    comes the ratio of the second class over the first. Of k classes, scores are log-likelihoods or log posteriors
+    (n, k), those of several systems side by side (n, S k); out come calibrated log-likelihoods (n, k).
+
+    Parameters
+    ----------
+    prior : number, array, dict or "uniform"
+        The class probabilities that calibration matters most at, by default equal ones. A number is that of the second
+        of two classes.
+    method : {"affine", "pav"}
+        One scale for each system and one offset for each class, by logistic regression; or the best monotone map of
+        one score of two classes, by pooling adjacent violators.
+
+    Attributes
+    ----------
+    classes_ : (k,)
+    map_ : AffineMap or MonotoneMap
+
+    Examples
+    --------
+    >>> from suffice import LLRCalibrator
+    >>> scores, y = [0.1, 0.4, 0.35, 0.8, 0.7], [0, 0, 1, 1, 1]
+    >>> LLRCalibrator(prior=0.5).fit(scores, y).transform([0.2, 0.9]).round(2)
+    array([-2.05,  4.26])
+    """
+
+    map_: AffineMap | MonotoneMap
+    classes_: Array
+
+    def __init__(self, prior: Prior = "uniform", *, method: str = "affine") -> None:
+        self.prior = prior
+        self.method = method
+
+    def fit(self, scores: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn the map from scores with known classes, which no system should have been trained on."""
+        if self.method not in METHODS:
+            raise DataError(f"method={self.method!r} is not known; choose one of {listed(METHODS)}")
+        table = _table(scores)
+        labels = as_labels(given_labels(y, self), len(table))
+        if isinstance(labels, SoftLabels):
+            raise DataError("calibration takes labels, not soft ones")
+        classes, code = encode(np.asarray(labels))
+        if len(classes) < 2:
+            raise DataError(f"calibration needs rows of two classes or more, but y has 1 class: {listed(classes)}")
+        weight = as_weight(sample_weight, len(table))
+        if self.method == "pav":
+            if len(classes) > 2 or table.shape[1] > 1 or weight is not None:
+                raise DataError('method="pav" takes one score of two classes, without weights; use "affine"')
+            found: AffineMap | MonotoneMap = MonotoneMap.fit(table[:, 0], code)
+        else:
+            weight = np.ones(len(code)) if weight is None else weight
+            total = np.bincount(code, weight, minlength=len(classes))
+            prior = decisions.as_prior(self.prior, classes, total / total.sum())
+            if not (prior.all() and total.all()):
+                raise DecisionError("a class without prior or weight cannot be calibrated")
+            found = AffineMap.fit(_likelihoods(table, len(classes)), code, weight, prior)
+        self.map_, self.classes_, self.n_features_in_ = found, classes, table.shape[1]
+        return self
+
+    def transform(self, scores: Any) -> Array:
+        """Log-likelihood ratios of two classes, in the shape of one score, or log-likelihoods (n, k) of more."""
+        if not hasattr(self, "map_"):
+            raise NotFittedError("this LLRCalibrator is not fitted yet: call fit first")
+        table, ndim = _table(scores), np.asarray(scores).ndim
+        if table.shape[1] != self.n_features_in_:
+            expected = f"LLRCalibrator is expecting {self.n_features_in_} features as input."
+            shape = " Reshape your data: X.reshape(1, -1) makes it one row." if ndim == 1 else ""
+            raise DataError(f"X has {table.shape[1]} features, but {expected}{shape}")
+        if isinstance(self.map_, MonotoneMap):
+            llr = self.map_(table[:, 0])
+        else:
+            calibrated = self.map_(_likelihoods(table, len(self.classes_)))
+            if len(self.classes_) > 2:
+                return calibrated
+            llr = decisions.log_likelihood_ratio(calibrated, 0, 1)
+        return llr if ndim == 1 else llr[:, None]
+
+    def held_out(self, scores: Any, y: Any, cv: Any = 5) -> Array:
+        """Calibrated scores of each row by a map that was learnt from the other folds, pooled: for honest figures."""
+        table, labels = _table(scores), np.asarray(y)
+        parts = [
+            (test, clone(self).fit(table[train], labels[train]).transform(table[test]))
+            for train, test in check_cv(cv, labels, classifier=True).split(table, labels)
+        ]
+        out = np.full((len(table), parts[0][1].shape[1]), np.nan)
+        for test, calibrated in parts:
+            out[test] = calibrated
+        return out[:, 0] if np.asarray(scores).ndim == 1 else out
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "map_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.classifier_tags = ClassifierTags(multi_class=False)  # of any scores; more classes want a column for each
+        return tags
+
+
+def _table(scores: Any) -> Array:
+    """Scores as an array (n, systems)."""
+    if hasattr(scores, "tocsr"):
+        raise DataError("scores are dense: sparse input is not supported")
+    values = np.asarray(scores)
+    table = as_float(as_matrix(values[:, None] if values.ndim == 1 else values)).astype(np.float64, copy=False)
+    if not len(table):
+        raise DataError(f"Found array with 0 sample(s) (shape={table.shape}) while a minimum of 1 is required.")
+    if np.isnan(table).any():
+        raise DataError("scores contain NaN")
+    return table
+
+
+def _likelihoods(table: Array, k: int) -> Array:
+    """Scores (n, systems) of two classes, or (n, systems k) of more, as log-likelihoods (n, systems, k)."""
+    if k == 2:
+        # An infinite ratio rules out one of the classes.
+        return np.stack([np.where(table == np.inf, -np.inf, 0.0), np.where(table == np.inf, 0.0, table)], axis=2)
+    if table.shape[1] % k:
+        raise DataError(f"{k} classes need {k} scores from each system, but there are {table.shape[1]} columns")
+    return table.reshape(len(table), -1, k)

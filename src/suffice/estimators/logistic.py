@@ -1,0 +1,204 @@
+"""Logistic regression, the discriminative counterpart of the Gaussian models."""
+
+from __future__ import annotations
+
+import warnings
+from functools import partial
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
+
+from .. import decisions, modelfile
+from ..collect import collect, refuse_nonfinite
+from ..densities import GaussianDensity
+from ..errors import DataError, DecisionError, SufficeWarning, listed
+from ..labels import SoftLabels, encode
+from ..logistic import LogisticModel, check_expansion, expand
+from ..sources import LocalSource, as_source
+from ..stats import MomentStats
+from ..table import Sparse
+from .classifier import LLRClassifier, Prior, given_labels
+
+Array = NDArray[Any]
+_WIDE, _MANY = 1000, 1000  # columns, rows
+
+
+class LogisticClassifier(LLRClassifier):
+    """Logistic regression whose scores are log-likelihood ratios: the training prior is taken out of them again.
+
+    Parameters
+    ----------
+    C : float
+        The inverse of the strength of the L2 penalty, as scikit-learn has it.
+    prior : number, array, dict, "uniform" or None
+        Class probabilities to learn for: rows are weighted such that the classes have these. Decisions take them, too,
+        unless a call gives others. A number is the probability of the second of two classes; None takes the
+        frequencies of the training rows, with no weighting.
+    expansion : {"linear", "quadratic"}
+        Features as they are, or with the products of every two of them: the form of a Gaussian model with a
+        covariance for each class.
+    tol, max_iter : float, int
+        When the optimiser stops, as scikit-learn has it.
+    n_jobs : int or None
+        Threads for scoring.
+
+    Attributes
+    ----------
+    classes_, prior_ : (k,)
+    model_ : LogisticModel, the slopes and constants
+    n_iter_ : (1,) the steps that the optimiser took
+
+    Examples
+    --------
+    >>> from suffice import LogisticClassifier
+    >>> clf = LogisticClassifier(prior=0.5).fit([[0.0], [1.0], [1.5], [2.0]], ["no", "no", "yes", "yes"])
+    >>> clf.predict([[1.4]]).item(), clf.predict([[1.4]], prior={"no": 0.9, "yes": 0.1}).item()
+    ('yes', 'no')
+    """
+
+    model_: LogisticModel
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        prior: Prior = None,
+        *,
+        expansion: str = "linear",
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.C = C
+        self.prior = prior
+        self.expansion = expansion
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from labelled rows.
+
+        Parameters
+        ----------
+        X : anything tabular, (n, d)
+        y : the labels (n,), or the name of the column of X that holds them
+        sample_weight : (n,) not negative; a weight of k counts as k copies of the row
+        """
+        self._check_params()
+        source = self._source(X, given_labels(y, self), sample_weight, new=True)
+        if not isinstance(source, LocalSource):
+            raise DataError(f"logistic regression needs the rows in memory; {type(source).__name__} streams them")
+        batch = source.batch(0, source.n_rows)
+        if isinstance(batch.y, SoftLabels):
+            raise DataError("logistic regression takes labels, not soft ones")
+        classes, code = encode(np.asarray(batch.y))
+        weight = np.ones(len(code)) if batch.weight is None else batch.weight
+        total = np.bincount(code, weight, minlength=len(classes))
+        if len(classes) < 2 or not total.all():
+            raise DataError(
+                f"logistic regression needs rows of two classes or more, but y has 1 class: {listed(classes)}"
+            )
+        prior = decisions.as_prior(self.prior, classes, total / total.sum())
+        if not prior.all():
+            raise DecisionError("a class with prior 0 cannot be learnt; give a prior without zeros")
+        weight = weight * (prior * total.sum() / total)[code]
+
+        table, linear = batch.table, self.expansion == "linear"
+        rows = table.matrix() if isinstance(table, Sparse) and linear else expand(table.floats(), self.expansion)
+        if not np.isfinite(rows.sum()):
+            refuse_nonfinite(source)
+        self.model_ = self._optimum(rows, code, weight, classes, prior)
+        self._set_columns(source.names, source.n_features)
+        return self
+
+    def _optimum(self, rows: Any, code: Array, weight: Array, classes: Array, prior: Array) -> LogisticModel:
+        solver = LogisticRegression(C=self.C, tol=self.tol, max_iter=self.max_iter, warm_start=True)
+        if (start := _gaussian_start(rows, code, weight, prior)) is not None:
+            solver.coef_, solver.intercept_, solver.classes_ = *start, np.arange(len(classes))
+        solver.fit(rows, code, sample_weight=weight)
+        self.n_iter_ = solver.n_iter_
+        slope, constant = solver.coef_.astype(np.float64), solver.intercept_.astype(np.float64)
+        if len(classes) == 2:
+            slope, constant = np.concatenate([0 * slope, slope]), np.concatenate([[0.0], constant])
+        center = np.asarray(rows.mean(axis=0), np.float64).reshape(-1)
+        constant = constant + slope @ center - np.log(prior)
+        return LogisticModel(classes, prior, center, slope, constant, self.expansion)
+
+    def _check_params(self) -> None:
+        check_expansion(self.expansion)
+        for name in ("C", "tol", "max_iter"):
+            value = getattr(self, name)
+            whole = name == "max_iter"
+            number = isinstance(value, Integral if whole else Real) and not isinstance(value, bool)
+            if not (number and value > 0):
+                raise DataError(f"{name}={value!r} must be a {'whole ' * whole}number above zero")
+
+    @classmethod
+    def _of(cls, model: LogisticModel, names: tuple[str, ...] | None, **params: Any) -> Self:
+        """The estimator of a model that was found elsewhere."""
+        estimator = cls(**params)
+        estimator._check_params()
+        estimator.model_ = model
+        estimator._set_columns(names, model.n_features)
+        return estimator
+
+    @property
+    def classes_(self) -> Array:
+        """The labels, sorted."""
+        return self._scorer.classes
+
+    @property
+    def prior_(self) -> Array:
+        """The prior that the model was learnt for, and that decisions use unless told otherwise, (k,)."""
+        return self._scorer.prior
+
+    @property
+    def _scorer(self) -> LogisticModel:
+        self._check_fitted()
+        return self.model_
+
+    def _prior(self, prior: Prior) -> Array:
+        return decisions.as_prior(prior, self.classes_, self.prior_)
+
+    def save(self, path: Any) -> None:
+        """Write the model to a file that `suffice.load` reads."""
+        params = dict(self.get_params(deep=False))
+        modelfile.write(path, modelfile.ModelFile(type(self).__name__, params, self._names(), self._scorer))
+
+    @classmethod
+    def _from_file(cls, model: modelfile.ModelFile) -> Self:
+        if not isinstance(model.learnt, LogisticModel):
+            raise DataError(f"a LogisticClassifier needs a LogisticModel, not {type(model.learnt).__name__}")
+        return cls._of(model.learnt, model.names, **model.params)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _gaussian_start(rows: Any, code: Array, weight: Array, prior: Array) -> tuple[Array, Array] | None:
+    """The slopes and intercepts of the tied Gaussian model of the same rows, which one pass gives and which are often
+    near the optimum; None where they would take too long, or are worse than nothing."""
+    if not isinstance(rows, np.ndarray) or rows.shape[1] > _WIDE or len(rows) < _MANY:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SufficeWarning)
+        moments = collect(as_source(rows, code, weight), partial(MomentStats.of, layout="pooled"))
+        center, slope, constant = GaussianDensity.estimate(moments, "tied").linear()
+    intercept = constant - slope @ center + np.log(prior)
+    some = slice(None, None, max(1, len(rows) // _MANY))
+    logit = rows[some] @ slope.T + intercept
+    own = logit[np.arange(len(logit)), code[some]]
+    loss = np.average(np.logaddexp.reduce(logit, axis=1) - own, weights=weight[some])
+    if not loss < -prior @ np.log(prior):
+        return None
+    if len(prior) == 2:
+        slope, intercept = slope[1:] - slope[:1], intercept[1:] - intercept[:1]
+    return slope, intercept
