@@ -238,7 +238,9 @@ nb::list encode_objects(nb::handle items, OutCodes code) {
     constexpr std::size_t slots = 1024;
     std::vector<std::pair<PyObject*, std::int32_t>> recent(slots, {nullptr, 0});
     ObjectTable table;
-    for (std::int64_t r = 0; r < std::int64_t(code.shape(0)); ++r) {
+    const std::int64_t n = std::int64_t(code.shape(0)), ahead = 16;  // objects lie anywhere: ask for them early
+    for (std::int64_t r = 0; r < n; ++r) {
+        if (r + ahead < n) __builtin_prefetch(object[r + ahead]);
         auto& slot = recent[mix(reinterpret_cast<std::uintptr_t>(object[r])) % slots];
         if (slot.first != object[r]) slot = {object[r], table.code(object[r])};
         code.data()[r] = slot.second;
