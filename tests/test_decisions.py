@@ -333,3 +333,40 @@ def test_far_outliers_do_not_spoil_the_estimate(rng):
     shifted = table + rng.uniform(-1e6, 1e6, (500, 1))
     start = np.array([0.5, 0.5])
     np.testing.assert_allclose(estimate_prior(shifted, start), estimate_prior(table, start), rtol=1e-6)
+
+
+def test_rejecting_is_chows_rule(rng):
+    posterior = rng.dirichlet(np.ones(3), size=500)
+    actions, cost = decisions.as_cost(decisions.rejecting(["a", "b", "c"], 0.4), np.array(["a", "b", "c"]))
+    chosen = actions[decisions.cheapest(posterior, cost)]
+    expected = np.where(posterior.max(axis=1) >= 0.6, np.array(["a", "b", "c"])[posterior.argmax(axis=1)], "reject")
+    assert (chosen == expected).all()
+    assert {"a", "b", "c", "reject"} == set(chosen)
+
+
+def test_rejecting_keeps_the_costs_that_are_there():
+    cost = {"treat": [1, 0], "wait": [0, 20]}
+    assert decisions.rejecting([0, 1], 0.5, "ask", cost) == {"treat": [1, 0], "wait": [0, 20], "ask": [0.5, 0.5]}
+    with pytest.raises(DecisionError, match="another label"):
+        decisions.rejecting([0, 1], 0.5, "wait", cost)
+    with pytest.raises(DecisionError, match="must be a number"):
+        decisions.rejecting([0, 1], np.nan)
+
+
+def test_an_open_set_has_strangers():
+    decided = np.array([0, 1, 1])
+    typicality = np.array([[0.3, 0.001], [0.001, 0.009], [0.001, 0.01]])
+    assert decisions.open_set(decided, typicality, 0.01, "?").tolist() == [0, "?", 1]
+    with pytest.raises(DecisionError, match="between 0 and 1"):
+        decisions.open_set(decided, typicality, 0)
+
+
+@pytest.mark.parametrize(("prior", "expected"), [(0.25, [0.75, 0.25]), (np.float32(1), [0, 1]), (0, [1, 0])])
+def test_one_number_is_the_probability_of_the_second_class(prior, expected):
+    assert decisions.as_prior(prior, np.array(["n", "y"]), np.empty(0)).tolist() == expected
+
+
+@pytest.mark.parametrize(("prior", "k"), [(1.5, 2), (-0.1, 2), (np.nan, 2), (0.5, 3), (True, 2)])
+def test_one_number_must_be_a_probability_of_two_classes(prior, k):
+    with pytest.raises(DecisionError):
+        decisions.as_prior(prior, np.arange(k), np.empty(0))

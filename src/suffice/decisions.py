@@ -131,6 +131,33 @@ def cheapest(posterior: Array, cost: Array | None) -> Array:
     return np.asarray((posterior @ cost.T).argmin(axis=1))
 
 
+def rejecting(classes: Any, price: float, label: Any = "reject", cost: Any = None) -> dict[Any, list[float]]:
+    """Costs with one more decision, to decide for no class, at a price that does not depend on the truth.
+
+    Where errors cost one, it is taken when no class has a posterior above 1 - price (Chow's rule).
+
+    >>> rejecting(["ham", "spam"], 0.1)
+    {'ham': [0.0, 1.0], 'spam': [1.0, 0.0], 'reject': [0.1, 0.1]}
+    """
+    classes = np.asarray(classes)
+    decisions, values = as_cost(1.0 - np.eye(len(classes)) if cost is None else cost, classes)
+    if label in decisions.tolist():
+        raise DecisionError(f"{label!r} is a decision already; give the rejection another label")
+    if not np.isfinite(price):
+        raise DecisionError(f"price={price!r} must be a number")
+    return dict(zip([*decisions.tolist(), label], [*values.tolist(), [float(price)] * len(classes)], strict=True))
+
+
+def open_set(decided: Array, typicality: Array, level: float, unknown: Any = None) -> Array:
+    """Decisions (n,), but `unknown` for rows that are atypical of every class: so far out that under none of them more
+    than `level` of the rows are."""
+    if not 0 < level < 1:
+        raise DecisionError(f"level={level!r} must lie between 0 and 1")
+    out = decided.astype(object)
+    out[(typicality < level).all(axis=1)] = unknown
+    return out
+
+
 def difference(two: Array, one: Array) -> Array:
     """two - one of log-probabilities; zero where neither is possible."""
     with np.errstate(invalid="ignore", over="ignore"):

@@ -194,6 +194,18 @@ class GenerativeClassifier(LLRClassifier):
 
         return self._table(X, tail)
 
+    def predict_open_set(
+        self, X: Any, prior: Prior = None, cost: Any = None, *, level: float = 0.01, unknown: Any = None
+    ) -> Array:
+        """The Bayes decision as in `predict`, but `unknown` for rows that are typical of no class, (n,) objects.
+
+        Parameters
+        ----------
+        level : the share of the rows of a class that may be taken for strangers; see `typicality`
+        unknown : what to decide for a stranger
+        """
+        return decisions.open_set(self.predict(X, prior, cost), self.typicality(X), level, unknown)
+
     def score_samples(self, X: Any, prior: Prior = None) -> Array:
         """log p(x) over all classes, (n,)."""
         log_prior = decisions.log(self._prior(prior))

@@ -9,21 +9,22 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.linear_model import LogisticRegression
+from sklearn.exceptions import ConvergenceWarning
 
 from .. import decisions, modelfile
 from ..collect import collect, refuse_nonfinite
 from ..densities import GaussianDensity
 from ..errors import DataError, DecisionError, SufficeWarning, listed
 from ..labels import SoftLabels, encode
-from ..logistic import LogisticModel, check_expansion, expand
+from ..logistic import LogisticModel, LogisticProblem, check_expansion, expand
 from ..sources import LocalSource, as_source
 from ..stats import MomentStats
 from ..table import Sparse
+from ..threads import thread_count
 from .classifier import LLRClassifier, Prior, given_labels
 
 Array = NDArray[Any]
-_WIDE, _MANY = 1000, 1000  # columns, rows
+_WIDE = 1000  # columns whose covariances would take longer than they save
 
 
 class LogisticClassifier(LLRClassifier):
@@ -41,7 +42,7 @@ class LogisticClassifier(LLRClassifier):
         Features as they are, or with the products of every two of them: the form of a Gaussian model with a
         covariance for each class.
     tol, max_iter : float, int
-        When the optimiser stops, as scikit-learn has it.
+        When the optimiser stops: the largest entry of the gradient, of features brought to one scale, and steps.
     n_jobs : int or None
         Threads for scoring.
 
@@ -49,7 +50,7 @@ class LogisticClassifier(LLRClassifier):
     ----------
     classes_, prior_ : (k,)
     model_ : LogisticModel, the slopes and constants
-    n_iter_ : (1,) the steps that the optimiser took
+    n_iter_ : the steps that the optimiser took
 
     Examples
     --------
@@ -115,17 +116,20 @@ class LogisticClassifier(LLRClassifier):
         return self
 
     def _optimum(self, rows: Any, code: Array, weight: Array, classes: Array, prior: Array) -> LogisticModel:
-        solver = LogisticRegression(C=self.C, tol=self.tol, max_iter=self.max_iter, warm_start=True)
-        if (start := _gaussian_start(rows, code, weight, prior)) is not None:
-            solver.coef_, solver.intercept_, solver.classes_ = *start, np.arange(len(classes))
-        solver.fit(rows, code, sample_weight=weight)
-        self.n_iter_ = solver.n_iter_
-        slope, constant = solver.coef_.astype(np.float64), solver.intercept_.astype(np.float64)
+        penalty, threads = 1 / (self.C * weight.sum()), thread_count(self.n_jobs)
+        problem = LogisticProblem.of(rows, code, weight, len(classes), penalty, threads)
+        center, covariance, start = _start(problem, rows, code, weight, np.log(prior))
+        slope, intercept, found = problem.solve(center, covariance, start, self.tol, self.max_iter)
+        if not found.success:
+            warnings.warn(
+                f"the optimiser stopped after {found.nit} steps before it was done: {found.message}; raise max_iter",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        self.n_iter_ = found.nit
         if len(classes) == 2:
-            slope, constant = np.concatenate([0 * slope, slope]), np.concatenate([[0.0], constant])
-        center = np.asarray(rows.mean(axis=0), np.float64).reshape(-1)
-        constant = constant + slope @ center - np.log(prior)
-        return LogisticModel(classes, prior, center, slope, constant, self.expansion)
+            slope, intercept = np.concatenate([0 * slope, slope]), np.concatenate([[0.0], intercept])
+        return LogisticModel(classes, prior, center, slope, intercept + slope @ center - np.log(prior), self.expansion)
 
     def _check_params(self) -> None:
         check_expansion(self.expansion)
@@ -183,22 +187,26 @@ class LogisticClassifier(LLRClassifier):
         return tags
 
 
-def _gaussian_start(rows: Any, code: Array, weight: Array, prior: Array) -> tuple[Array, Array] | None:
-    """The slopes and intercepts of the tied Gaussian model of the same rows, which one pass gives and which are often
-    near the optimum; None where they would take too long, or are worse than nothing."""
-    if not isinstance(rows, np.ndarray) or rows.shape[1] > _WIDE or len(rows) < _MANY:
-        return None
+def _start(
+    problem: LogisticProblem, rows: Any, code: Array, weight: Array, log_prior: Array
+) -> tuple[Array, Array, tuple[Array, Array]]:
+    """The centre of the rows, their covariance (p, p) or variances (p,) within classes, and where to start: slope and
+    intercept of the tied Gaussian model, which one pass gives and which are often near the optimum, or zeros."""
+    none = np.zeros((problem.n_outputs, problem.n_columns)), np.zeros(problem.n_outputs)
+    if not isinstance(rows, np.ndarray):
+        share = weight / weight.sum()
+        center, square = np.asarray(share @ rows), np.asarray(share @ rows.multiply(rows))
+        return center, square - center**2, none
+    wide = problem.n_columns > _WIDE
+    moments = collect(as_source(rows, code, weight), partial(MomentStats.of, layout="diag" if wide else "pooled"))
+    center = moments.weight @ moments.mean / moments.total
+    if wide:
+        return center, moments.scatter.sum(axis=0) / moments.total, none
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SufficeWarning)
-        moments = collect(as_source(rows, code, weight), partial(MomentStats.of, layout="pooled"))
-        center, slope, constant = GaussianDensity.estimate(moments, "tied").linear()
-    intercept = constant - slope @ center + np.log(prior)
-    some = slice(None, None, max(1, len(rows) // _MANY))
-    logit = rows[some] @ slope.T + intercept
-    own = logit[np.arange(len(logit)), code[some]]
-    loss = np.average(np.logaddexp.reduce(logit, axis=1) - own, weights=weight[some])
-    if not loss < -prior @ np.log(prior):
-        return None
-    if len(prior) == 2:
+        middle, slope, constant = GaussianDensity.estimate(moments, "tied").linear()
+    intercept = constant - slope @ middle + log_prior
+    if problem.n_outputs == 1:
         slope, intercept = slope[1:] - slope[:1], intercept[1:] - intercept[:1]
-    return slope, intercept
+    better = problem.loss(slope, intercept)[0] < problem.loss(*none)[0]
+    return center, moments.scatter / moments.total, (slope, intercept) if better else none

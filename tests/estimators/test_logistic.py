@@ -1,0 +1,180 @@
+"""Logistic regression, against scikit-learn's own, and ratios from any classifier."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.model_selection import cross_val_predict
+from sklearn.naive_bayes import BernoulliNB, GaussianNB
+from sklearn.preprocessing import PolynomialFeatures
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from suffice import GaussianClassifier, LLRCalibrator, LogisticClassifier, as_llr, load, metrics
+from suffice.errors import DataError, DecisionError, ModelFileError
+from suffice.labels import SoftLabels
+
+
+@parametrize_with_checks([LogisticClassifier(), LogisticClassifier(expansion="quadratic", prior="uniform")])
+def test_scikit_learn_conventions(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(params=["two", "three"])
+def flowers(request):
+    X, y = load_iris(return_X_y=True)
+    return (X, y) if request.param == "three" else (X, (y == 1).astype(int))
+
+
+@pytest.mark.parametrize("expansion", ["linear", "quadratic"])
+@pytest.mark.parametrize("C", [0.1, 10.0])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_loss_is_scikit_learns(flowers, expansion, C, weighted):
+    X, y = flowers
+    weight = np.random.default_rng(1).random(len(y)) if weighted else None
+    features = X if expansion == "linear" else PolynomialFeatures(2, include_bias=False).fit_transform(X)
+    peer = LogisticRegression(C=C, tol=1e-9, max_iter=100_000).fit(features, y, sample_weight=weight)
+    ours = LogisticClassifier(C, expansion=expansion, tol=1e-9, max_iter=100_000).fit(X, y, sample_weight=weight)
+    np.testing.assert_allclose(ours.predict_proba(X), peer.predict_proba(features), atol=2e-5)
+
+
+def test_a_prior_weights_the_classes_and_leaves_the_ratio(flowers):
+    X, y = flowers
+    k = y.max() + 1
+    prior = np.arange(1, k + 1) / np.arange(1, k + 1).sum()
+    weight = (prior * len(y) / np.bincount(y))[y]
+    peer = LogisticRegression(tol=1e-9, max_iter=100_000).fit(X, y, sample_weight=weight)
+    ours = LogisticClassifier(prior=prior, tol=1e-9).fit(X, y)
+    np.testing.assert_allclose(ours.predict_log_proba(X), peer.predict_log_proba(X), atol=1e-4)
+    np.testing.assert_allclose(ours.prior_, prior)
+    posterior = peer.predict_log_proba(X)
+    expected = (posterior[:, 1] - posterior[:, 0]) - np.log(prior[1] / prior[0])
+    np.testing.assert_allclose(ours.llr(X, 0, 1), expected, atol=1e-4)
+
+
+def test_decisions_take_the_prior_and_the_cost_of_the_call():
+    X, y = load_breast_cancer(return_X_y=True)
+    clf = LogisticClassifier(prior=0.5, max_iter=10_000, tol=1e-3).fit(X[:, :3], y)
+    for prior, cost in [(0.01, 1), (0.9, 30)]:
+        decided = clf.predict(X[:, :3], prior=prior, cost=[[0, cost], [1, 0]])
+        assert (decided == (clf.llr(X[:, :3]) > metrics.bayes_threshold(prior, cost, 1))).all()
+
+
+def test_a_tied_gaussian_is_a_logistic_model(flowers):
+    X, y = flowers
+    gaussian = GaussianClassifier("tied").fit(X + 1e4, y)
+    logistic = gaussian.to_logistic("uniform")
+    assert isinstance(logistic, LogisticClassifier)
+    np.testing.assert_allclose(
+        logistic.predict_proba(X + 1e4), gaussian.predict_proba(X + 1e4, prior="uniform"), atol=1e-9
+    )
+    np.testing.assert_allclose(logistic.llr(X + 1e4, 0, 1), gaussian.llr(X + 1e4, 0, 1), atol=1e-6)
+
+
+def test_the_gaussian_start_saves_steps_and_changes_nothing():
+    rng = np.random.default_rng(0)
+    y = rng.integers(3, size=5000)
+    X = (rng.normal(size=(5000, 4)) + rng.normal(size=(3, 4))[y]) * [1, 10, 0.1, 100]
+    ours = LogisticClassifier(tol=1e-8).fit(X, y)
+    peer = LogisticRegression(tol=1e-8, max_iter=1000).fit(X, y)
+    assert ours.n_iter_ < peer.n_iter_[0] / 10
+    np.testing.assert_allclose(ours.predict_proba(X), peer.predict_proba(X), atol=1e-4)
+
+
+def test_rows_may_be_sparse_named_or_float32(flowers):
+    X, y = flowers
+    dense = LogisticClassifier(tol=1e-10, max_iter=10_000).fit(X, y).predict_proba(X)
+    for table in (sparse.csr_array(X), sparse.csc_matrix(X), np.asfortranarray(X), X.astype(np.float32)):
+        proba = LogisticClassifier(tol=1e-10, max_iter=10_000).fit(table, y).predict_proba(table)
+        np.testing.assert_allclose(proba, dense, atol=1e-4)
+
+
+def test_a_frame_with_its_label_column(flowers):
+    pandas = pytest.importorskip("pandas")
+    X, y = flowers
+    frame = pandas.DataFrame(X, columns=list("abcd")).assign(kind=np.array(["u", "v", "w"])[y])
+    clf = LogisticClassifier().fit(frame, "kind")
+    assert clf.feature_names_in_.tolist() == list("abcd")
+    assert (
+        clf.predict(frame[list("abcd")]) == np.array(["u", "v", "w"])[clf.model_.classes.searchsorted(frame["kind"])]
+    ).mean() > 0.6
+
+
+@pytest.mark.parametrize("expansion", ["linear", "quadratic"])
+def test_a_saved_model_is_the_same(flowers, expansion, tmp_path):
+    X, y = flowers
+    clf = LogisticClassifier(prior="uniform", expansion=expansion, max_iter=5000).fit(X, y)
+    clf.save(tmp_path / "model.safetensors")
+    loaded = load(tmp_path / "model.safetensors")
+    assert isinstance(loaded, LogisticClassifier)
+    assert loaded.get_params() == clf.get_params()
+    assert (loaded.predict_proba(X) == clf.predict_proba(X)).all()
+
+
+def test_a_file_with_parameters_that_do_not_fit(flowers, tmp_path, monkeypatch):
+    X, y = flowers
+    clf = LogisticClassifier().fit(X, y)
+    monkeypatch.setattr(
+        type(clf.model_), "to_arrays", lambda self: {**vars(self), "classes": self.prior, "expansion": np.array(1)}
+    )
+    clf.save(tmp_path / "model.safetensors")
+    with pytest.raises(ModelFileError, match="do not fit together"):
+        load(tmp_path / "model.safetensors")
+
+
+@pytest.mark.parametrize(
+    ("fit", "error", "message"),
+    [
+        (lambda X, y: LogisticClassifier(C=0).fit(X, y), DataError, "C=0 must be a number above zero"),
+        (lambda X, y: LogisticClassifier(max_iter=2.5).fit(X, y), DataError, "whole number"),
+        (lambda X, y: LogisticClassifier(expansion="cubic").fit(X, y), DataError, "expansion='cubic' is not known"),
+        (lambda X, y: LogisticClassifier(prior=[1.0] + [0.0] * y.max()).fit(X, y), DecisionError, "prior 0"),
+        (lambda X, y: LogisticClassifier().fit(X, np.zeros(len(y))), DataError, "1 class"),
+        (lambda X, y: LogisticClassifier().fit(X, y, sample_weight=y == 0), DataError, "two classes"),
+        (lambda X, y: LogisticClassifier().fit(np.where(X.max() == X, np.nan, X), y), DataError, "NaN or infinity"),
+        (
+            lambda X, y: LogisticClassifier().fit(X, SoftLabels(np.array([0, 1]), np.full((len(y), 2), 0.5))),
+            DataError,
+            "not soft",
+        ),
+    ],
+)
+def test_clear_errors(flowers, fit, error, message):
+    with pytest.raises(error, match=message):
+        fit(*flowers)
+
+
+def test_ratios_of_other_peoples_classifiers(flowers):
+    X, y = flowers
+    peer, ours = GaussianNB(var_smoothing=0).fit(X, y), GaussianClassifier("diag").fit(X, y)
+    np.testing.assert_allclose(as_llr(peer, X, a=0, b=1), ours.llr(X, 0, 1), atol=1e-7)
+    whole = as_llr(peer, X)
+    two = y.max() == 1
+    np.testing.assert_allclose(whole if two else whole[:, 1] - whole[:, 0], ours.llr(X, 0, 1), atol=1e-7)
+    truths = BernoulliNB(alpha=1).fit(X.mean(axis=0) < X, y)  # keeps its prior as a logarithm
+    joint = truths.predict_joint_log_proba(X.mean(axis=0) < X) - truths.class_log_prior_
+    np.testing.assert_allclose(as_llr(truths, X.mean(axis=0) < X, a=0, b=1), joint[:, 1] - joint[:, 0])
+
+
+def test_the_prior_of_a_forest_has_to_be_said(flowers):
+    X, y = flowers
+    forest = RandomForestClassifier(20, random_state=0).fit(X, y)
+    with pytest.raises(DataError, match="give it as prior="):
+        as_llr(forest, X)
+    ratio = as_llr(forest, X, np.bincount(y) / len(y), a=0, b=1)
+    assert not np.isnan(ratio).any()
+    assert np.isinf(ratio).any()
+    with pytest.raises(DataError, match="no posteriors; calibrate"):
+        as_llr(RidgeClassifier().fit(X, y), X)
+    with pytest.raises(DataError, match="name two classes"):
+        as_llr(forest, X, np.bincount(y) / len(y), a=0)
+    with pytest.raises(DataError, match="without zeros"):
+        as_llr(forest, X, np.eye(y.max() + 1)[0])
+
+
+def test_scores_of_a_machine_become_ratios():
+    X, y = load_breast_cancer(return_X_y=True)
+    margin = cross_val_predict(RidgeClassifier(), X, y, method="decision_function")
+    calibrated = LLRCalibrator().held_out(margin, y)
+    assert metrics.cllr(y, calibrated) < 0.3 < metrics.cllr(y, margin)
