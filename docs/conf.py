@@ -5,10 +5,19 @@ from suffice import __version__
 project = "suffice"
 author = "the suffice developers"
 release = __version__
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+    "matplotlib.sphinxext.plot_directive",
+]
 autodoc_default_options = {"members": True, "inherited-members": False}
 numpydoc_show_class_members = False
 autodoc_typehints = "none"
+plot_formats = ["svg"]
+plot_html_show_source_link = plot_html_show_formats = False
+plot_rcparams = {"svg.fonttype": "none"}
 html_theme = "furo"
 html_title = "suffice"
 exclude_patterns = ["_build"]

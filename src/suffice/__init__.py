@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         MultinomialClassifier,
         PoissonClassifier,
         as_llr,
+        cross_val_llr,
         load,
     )
     from .stats import BundleStats, CategoryStats, CountStats, MomentStats
@@ -54,6 +55,7 @@ _HOMES = {
     "ProductDensity": "densities",
     "StudentDensity": "densities",
     "as_llr": "estimators",
+    "cross_val_llr": "estimators",
     "fit_density": "densities",
     "load": "estimators",
     "show_versions": "versions",
@@ -82,6 +84,7 @@ __all__ = [
     "StudentDensity",
     "__version__",
     "as_llr",
+    "cross_val_llr",
     "fit_density",
     "load",
     "show_versions",

@@ -3,15 +3,16 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
-from sklearn.model_selection import cross_val_predict
+from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
 from sklearn.naive_bayes import BernoulliNB, GaussianNB
 from sklearn.preprocessing import PolynomialFeatures
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from suffice import GaussianClassifier, LLRCalibrator, LogisticClassifier, as_llr, load, metrics
+from suffice import GaussianClassifier, LLRCalibrator, LogisticClassifier, as_llr, cross_val_llr, load, metrics
 from suffice.errors import DataError, DecisionError, ModelFileError
 from suffice.labels import SoftLabels
 
@@ -171,6 +172,31 @@ def test_the_prior_of_a_forest_has_to_be_said(flowers):
         as_llr(forest, X, np.bincount(y) / len(y), a=0)
     with pytest.raises(DataError, match="without zeros"):
         as_llr(forest, X, np.eye(y.max() + 1)[0])
+
+
+def test_held_out_ratios_are_pooled(flowers):
+    X, y = flowers
+    folds = StratifiedKFold(4, shuffle=True, random_state=1)
+    for clf in (
+        LogisticClassifier(prior="uniform"),
+        GaussianClassifier("full"),
+        RandomForestClassifier(5, random_state=0),
+    ):
+        pooled = cross_val_llr(clf, X, y, cv=folds, a=0, b=1)
+        for train, test in folds.split(X, y):
+            fitted = clone(clf).fit(X[train], y[train])
+            if clf is forest:
+                expected = as_llr(fitted, X[test], np.bincount(y[train]) / len(train), a=0, b=1)
+            else:
+                expected = fitted.llr(X[test], 0, 1)
+            np.testing.assert_allclose(pooled[test], expected, rtol=1e-9)
+    assert cross_val_llr(GaussianClassifier(), X, y).shape == ((150, 3) if y.max() == 2 else (150,))
+
+
+def test_folds_must_have_every_class():
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(DataError, match="missing in the training rows"):
+        cross_val_llr(GaussianClassifier(), X, y, cv=KFold(3))
 
 
 def test_scores_of_a_machine_become_ratios():

@@ -13,7 +13,7 @@ from .discrete import BernoulliClassifier, CategoricalClassifier, MultinomialCla
 from .gaussian import GaussianClassifier
 from .logistic import LogisticClassifier
 from .mixed import MixedClassifier
-from .ratios import as_llr
+from .ratios import as_llr, cross_val_llr
 
 __all__ = [
     "BernoulliClassifier",
@@ -27,6 +27,7 @@ __all__ = [
     "MultinomialClassifier",
     "PoissonClassifier",
     "as_llr",
+    "cross_val_llr",
     "load",
 ]
 

@@ -49,7 +49,7 @@ class LLRCalibrator(TransformerMixin, BaseEstimator):
     >>> from suffice import LLRCalibrator
     >>> scores, y = [0.1, 0.4, 0.35, 0.8, 0.7], [0, 0, 1, 1, 1]
     >>> LLRCalibrator(prior=0.5).fit(scores, y).transform([0.2, 0.9]).round(2)
-    array([-2.05,  4.26])
+    array([-2.34,  5.24])
     """
 
     map_: AffineMap | MonotoneMap

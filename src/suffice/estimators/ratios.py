@@ -6,6 +6,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.model_selection import check_cv
+from sklearn.utils import _safe_indexing
 
 from .. import decisions
 from ..errors import DataError
@@ -34,7 +37,7 @@ def as_llr(estimator: Any, X: Any, prior: Prior = None, a: Any = None, b: Any = 
     >>> from sklearn.naive_bayes import GaussianNB
     >>> clf = GaussianNB().fit([[0.0], [1.0], [4.0], [5.0], [6.0]], [0, 0, 1, 1, 1])
     >>> as_llr(clf, [[2.0]]).round(2)
-    array([-1.71])
+    array([-2.74])
     """
     classes = np.asarray(estimator.classes_)
     scores = _log_posterior(estimator, X) - decisions.log(_held(estimator, prior, classes))
@@ -43,6 +46,42 @@ def as_llr(estimator: Any, X: Any, prior: Prior = None, a: Any = None, b: Any = 
     if a is None or b is None:
         raise DataError("name two classes: the ratio is of b over a")
     return decisions.log_likelihood_ratio(scores, position(a, classes), position(b, classes))
+
+
+def cross_val_llr(estimator: Any, X: Any, y: Any, cv: Any = 5, a: Any = None, b: Any = None) -> Array:
+    """Ratios of every row by a model that has not seen it, pooled over folds: what to calibrate and to judge by.
+
+    Parameters
+    ----------
+    estimator : any classifier with posteriors; one that does not say which prior they hold is taken to hold the
+        frequencies of the classes it was trained on
+    cv : the number of folds, or one of scikit-learn's splitters
+    a, b : as in `as_llr`
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from suffice import GaussianClassifier, LLRCalibrator, metrics
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> llr = cross_val_llr(GaussianClassifier("diag"), X, y)
+    >>> metrics.cllr(y, LLRCalibrator().held_out(llr, y)) < metrics.cllr(y, llr)
+    True
+    """
+    labels = np.asarray(y)
+    classes = np.unique(labels)
+    out: Array | None = None
+    for train, test in check_cv(cv, labels, classifier=True).split(X, labels):
+        fitted = clone(estimator).fit(_safe_indexing(X, train), labels[train])
+        if len(fitted.classes_) < len(classes):
+            raise DataError("a class is missing in the training rows of a fold; use fewer folds, or stratified ones")
+        prior = (
+            None if _told_prior(fitted) is not None else np.unique(labels[train], return_counts=True)[1] / len(train)
+        )
+        llr = as_llr(fitted, _safe_indexing(X, test), prior, a, b)
+        out = np.full((len(labels), *llr.shape[1:]), np.nan) if out is None else out
+        out[test] = llr
+    assert out is not None
+    return out
 
 
 def _log_posterior(estimator: Any, X: Any) -> Array:
@@ -56,20 +95,23 @@ def _log_posterior(estimator: Any, X: Any) -> Array:
     )
 
 
+def _told_prior(estimator: Any) -> Array | None:
+    """What an estimator says of the prior in its posteriors."""
+    for name in ("prior_", "priors_", "class_prior_"):
+        if getattr(estimator, name, None) is not None:
+            return np.asarray(getattr(estimator, name))
+    logs = getattr(estimator, "class_log_prior_", None)
+    return None if logs is None else np.exp(logs)
+
+
 def _held(estimator: Any, prior: Prior, classes: Array) -> Array:
     """The prior that an estimator's posteriors hold."""
+    prior = _told_prior(estimator) if prior is None else prior
     if prior is None:
-        for name in ("prior_", "priors_", "class_prior_"):
-            if getattr(estimator, name, None) is not None:
-                prior = getattr(estimator, name)
-                break
-        else:
-            if getattr(estimator, "class_log_prior_", None) is None:
-                raise DataError(
-                    f"a {type(estimator).__name__} does not say which prior its posteriors hold; give it as prior=, "
-                    "usually the frequencies of the classes in training"
-                )
-            prior = np.exp(estimator.class_log_prior_)
+        raise DataError(
+            f"a {type(estimator).__name__} does not say which prior its posteriors hold; give it as prior=, "
+            "usually the frequencies of the classes in training"
+        )
     held = decisions.as_prior(prior, classes, np.empty(0))
     if not held.all():
         raise DataError("a class with prior 0 has no likelihood; give a prior without zeros")
