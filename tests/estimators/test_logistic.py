@@ -177,11 +177,8 @@ def test_the_prior_of_a_forest_has_to_be_said(flowers):
 def test_held_out_ratios_are_pooled(flowers):
     X, y = flowers
     folds = StratifiedKFold(4, shuffle=True, random_state=1)
-    for clf in (
-        LogisticClassifier(prior="uniform"),
-        GaussianClassifier("full"),
-        RandomForestClassifier(5, random_state=0),
-    ):
+    forest = RandomForestClassifier(5, random_state=0)
+    for clf in (LogisticClassifier(prior="uniform"), GaussianClassifier("full"), forest):
         pooled = cross_val_llr(clf, X, y, cv=folds, a=0, b=1)
         for train, test in folds.split(X, y):
             fitted = clone(clf).fit(X[train], y[train])
