@@ -17,7 +17,8 @@ from ..calibration import AffineMap, MonotoneMap
 from ..errors import DataError, DecisionError, listed
 from ..labels import SoftLabels, encode
 from ..table import as_float
-from .classifier import Prior, given_labels
+from .classifier import Prior
+from .tables import given_labels
 
 Array = NDArray[Any]
 METHODS = ("affine", "pav")

@@ -21,7 +21,8 @@ from ..sources import LocalSource, as_source
 from ..stats import MomentStats
 from ..table import Sparse
 from ..threads import thread_count
-from .classifier import LLRClassifier, Prior, given_labels
+from .classifier import LLRClassifier, Prior
+from .tables import given_labels
 
 Array = NDArray[Any]
 _WIDE = 1000  # columns whose covariances would take longer than they save

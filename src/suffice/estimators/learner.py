@@ -1,0 +1,175 @@
+"""Learning through a statistic: fit is collect, then estimate; what adds and subtracts streams, merges and forgets."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from .. import modelfile
+from ..batch import Batch
+from ..collect import collect
+from ..errors import StatisticsError, listed
+from ..sources import Source
+from ..stats import Statistics
+from .tables import TableEstimator, given_labels
+
+Array = NDArray[Any]
+
+
+class Learner(TableEstimator):
+    """An estimator whose data enter through a statistic alone."""
+
+    statistics_: Statistics
+
+    # What a family provides.
+
+    @abstractmethod
+    def _statistic(self, source: Source, new: bool) -> Callable[[Batch], Any]:
+        """The function from a batch to a statistic, after a check of the parameters; `new` where nothing that was
+        learnt before should play a part."""
+
+    @abstractmethod
+    def _zeros(self, classes: Array, n_features: int) -> Any:
+        """The empty statistic over a vocabulary."""
+
+    @abstractmethod
+    def _adopted(self, statistics: Any) -> Any:
+        """A statistic from elsewhere as this model keeps it, or an error if it does not hold enough."""
+
+    @abstractmethod
+    def _choices(self) -> tuple[Any, ...]:
+        """The parameters that an estimate depends on."""
+
+    @abstractmethod
+    def _estimate(self, statistics: Any) -> Any:
+        """The model from a statistic and the parameters."""
+
+    def _labels(self, y: Any) -> Any:
+        """Labels as a source takes them, or an error where there must be some."""
+        return given_labels(y, self)
+
+    # Learning.
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from labelled rows, in one pass.
+
+        Parameters
+        ----------
+        X : anything tabular, (n, d)
+        y : the labels (n,), or the name of the column of X that holds them
+        sample_weight : (n,) not negative; a weight of k counts as k copies of the row
+        """
+        source = self._source(X, self._labels(y), sample_weight, new=True)
+        statistics = collect(source, self._statistic(source, new=True))
+        self._set_columns(source.names, source.n_features)
+        return self._learn(statistics)._estimated()
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from more rows, in place. The model equals one fitted on all rows so far.
+
+        Parameters
+        ----------
+        classes : labels that may come later, to have them in `classes_` from the start; they need not be announced
+        """
+        first = not hasattr(self, "statistics_")
+        source = self._source(X, self._labels(y), sample_weight, new=first, more=True)
+        statistics = collect(source, self._statistic(source, new=first))
+        if classes is not None:
+            statistics = self._zeros(np.asarray(classes), source.n_features) + statistics
+        statistics = statistics if first else self.statistics_ + statistics
+        if first or statistics.n_features != self.n_features_in_:
+            self._set_columns(source.names if first else statistics.names, statistics.n_features)
+        return self._learn(statistics)
+
+    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Unlearn rows that were learnt before, in place. The model equals one that never saw them.
+
+        Rows are not kept, so whether these were learnt can be checked only as far as the statistics tell.
+        """
+        self._check_fitted()
+        source = self._source(X, self._labels(y), sample_weight, more=True)
+        rest = self.statistics_ - collect(source, self._statistic(source, new=False))
+        if rest.n_features != self.n_features_in_:
+            new = set(source.names or ()) - set(self._names() or ())
+            raise StatisticsError(f"cannot forget rows with column {listed(sorted(new))}, which was never learnt")
+        return self._learn(rest)
+
+    def fit_statistics(self, statistics: Any) -> Self:
+        """The model from a statistic alone, for instance `statistics_` of another model."""
+        statistics = self._adopted(statistics)
+        self._set_columns(statistics.names, statistics.n_features)
+        return self._learn(statistics)._estimated()
+
+    def __add__(self, other: Self) -> Self:
+        """A model of the rows of both, with the settings of the left one."""
+        if type(other) is not type(self):
+            return NotImplemented
+        self._check_fitted()
+        other._check_fitted()
+        mine, theirs = self._names(), other._names()
+        aligns = self._merges_columns and mine is not None and theirs is not None
+        if mine != theirs and not aligns:
+            one, two = (listed(names) if names else "columns without names" for names in (mine, theirs))
+            raise StatisticsError(f"models of different columns do not merge: {one}; and {two}")
+        merged: Self = clone(self)
+        statistics = self.statistics_ + other.statistics_
+        merged._set_columns(statistics.names if aligns else mine, statistics.n_features)
+        return merged._learn(statistics)
+
+    def __radd__(self, other: object) -> Self:
+        """So that ``sum(models)`` works."""
+        return self if other == 0 else NotImplemented
+
+    def _learn(self, statistics: Statistics) -> Self:
+        self.statistics_ = statistics
+        return self
+
+    def _estimated(self) -> Self:
+        """Estimate the model now rather than at the first use, and return self."""
+        self._model  # noqa: B018
+        return self
+
+    # What was learnt.
+
+    @property
+    def _model(self) -> Any:
+        """What is estimated from `statistics_`."""
+        statistics, choices = self._fitted(), self._choices()
+        known: tuple[Statistics, Any, Any] | None = self.__dict__.get("_estimate_of")
+        # Another thread may have learnt more in the meantime, or the user chosen something else.
+        if known is None or known[0] is not statistics or known[1] != choices:
+            known = self.__dict__["_estimate_of"] = statistics, choices, self._estimate(self._adopted(statistics))
+        return known[2]
+
+    # Files.
+
+    def save(self, path: Any) -> None:
+        """Write the model, statistics and all, to a file that `suffice.load` reads."""
+        params = self._saved_params()
+        self._adopted(self._fitted())  # or it could not be loaded again
+        modelfile.write(path, modelfile.ModelFile(type(self).__name__, params, self._names(), self._fitted()))
+
+    def _saved_params(self) -> dict[str, Any]:
+        """The parameters as a file can hold them."""
+        return dict(self.get_params(deep=False))
+
+    @classmethod
+    def _from_file(cls, model: modelfile.ModelFile) -> Self:
+        loaded = cls(**model.params)
+        loaded._choices()  # or an error, where they make no sense
+        loaded._set_columns(model.names, model.learnt.n_features)
+        return loaded._learn(loaded._adopted(model.learnt))
+
+    # Plumbing.
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "statistics_")
+
+    def _fitted(self) -> Statistics:
+        self._check_fitted()
+        return self.statistics_

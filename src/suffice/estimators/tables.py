@@ -1,0 +1,92 @@
+"""What every estimator of tables has: it remembers its columns, and holds new tables against them."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import DataConversionWarning, NotFittedError
+
+from ..errors import DataError
+from ..sources import LocalSource, Source, as_source
+
+Array = NDArray[Any]
+
+
+class TableEstimator(BaseEstimator):
+    """An estimator that reads anything tabular."""
+
+    n_jobs: int | None
+    _merges_columns = False  # whether statistics of different named columns align
+
+    def _local(self, X: Any) -> LocalSource:
+        source = self._source(X)
+        if not isinstance(source, LocalSource):
+            raise DataError(f"{type(source).__name__} cannot be scored row by row here")
+        return source
+
+    def _source(self, X: Any, y: Any = None, weight: Any = None, new: bool = False, more: bool = False) -> Source:
+        """X as a source; its columns are those of this model, unless they are to become them. Rows to learn may have
+        `more` columns where statistics align them by name."""
+        source = as_source(X, y, weight, self.n_jobs)
+        if not new:
+            self._check_fitted()
+            if not (more and self._merges_columns and source.names and self._names()):
+                self._check_columns(source)
+        if isinstance(source, LocalSource) and source.n_rows == 0:
+            shape = (0, source.n_features)
+            raise DataError(f"Found array with 0 sample(s) (shape={shape}) while a minimum of 1 is required.")
+        return source
+
+    def _check_fitted(self) -> None:
+        if not self.__sklearn_is_fitted__():
+            raise NotFittedError(f"this {type(self).__name__} is not fitted yet: call fit first")
+
+    def _names(self) -> tuple[str, ...] | None:
+        names = getattr(self, "feature_names_in_", None)
+        return None if names is None else tuple(names.tolist())
+
+    def _set_columns(self, names: tuple[str, ...] | None, n_features: int) -> None:
+        self.n_features_in_ = n_features
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _check_columns(self, source: Source) -> None:
+        known, given, me = self._names(), source.names, type(self).__name__
+        if known is not None and given is not None and known != given:
+            lines = ["The feature names should match those that were passed during fit."]
+            lines += _named("Feature names unseen at fit time:", set(given) - set(known))
+            lines += _named("Feature names seen at fit time, yet now missing:", set(known) - set(given))
+            if len(lines) == 1:
+                lines.append("Feature names must be in the same order as they were in fit.")
+            raise DataError("\n".join(lines) + "\n")
+        if known is None and given is not None:
+            warnings.warn(f"X has feature names, but {me} was fitted without feature names", UserWarning, stacklevel=5)
+        if known is not None and given is None:
+            message = f"X does not have valid feature names, but {me} was fitted with feature names"
+            warnings.warn(message, UserWarning, stacklevel=5)
+        if source.n_features != self.n_features_in_:
+            raise DataError(
+                f"X has {source.n_features} features, but {me} is expecting {self.n_features_in_} features as input."
+            )
+
+
+def _named(title: str, names: set[str]) -> list[str]:
+    shown = [f"- {name}" for name in sorted(names)[:5]]
+    return [title, *shown, *["- ..."] * (len(names) > 5)] if names else []
+
+
+def given_labels(y: Any, estimator: object) -> Any:
+    """Labels as given, but a column vector becomes a vector, with scikit-learn's warning."""
+    if y is None:
+        raise DataError(f"{type(estimator).__name__} requires y to be passed, but the target y is None")
+    if isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] == 1:
+        message = "A column-vector y was passed when a 1d array was expected; it is taken as y.ravel()"
+        warnings.warn(message, DataConversionWarning, stacklevel=3)
+        return y.ravel()
+    return y
