@@ -60,11 +60,11 @@ class LLRCalibrator(TransformerMixin, BaseEstimator):
         self.prior = prior
         self.method = method
 
-    def fit(self, scores: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the map from scores with known classes, which no system should have been trained on."""
         if self.method not in METHODS:
             raise DataError(f"method={self.method!r} is not known; choose one of {listed(METHODS)}")
-        table = _table(scores)
+        table = _table(X)
         labels = as_labels(given_labels(y, self), len(table))
         if isinstance(labels, SoftLabels):
             raise DataError("calibration takes labels, not soft ones")
@@ -86,11 +86,11 @@ class LLRCalibrator(TransformerMixin, BaseEstimator):
         self.map_, self.classes_, self.n_features_in_ = found, classes, table.shape[1]
         return self
 
-    def transform(self, scores: Any) -> Array:
+    def transform(self, X: Any) -> Array:
         """Log-likelihood ratios of two classes, in the shape of one score, or log-likelihoods (n, k) of more."""
         if not hasattr(self, "map_"):
             raise NotFittedError("this LLRCalibrator is not fitted yet: call fit first")
-        table, ndim = _table(scores), np.asarray(scores).ndim
+        table, ndim = _table(X), np.asarray(X).ndim
         if table.shape[1] != self.n_features_in_:
             expected = f"LLRCalibrator is expecting {self.n_features_in_} features as input."
             shape = " Reshape your data: X.reshape(1, -1) makes it one row." if ndim == 1 else ""
@@ -104,9 +104,9 @@ class LLRCalibrator(TransformerMixin, BaseEstimator):
             llr = decisions.log_likelihood_ratio(calibrated, 0, 1)
         return llr if ndim == 1 else llr[:, None]
 
-    def held_out(self, scores: Any, y: Any, cv: Any = 5) -> Array:
+    def held_out(self, X: Any, y: Any, cv: Any = 5) -> Array:
         """Calibrated scores of each row by a map that was learnt from the other folds, pooled: for honest figures."""
-        table, labels = _table(scores), np.asarray(y)
+        table, labels = _table(X), np.asarray(y)
         parts = [
             (test, clone(self).fit(table[train], labels[train]).transform(table[test]))
             for train, test in check_cv(cv, labels, classifier=True).split(table, labels)
@@ -114,7 +114,7 @@ class LLRCalibrator(TransformerMixin, BaseEstimator):
         out = np.full((len(table), parts[0][1].shape[1]), np.nan)
         for test, calibrated in parts:
             out[test] = calibrated
-        return out[:, 0] if np.asarray(scores).ndim == 1 else out
+        return out[:, 0] if np.asarray(X).ndim == 1 else out
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "map_")
