@@ -18,6 +18,8 @@ if TYPE_CHECKING:
         fit_density,
     )
     from .estimators import (
+        LDA,
+        PCA,
         BernoulliClassifier,
         CategoricalClassifier,
         GaussianClassifier,
@@ -44,12 +46,14 @@ _HOMES = {
     "CountStats": "stats",
     "GaussianClassifier": "estimators",
     "GaussianDensity": "densities",
+    "LDA": "estimators",
     "LLRCalibrator": "estimators",
     "LogisticClassifier": "estimators",
     "MixedClassifier": "estimators",
     "MomentStats": "stats",
     "MultinomialClassifier": "estimators",
     "MultinomialDensity": "densities",
+    "PCA": "estimators",
     "PoissonClassifier": "estimators",
     "PoissonDensity": "densities",
     "ProductDensity": "densities",
@@ -62,6 +66,8 @@ _HOMES = {
 }
 
 __all__ = [
+    "LDA",
+    "PCA",
     "BernoulliClassifier",
     "BernoulliDensity",
     "BinomialDensity",

@@ -14,8 +14,11 @@ from .gaussian import GaussianClassifier
 from .logistic import LogisticClassifier
 from .mixed import MixedClassifier
 from .ratios import as_llr, cross_val_llr
+from .reduction import LDA, PCA
 
 __all__ = [
+    "LDA",
+    "PCA",
     "BernoulliClassifier",
     "CategoricalClassifier",
     "GaussianClassifier",

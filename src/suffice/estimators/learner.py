@@ -64,7 +64,9 @@ class Learner(TableEstimator):
         y : the labels (n,), or the name of the column of X that holds them
         sample_weight : (n,) not negative; a weight of k counts as k copies of the row
         """
-        source = self._source(X, self._labels(y), sample_weight, new=True)
+        return self._fit_source(self._source(X, self._labels(y), sample_weight, new=True))
+
+    def _fit_source(self, source: Source) -> Self:
         statistics = collect(source, self._statistic(source, new=True))
         self._set_columns(source.names, source.n_features)
         return self._learn(statistics)._estimated()

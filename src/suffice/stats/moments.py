@@ -278,6 +278,15 @@ class MomentStats(Statistics):
         )
         return cubic, quartic
 
+    def projected(self, center: Array, directions: Array) -> Self:
+        """The moments of (x - center) directions, for directions (d, m): the rows are not needed for it."""
+        if self.layout not in ("pooled", "full"):
+            raise StatisticsError(f"{self.layout!r} moments cannot be projected; collect 'pooled' or 'full' ones")
+        scatter = directions.T @ self.scatter @ directions
+        return replace(
+            self, mean=(self.mean - center) @ directions, scatter=(scatter + np.swapaxes(scatter, -1, -2)) / 2
+        )
+
     def to_layout(self, layout: str) -> Self:
         """A poorer layout of the same rows: "quartic" to "full" to "diag" or "pooled"."""
         if layout == self.layout:

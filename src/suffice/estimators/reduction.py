@@ -1,0 +1,305 @@
+"""Principal components and linear discriminants, as transformers that stream, merge and forget."""
+
+from __future__ import annotations
+
+import operator
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from numbers import Integral, Real
+from typing import Any, Self, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+
+from ..batch import Batch
+from ..collect import refuse_nonfinite
+from ..errors import DataError
+from ..reduction import Projection, discriminants, principal_components, wide_principal_components
+from ..sources import LocalSource, Source
+from ..stats import MomentStats
+from .learner import Learner
+
+Array = NDArray[Any]
+_WIDE = 1000  # columns, from which on a matrix of them is avoided where there are fewer rows
+_ROWS = 1 << 18  # cells that are projected at a time
+
+
+class Reduction(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Learner):
+    """What both reductions share: a projection that is estimated from moments."""
+
+    n_components: int | float | None
+    statistics_: MomentStats
+
+    @abstractmethod
+    def _kept(self, projection: Projection) -> int:
+        """How many directions of a whole projection are kept."""
+
+    @abstractmethod
+    def _whole(self, moments: MomentStats) -> Projection: ...
+
+    @abstractmethod
+    def _wide(self, batch: Batch) -> Projection:
+        """The projection of rows that are too wide for a matrix of columns."""
+
+    def _fit_source(self, source: Source) -> Self:
+        self.__dict__.pop("_without_statistics", None)
+        if isinstance(source, LocalSource) and source.n_features > max(_WIDE, source.n_rows):
+            batch = source.batch(0, source.n_rows)
+            if not np.isfinite(batch.X).all():
+                refuse_nonfinite(source)
+            whole = self._wide(batch)
+            self.__dict__.pop("statistics_", None)
+            self._without_statistics = whole.first(self._kept(whole))
+            self._set_columns(source.names, source.n_features)
+            return self
+        return super()._fit_source(source)
+
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from more rows, in place. The result equals one fitted on all rows so far."""
+        if hasattr(self, "_without_statistics"):
+            raise DataError(
+                f"this {type(self).__name__} was fitted to fewer rows than columns, without a statistic that could go "
+                "on; use partial_fit from the first rows on"
+            )
+        return super().partial_fit(X, y, classes, sample_weight)
+
+    def transform(self, X: Any) -> Array:
+        """The rows in the new coordinates, (n, m)."""
+        projection, source = self.projection_, self._local(X)
+        out = np.empty((source.n_rows, projection.directions.shape[1]))
+        step = max(1, _ROWS // source.n_features)
+
+        def project(batch: Batch) -> bool:
+            whole = out[batch.start : batch.start + len(batch)]
+            for start in range(0, len(batch), step):
+                rows = slice(start, start + step)
+                with np.errstate(invalid="ignore", over="ignore"):
+                    whole[rows] = projection(batch.table[rows].floats())
+            return bool(np.isfinite(whole).all())
+
+        if not source.reduce(project, operator.and_):
+            refuse_nonfinite(source)
+        return out
+
+    @property
+    def projection_(self) -> Projection:
+        """Centre and directions."""
+        self._check_fitted()
+        return cast("Projection", getattr(self, "_without_statistics", None) or self._model)
+
+    @property
+    def mean_(self) -> Array:
+        """The mean of all rows, (d,)."""
+        return self.projection_.center
+
+    @property
+    def components_(self) -> Array:
+        """The directions, (m, d)."""
+        return self.projection_.directions.T
+
+    @property
+    def n_components_(self) -> int:
+        """How many there are."""
+        return len(self.projection_.values)
+
+    _n_features_out = n_components_
+
+    @property
+    def explained_variance_ratio_(self) -> Array:
+        """The share of each direction in the values of all, (m,)."""
+        projection = self.projection_
+        return projection.values / (projection.total or 1.0)
+
+    def _statistic(self, source: Source, new: bool) -> Callable[[Batch], MomentStats]:  # noqa: ARG002
+        self._choices()
+        return partial(MomentStats.of, layout="pooled")
+
+    def _zeros(self, classes: Array, n_features: int) -> MomentStats:
+        return MomentStats.zeros(classes, n_features, "pooled")
+
+    def _adopted(self, statistics: Any) -> MomentStats:
+        if not isinstance(statistics, MomentStats):
+            raise DataError(f"a reduction needs MomentStats, not {type(statistics).__name__}")
+        return statistics.to_layout("pooled")
+
+    def _choices(self) -> tuple[Any, ...]:
+        n = self.n_components
+        whole = isinstance(n, Integral) and not isinstance(n, bool) and int(n) >= 1
+        if n is not None and not whole:
+            raise DataError(f"n_components={n!r} must be a whole number above zero, or None")
+        return (n,)
+
+    def _estimate(self, statistics: MomentStats) -> Projection:
+        whole = self._whole(statistics)
+        return whole.first(self._kept(whole))
+
+    def _at_most(self, projection: Projection, what: str) -> int:
+        most = len(projection.values)
+        if self.n_components is None:
+            return most
+        if self.n_components > most:
+            raise DataError(f"n_components={self.n_components} is more than the {most} that {what}")
+        return int(self.n_components)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return super().__sklearn_is_fitted__() or hasattr(self, "_without_statistics")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class PCA(Reduction):
+    """Principal components: the directions of most variance, from one pass over the rows.
+
+    Parameters
+    ----------
+    n_components : int, float or None
+        How many directions to keep; below one, as many as it takes for this share of the variance; None keeps all that
+        have any.
+    whiten : bool
+        Bring every component to variance one.
+    n_jobs : int or None
+        Threads.
+
+    Attributes
+    ----------
+    components_ : (m, d) directions; mean_ : (d,); n_components_ : m
+    explained_variance_, explained_variance_ratio_ : (m,), with divisor n
+    statistics_ : MomentStats of all rows
+
+    Examples
+    --------
+    >>> from suffice import PCA
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> PCA(2).fit(X).explained_variance_.round(3)
+    array([4.2  , 0.241])
+    """
+
+    def __init__(
+        self, n_components: int | float | None = None, *, whiten: bool = False, n_jobs: int | None = None
+    ) -> None:
+        self.n_components = n_components
+        self.whiten = whiten
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from rows; labels play no part, but may be the name of a column to leave out."""
+        return super().fit(X, y, sample_weight)
+
+    def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Unlearn rows that were learnt before, in place."""
+        return super().forget(X, y, sample_weight)
+
+    def inverse_transform(self, X: Any) -> Array:
+        """Rows in the old coordinates from components (n, m): what is left of them."""
+        projection, components = self.projection_, np.asarray(X, dtype=np.float64)
+        if components.ndim != 2 or components.shape[1] != len(projection.values):
+            raise DataError(f"these are {components.shape[-1]} components, but there are {len(projection.values)}")
+        squares = (projection.directions**2).sum(axis=0)  # one, unless they are whitened
+        return np.asarray(
+            (components / np.where(squares > 0, squares, 1.0)) @ projection.directions.T + projection.center
+        )
+
+    @property
+    def explained_variance_(self) -> Array:
+        """The variance of the rows in each direction, (m,), divisor n."""
+        return self.projection_.values
+
+    def _labels(self, y: Any) -> Any:
+        return y if isinstance(y, str) else None
+
+    def _statistic(self, source: Source, new: bool) -> Callable[[Batch], MomentStats]:
+        collect = super()._statistic(source, new)
+        return lambda batch: collect(replace(batch, y=np.zeros(len(batch), np.int8)))
+
+    def _choices(self) -> tuple[Any, ...]:
+        n = self.n_components
+        if isinstance(n, Real) and not isinstance(n, Integral) and 0 < float(n) < 1:
+            return n, self.whiten
+        return *super()._choices(), self.whiten
+
+    def _kept(self, projection: Projection) -> int:
+        if isinstance(self.n_components, float) and self.n_components < 1:
+            reached = np.cumsum(projection.values) / (projection.total or 1.0)
+            return min(int(np.searchsorted(reached, self.n_components, side="right")) + 1, len(reached))
+        if self.n_components is None:  # directions without variance are arbitrary
+            enough = len(projection.values) * np.finfo(float).eps * projection.values[:1].sum()
+            return max(1, int((projection.values > enough).sum()))
+        return self._at_most(projection, "the rows have")
+
+    def _whole(self, moments: MomentStats) -> Projection:
+        return self._whitened(principal_components(moments))
+
+    def _wide(self, batch: Batch) -> Projection:
+        self._choices()
+        return self._whitened(wide_principal_components(batch.X, batch.weight))
+
+    def _whitened(self, projection: Projection) -> Projection:
+        if not self.whiten:
+            return projection
+        some = projection.values > np.finfo(float).eps * projection.total
+        scale = np.where(some, np.sqrt(np.where(some, projection.values, 1.0)), np.inf)
+        return replace(projection, directions=projection.directions / scale)
+
+
+class LDA(Reduction):
+    """Linear discriminants: the directions in which classes lie farthest apart for their spread, from one pass.
+
+    Afterwards the covariance within classes is the identity, so that tied and tied_diag models coincide.
+
+    Parameters
+    ----------
+    n_components : int or None
+        How many directions to keep, at most one fewer than classes; None keeps as many as there are.
+    n_jobs : int or None
+        Threads.
+
+    Attributes
+    ----------
+    components_ : (m, d) directions; mean_ : (d,); n_components_ : m
+    eigenvalues_ : (m,) variance between classes over variance within
+    classes_ : (k,)
+    statistics_ : MomentStats
+
+    Examples
+    --------
+    >>> from suffice import LDA
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> LDA().fit(X, y).eigenvalues_.round(3)
+    array([32.192,  0.285])
+    """
+
+    def __init__(self, n_components: int | None = None, *, n_jobs: int | None = None) -> None:
+        self.n_components = n_components
+        self.n_jobs = n_jobs
+
+    @property
+    def eigenvalues_(self) -> Array:
+        """Variance between classes over variance within, (m,)."""
+        return self.projection_.values
+
+    @property
+    def classes_(self) -> Array:
+        """The labels, sorted."""
+        return self._fitted().classes
+
+    def _kept(self, projection: Projection) -> int:
+        if not len(projection.values):
+            raise DataError("discriminants need two classes or more with rows; there is 1 class")
+        return self._at_most(projection, "these classes have: one fewer than classes, and not more than columns")
+
+    def _whole(self, moments: MomentStats) -> Projection:
+        return discriminants(moments)
+
+    def _wide(self, batch: Batch) -> Projection:
+        self._choices()
+        first = wide_principal_components(batch.X, batch.weight)
+        moments = MomentStats.of(Batch.of(first(batch.X), batch.y, batch.weight), "pooled")
+        return first.then(discriminants(moments))
