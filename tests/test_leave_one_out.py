@@ -1,0 +1,111 @@
+"""Exact leave-one-out equals fitting n models, each without one row."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+
+from suffice import GaussianClassifier
+from suffice.errors import DataError
+
+pytestmark = [
+    pytest.mark.usefixtures("kernel"),
+    pytest.mark.filterwarnings("ignore::suffice.errors.SingularWarning", "ignore::suffice.errors.EmptyClassWarning"),
+]
+COVARIANCES = ["full", "diag", "spherical", "tied", "tied_diag", "tied_spherical"]
+
+
+def refitted(X, y, weight=None, **params):
+    """The scores of each row by a model that is fitted to all others."""
+    scores = []
+    for i in range(len(X)):
+        keep = np.arange(len(X)) != i
+        clf, w = GaussianClassifier(**params), None if weight is None else weight[keep]
+        clf.partial_fit(X[keep], y[keep], classes=np.unique(y), sample_weight=w)
+        scores.append(clf.log_likelihood(X[[i]])[0])
+    return np.array(scores)
+
+
+def rows(kind):
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(40, 4)) * [1, 100, 1e-3, 5] + [0, 1e4, 0, 0]
+    y = rng.integers(3, size=40)
+    weight = None
+    if kind == "weighted":
+        weight = rng.random(40)
+        weight[3] = 0
+    elif kind == "a class of one":
+        y[7] = 9
+    elif kind == "small classes":  # without a row, some have no variance left in some direction
+        y[:5], y[5:7] = 7, 8
+    elif kind == "constant in a class":
+        X[y == 1, 0] = 3.0
+    elif kind == "all but one row alike":  # which leaves
+        X[y == 2, 3] = 2.0
+        X[np.flatnonzero(y == 2)[0], 3] = 50.0
+    elif kind == "float32 in Fortran order":
+        X = np.asfortranarray((X - [0, 1e4, 0, 0]).astype(np.float32))
+    elif kind == "text labels":
+        y = np.array(["b", "a", "c"])[y]
+    return X, y, weight
+
+
+KINDS = [
+    "plain",
+    "weighted",
+    "a class of one",
+    "small classes",
+    "constant in a class",
+    "all but one row alike",
+    "float32 in Fortran order",
+    "text labels",
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("covariance", COVARIANCES)
+@pytest.mark.parametrize("shrinkage", [None, 0.1, 1.0])
+def test_it_equals_n_fits(kind, covariance, shrinkage):
+    X, y, weight = rows(kind)
+    params = {"covariance": covariance, "shrinkage": shrinkage}
+    expected = refitted(X, y, weight, **params)
+    found = GaussianClassifier(**params).leave_one_out(X, y, weight)
+    np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-8)
+
+
+def test_it_leaves_the_model_as_it_was():
+    X, y = load_iris(return_X_y=True)
+    clf = GaussianClassifier("tied")
+    held_out = clf.leave_one_out(X, y)
+    assert not hasattr(clf, "statistics_")
+    assert (held_out.argmax(axis=1) != y).sum() == 3  # of 150: what linear discriminant analysis is known for
+    before = clf.fit(X, y).log_likelihood(X)
+    clf.leave_one_out(X[:90], y[:90])
+    assert (clf.log_likelihood(X) == before).all()
+
+
+def test_many_rows_on_several_threads():
+    rng = np.random.default_rng(0)
+    y = rng.integers(4, size=120_000)
+    X = rng.normal(size=(120_000, 40)) + rng.normal(size=(4, 40))[y]
+    one, two = (GaussianClassifier("full", n_jobs=n).leave_one_out(X, y) for n in (1, 2))
+    assert (one == two).all()
+    sample = rng.choice(120_000, 5)
+    whole = GaussianClassifier("full").fit(X, y)
+    for i in sample:
+        whole.forget(X[[i]], y[[i]])
+        np.testing.assert_allclose(one[i], whole.log_likelihood(X[[i]])[0], rtol=1e-8)
+        whole.partial_fit(X[[i]], y[[i]])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda X, y: GaussianClassifier(shrinkage="oas").leave_one_out(X, y), "no closed form"),
+        (lambda X, y: GaussianClassifier(predictive=True).leave_one_out(X, y), "no closed form"),
+        (lambda X, y: GaussianClassifier().leave_one_out(np.where(X > 7, np.nan, X), y), "NaN or infinity"),
+        (lambda X, y: GaussianClassifier().leave_one_out(X, None), "requires y"),
+    ],
+)
+def test_clear_errors(call, message):
+    with pytest.raises(DataError, match=message):
+        call(*load_iris(return_X_y=True))
