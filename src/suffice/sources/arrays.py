@@ -94,17 +94,14 @@ def _series(series: Any) -> Column:
     dtype, pandas = series.dtype, sys.modules["pandas"]
     if isinstance(dtype, pandas.CategoricalDtype):
         return CodedColumn(series.cat.codes.to_numpy(), np.array(dtype.categories.tolist(), object), str(dtype))
-    if isinstance(dtype, pandas.ArrowDtype) or getattr(dtype, "storage", None) == "pyarrow":
+    nullable = not isinstance(dtype, np.dtype | pandas.SparseDtype) and getattr(dtype, "kind", "O") in "fiub"
+    if nullable or isinstance(dtype, pandas.ArrowDtype) or getattr(dtype, "storage", None) == "pyarrow":
         return _arrow_column(_as_arrow(series), str(dtype))
-    kind = getattr(dtype, "kind", "O")
-    if isinstance(dtype, np.dtype) or kind not in "fiub":
-        return replace(ArrayColumn.of(series.to_numpy(copy=False)), dtype=str(dtype))
-    values = series.to_numpy(dtype=np.float64, na_value=np.nan)  # nullable, or sparse
-    return ArrayColumn(values, {"f": "float", "b": "boolean"}.get(kind, "integer"), str(dtype))
+    return replace(ArrayColumn.of(series.to_numpy(copy=False)), dtype=str(dtype))
 
 
 def _as_arrow(series: Any) -> Any:
-    """A pandas column backed by Arrow, as Arrow."""
+    """A pandas column as Arrow: backed by it, or nullable, so that no integer is rounded on its way."""
     import pyarrow as pa
 
     values = pa.array(series, from_pandas=True)
