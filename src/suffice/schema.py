@@ -49,7 +49,7 @@ class Schema:
             of the frame that returns names, like scikit-learn's make_column_selector
         """
         names = table.names or tuple(f"x{j}" for j in range(table.n_features))
-        columns = [_looked_at(column) for column in table.columns()]
+        columns = [looked_at(column) for column in table.columns()]
         chosen = _chosen(families, names, columns, frame)
         unfit = [name for j, name in enumerate(names) if j not in chosen and columns[j].kind == "other"]
         if unfit:
@@ -82,7 +82,7 @@ class Schema:
         return f"<table><tr><th>column</th><th>family</th><th>because</th></tr>{body}</table>"
 
 
-def _looked_at(column: Column) -> Column:
+def looked_at(column: Column) -> Column:
     """The column; objects are of the kind of their first values, as lists of lists have numbers beside text."""
     if not isinstance(column, ArrayColumn) or column.values.dtype != object:
         return column

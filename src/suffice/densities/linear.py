@@ -198,7 +198,7 @@ class LinearDensity(Density):
         return np.zeros(len(X))
 
     def missing(self, X: Counts) -> Array:
-        return np.zeros((len(X), self.n_features), bool) if X.missing is None else X.missing
+        return np.broadcast_to(False, (len(X), self.n_features)) if X.missing is None else X.missing
 
     def hide(self, X: Counts, hidden: Array) -> Counts:
         hidden = hidden | self.missing(X)

@@ -18,6 +18,7 @@ from ..densities import Density
 from ..errors import DataError, StatisticsError, listed
 from ..labels import position
 from ..sources import Source
+from ..sources.arrays import with_cells
 from ..stats import Statistics
 from .classifier import LLRClassifier, Prior, given_labels
 from .tidy import tidy_shares
@@ -216,18 +217,24 @@ class GenerativeClassifier(LLRClassifier):
         return self.density_.write(self.density_.sample(chosen, rng)), self.classes_[chosen]
 
     def impute(self, X: Any, prior: Prior = None) -> Any:
-        """X with every missing cell filled in given the rest of the row: numbers by their expectation, categories by
-        the most probable one."""
+        """X with every missing cell filled in given the rest of the row: numbers by their expectation, truths and
+        categories by the most probable one. All other cells stay as they are, and X what it is: a frame of the same
+        library, an array. A column takes a wider type only where its own does not hold what was filled in, as integers
+        do not hold an expectation."""
         log_prior = decisions.log(np.where(self._fitted().weight > 0, self._prior(prior), 0.0))
         if not np.isfinite(log_prior).any():
             raise DataError("the prior allows only classes without rows, of which nothing is known")
 
         source = self._local(X)
         density, table = self.density_, source.batch(0, source.n_rows).table
-        filled = density.impute(density.read(table), log_prior)
+        rows = density.read(table)
+        filled = density.impute(rows, log_prior)
         if not density.is_complete(filled):  # infinity is not missing, and stays
             refuse_nonfinite(source)
-        return density.write(filled)
+        cells = density.missing(rows)
+        if cells.any():
+            cells = cells & ~density.missing(filled)  # nothing is known of a column that was never observed
+        return with_cells(source.frame, cells, density.write(filled) if cells.any() else None)
 
     # Files.
 
