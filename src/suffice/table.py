@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from numbers import Number
 from typing import Any, Self
 
 import numpy as np
@@ -72,7 +73,23 @@ class ArrayColumn(Column):
             distinct, code = kernels.active.encode(self.values)
         except TypeError as error:
             raise DataError(f"values cannot be told apart: {error}") from None
+        if self.values.dtype == object:
+            distinct, code = _truths_apart(self.values, distinct, code)
         return without_missing(distinct, code)
+
+
+def _truths_apart(values: Array, distinct: Array, code: Array) -> tuple[Array, Array]:
+    """Distinct values and codes, where True is not 1 and False not 0, though they compare equal."""
+    for c, value in enumerate(distinct.tolist()):
+        if not isinstance(value, Number | np.bool_) or value not in (0, 1):
+            continue
+        rows = np.flatnonzero(code == c)
+        truth = np.fromiter((isinstance(v, bool | np.bool_) for v in values[rows]), bool, len(rows))
+        if truth.any() and not truth.all():
+            distinct = np.append(distinct, np.array([bool(value)], object))
+            distinct[c] = values[rows[truth.argmin()]]
+            code[rows[truth]] = len(distinct) - 1
+    return distinct, code
 
 
 @dataclass(frozen=True, slots=True)

@@ -795,10 +795,9 @@ def test_an_unseen_code_is_named_as_it_is_written():
         clf.predict(np.where(np.arange(5000) > 4500, 7, 1)[:, None])
 
 
-@pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8", "O", "U3", "?"])
+@pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8", "O", "U3"])
 def test_codes_of_every_type(dtype):
-    codes = SMALL[:, :2] % 2 if dtype == "?" else SMALL
-    data = codes.astype(dtype)
+    codes, data = SMALL, SMALL.astype(dtype)
     clf = CategoricalClassifier().fit(data, Y)
     plain = CategoricalClassifier().fit(codes.astype(np.int64), Y)
     np.testing.assert_allclose(clf.log_likelihood(data), plain.log_likelihood(codes), rtol=1e-12)

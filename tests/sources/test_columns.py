@@ -440,3 +440,26 @@ def test_sparse_columns_of_pandas(dtype):
         one, two = kind().fit(dense, list("abab")), kind().fit(rows, list("abab"))
         np.testing.assert_array_equal(one.log_likelihood(dense), two.log_likelihood(rows))
     assert CategoricalClassifier().fit(rows, list("abab")).categories_[0].tolist() == [0, 1]
+
+
+MIXED = {"number first": [1, True, 0, False], "truth first": [True, 1, False, 0]}
+
+
+@pytest.mark.parametrize("values", MIXED.values(), ids=MIXED)
+@pytest.mark.parametrize(
+    "build", [lambda v: pd.DataFrame({"x": v}), lambda v: v.reshape(-1, 1)], ids=["frame", "array"]
+)
+def test_truths_are_no_numbers_in_a_column_of_objects(values, build):
+    objects = np.array([*values, None, np.bool_(True), 1.0], object)
+    clf = CategoricalClassifier(alpha=0).fit(build(objects), list("aabbabb"))
+    assert clf.categories_[0].tolist() == ["0", "1", "False", "True"]
+    assert clf.statistics_.count.tolist() == [[0, 1, 0, 1], [1, 1, 1, 1]]
+    assert not clf.unknown_cells(build(objects)).any()
+
+
+def test_truths_and_numbers_are_different_categories_in_a_matrix_too():
+    clf = CategoricalClassifier().fit(np.array([[0, 1], [1, 0]]), ["a", "b"])
+    assert clf.unknown_cells(np.array([[True, False]])).all()
+    clf = CategoricalClassifier().fit(np.array([[True, False], [False, True]]), ["a", "b"])
+    assert not clf.unknown_cells(np.array([[True, False]])).any()
+    assert clf.unknown_cells(np.array([[1, 0]])).all()

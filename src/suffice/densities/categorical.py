@@ -101,7 +101,7 @@ class CategoricalDensity(Density):
     # Reading.
 
     def read(self, table: Table) -> Codes:
-        if self._by_value is not None and isinstance(table, Matrix) and table.values.dtype.kind in "iub":
+        if isinstance(table, Matrix) and self._reads_values(table.values):
             codes = Codes(native(table.values), direct=True)
         else:
             columns = [self._places(j, column, table) for j, column in enumerate(table.columns())]
@@ -110,14 +110,23 @@ class CategoricalDensity(Density):
             self._refuse_unknown(table, self.places(codes))
         return codes
 
+    def _reads_values(self, values: Array) -> bool:
+        """Whether integers, or truths, are categories of this density without a look into its vocabularies."""
+        truths = {v.dtype.kind == "b" for v in self.categories}
+        return values.dtype.kind in "iub" and truths == {values.dtype.kind == "b"} and self._by_value is not None
+
     def _places(self, j: int, column: Column, table: Table) -> Array:
         try:
             distinct, code = column.coded()
-            known = vocabularies.positions(distinct, self.categories[j])
+            known = self._vocabularies[j].of(distinct)
         except DataError as error:
             raise DataError(f"column {table.column_name(j)}: {error}") from None
         places = np.where(known < 0, UNKNOWN, known).astype(np.int32)
         return np.append(places, np.int32(MISSING))[code]
+
+    @cached_property
+    def _vocabularies(self) -> tuple[vocabularies.Places, ...]:
+        return tuple(map(vocabularies.Places, self.categories))
 
     def _refuse_unknown(self, table: Table, places: Array) -> None:
         met = places == UNKNOWN

@@ -71,9 +71,8 @@ def with_cells(frame: Any, cells: Array, values: Any) -> Any:
     values : (n, d) an array or an Arrow table
     """
     library = _library(frame)
-    written = {
-        j: _Cells(cells[:, j], _values(values, j)[cells[:, j]].tolist()) for j in np.flatnonzero(cells.any(axis=0)).tolist()
-    }
+    columns = np.flatnonzero(cells.any(axis=0)).tolist()
+    written = {j: _Cells(cells[:, j], _values(values, j)[cells[:, j]].tolist()) for j in columns}
     return (_array_with if library is None else library.write)(frame, written)
 
 
