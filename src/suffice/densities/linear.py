@@ -189,9 +189,16 @@ class LinearDensity(Density):
                 present, violated = self.present(c)
                 scores[:, c] -= X.missing @ present
                 count[:, c] -= X.missing @ violated
+            if (mass := self._log_observed(X.missing)) is not None:
+                scores -= X.totals()[:, None] * mass
         if self.violations is not None:
             scores[count > SOME] = -np.inf
         return np.asarray(scores)
+
+    def _log_observed(self, missing: Array) -> Array | None:  # noqa: ARG002
+        """The log-probability that a count is one of an observed feature, (n, k), where counts compete: they are
+        conditioned on it. None where every feature counts on its own."""
+        return None
 
     def _shared(self, X: Counts) -> Array:
         """The part of log p(x | class) that depends on no class, (n,)."""
@@ -211,6 +218,8 @@ class LinearDensity(Density):
         x, observed = X.dense(), 1.0 if X.missing is None else ~X.missing
         present, violated = self.present(c)
         shares = x * self.slopes.of_class(c) + observed * present
+        if X.missing is not None and (mass := self._log_observed(X.missing)) is not None:
+            shares -= x * mass[:, [c]]
         if self.violations is not None:
             count = x * self.violations.of_class(c) + observed * violated
             shares = np.where(count > SOME, -np.inf, shares)
