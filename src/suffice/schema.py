@@ -147,7 +147,15 @@ def _family(family: Any) -> str:
 
 
 def _selected(select: Callable[[Any], Any], names: tuple[str, ...], frame: Any) -> list[int]:
-    kept = select(frame)
+    if not hasattr(frame, "columns"):
+        raise DataError(
+            "families= has a selector, which chooses among the columns of a data frame, but X is none; name the "
+            "columns by position instead"
+        )
+    try:
+        kept = select(frame)
+    except (AttributeError, TypeError, ValueError) as error:
+        raise DataError(f"a selector in families= does not take a {type(frame).__name__}: {error}") from error
     kept = [kept] if isinstance(kept, str) else kept.tolist() if hasattr(kept, "tolist") else list(kept)
     if kept and all(isinstance(each, bool) for each in kept):
         return [j for j, chosen in enumerate(kept) if chosen]

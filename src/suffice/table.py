@@ -158,6 +158,23 @@ class Table(ABC):
         """What to call a column in a message."""
         return repr(self.names[j] if self.names else j)
 
+    def _refuse_words(self) -> None:
+        """Raise an error that names the columns that are no numbers, if there are any."""
+        refused = {}
+        for j, column in enumerate(self.columns()):
+            try:
+                column.floats()
+            except (DataError, TypeError):
+                refused[self.column_name(j)] = column.dtype
+        if refused:
+            found = [f"{name} ({dtype})" for name, dtype in refused.items()]
+            more = f" and {len(found) - 5} more" if len(found) > 5 else ""
+            remedy = f"families={{{next(iter(refused))}: 'categorical'}}"
+            raise DataError(
+                f"this model takes numbers, but these columns are not numbers: {', '.join(found[:5])}{more}; leave "
+                f"them out, or take them as categories in a MixedClassifier: {remedy}"
+            )
+
 
 @dataclass(frozen=True, slots=True)
 class Matrix(Table):
@@ -180,7 +197,11 @@ class Matrix(Table):
         return Matrix(self.values[:, contiguous(places)], self.names_of(places))
 
     def floats(self) -> Array:
-        return as_float(self.values)
+        try:
+            return as_float(self.values)
+        except DataError:
+            self._refuse_words()
+            raise
 
     def columns(self) -> list[Column]:
         return [ArrayColumn.of(self.values[:, j]) for j in range(self.n_features)]
@@ -232,6 +253,8 @@ class Sparse(Table):
         if ascending.all():
             return self
         matrix = self.matrix()
+        if matrix.dtype.kind == "f":
+            matrix = matrix.astype(np.float64)  # in which sums of float32 do not overflow
         matrix.sum_duplicates()
         return replace(self, indptr=matrix.indptr, indices=matrix.indices, data=matrix.data)
 
@@ -277,16 +300,12 @@ class Frame(Table):
 
     def floats(self) -> Array:
         out = np.empty((len(self), self.n_features), order="F")
-        refused = []
         for j, part in enumerate(self.parts):
             try:
                 out[:, j] = part.floats()
             except (DataError, TypeError):
-                refused.append(f"{self.column_name(j)} ({part.dtype})")
-        if refused:
-            raise DataError(
-                f"this model takes numbers, but these columns hold something else: {', '.join(refused)}; leave them out"
-            )
+                self._refuse_words()
+                raise
         return out
 
     def columns(self) -> list[Column]:
@@ -301,18 +320,25 @@ def contiguous(places: Sequence[int]) -> slice | list[int]:
 
 
 def native(values: Array) -> Array:
-    """Values in the machine's byte order."""
-    return values if values.dtype.isnative else values.astype(values.dtype.newbyteorder("="))
+    """Values in the machine's byte order, a whole number of them apart."""
+    if values.dtype.isnative and _is_even(values):
+        return values
+    return values.astype(values.dtype.newbyteorder("="))
+
+
+def _is_even(values: Array) -> bool:
+    """Whether strides are whole numbers of values, unlike in some packed records."""
+    return all(stride % values.itemsize == 0 for stride in values.strides)
 
 
 def as_float(X: Array) -> Array:
     """X itself where it is float32 or float64 in the machine's byte order, else a float64 copy."""
     if X.dtype in (np.float64, np.float32):
-        return X if all(stride % X.itemsize == 0 for stride in X.strides) else X.copy()
+        return X if _is_even(X) else X.copy()
     if X.dtype == object:
         missing = np.fromiter(map(is_missing, X.flat), dtype=bool, count=X.size).reshape(X.shape)
         X = np.where(missing, np.nan, X) if missing.any() else X
     try:
         return X.astype(np.float64)
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         raise DataError(f"X holds values that are not numbers: {error}") from None

@@ -1104,3 +1104,37 @@ def test_warnings_are_silent_where_nothing_is_wrong(kind):
         clf = kind(alpha=0).fit([[1, 0], [0, 1], [1, 1]], ["a", "b", "a"])
         clf.predict([[1, 1]])
         clf.predict_proba([[1, 1]])
+
+
+# Odd but fair.
+
+
+@pytest.mark.parametrize("kind", [BernoulliClassifier, MultinomialClassifier, PoissonClassifier, CategoricalClassifier])
+def test_packed_records_are_read(kind):
+    packed = np.zeros(N, np.dtype([("pad", "i1"), ("x", "i8", D)]))
+    packed["x"] = X
+    clf = kind().fit(packed["x"], Y)
+    np.testing.assert_allclose(clf.log_likelihood(packed["x"]), kind().fit(X, Y).log_likelihood(X))
+
+
+def test_infinity_in_a_row_without_weight_is_no_category():
+    clf = CategoricalClassifier().fit([[1.0], [np.inf], [2.0]], ["a", "b", "b"], sample_weight=[1, 0, 1])
+    assert clf.categories_[0].tolist() == [1, 2]
+    with pytest.raises(DataError, match="infinity is no category"):
+        CategoricalClassifier().fit([[1.0], [np.inf], [2.0]], ["a", "b", "b"])
+
+
+@pytest.mark.parametrize("kind", [BernoulliClassifier, MultinomialClassifier, PoissonClassifier])
+def test_values_whose_sums_overflow_in_single_precision_are_scored(kind):
+    clf = kind().fit(np.eye(2), ["a", "b"])
+    rows = np.array([[3e38, 0], [3e38, 1], [1, 3e38]], np.float32)
+    np.testing.assert_allclose(clf.predict_proba(sp.csr_array(rows)), clf.predict_proba(rows), atol=1e-12)
+    twice = sp.csr_array((np.full(2, 3e38, np.float32), [0, 0], [0, 2]), shape=(1, 2))
+    np.testing.assert_allclose(clf.predict_proba(twice), clf.predict_proba([[6e38, 0]]), atol=1e-12)
+    assert kind().fit(sp.vstack([twice, twice]), ["a", "b"]).statistics_.is_finite()
+
+
+@pytest.mark.parametrize("table", [np.asarray, sp.csr_array])
+def test_sums_that_overflow_are_named(table):
+    with pytest.raises(DataError, match="counts are too large: their sums overflow"):
+        PoissonClassifier().fit(table(np.full((2, 2), 1.7e308)), ["a", "a"])

@@ -421,14 +421,24 @@ def test_weights_are_copies():
     same_model(weighted, MixedClassifier(FAMILIES).fit(HOLED.iloc[rows], LABELS[rows]), HOLED)
 
 
+def test_labels_are_encoded_once_for_all_blocks(monkeypatch):
+    def encode(y):
+        raise AssertionError("once more")
+
+    whole = MixedClassifier(FAMILIES).fit(TABLE, LABELS)
+    monkeypatch.setattr("suffice.stats.base.encode", encode)
+    same_model(MixedClassifier(FAMILIES).fit(TABLE, LABELS), whole, TABLE)
+
+
+PAIRS = [[0.5, 2.0], [1.5, 3.0], [2.5, 1.0], [1.0, 4.0]]
+
+
 def test_models_of_other_schemas_do_not_merge():
     clf = MixedClassifier(FAMILIES).fit(TABLE, LABELS)
-    for other in (
-        MixedClassifier().fit(TABLE, LABELS),
-        MixedClassifier(FAMILIES | {"width": "drop"}).fit(TABLE, LABELS),
-    ):
-        with pytest.raises(StatisticsError, match="different families do not merge; fit both with the same families="):
-            clf + other
+    with pytest.raises(StatisticsError, match=r"'width' goes to different families \(gaussian and drop\).*families="):
+        clf + MixedClassifier(FAMILIES | {"width": "drop"}).fit(TABLE, LABELS)
+    with pytest.raises(StatisticsError, match=r"column 1 goes to different families \(gaussian and poisson\)"):
+        MixedClassifier("gaussian").fit(PAIRS, list("aabb")) + MixedClassifier({1: "poisson"}).fit(PAIRS, list("aabb"))
     with pytest.raises(StatisticsError, match="different columns"):
         clf + MixedClassifier(FAMILIES).fit(TABLE.rename(columns={"width": "depth"}), LABELS)
     with pytest.raises(DataError, match="- depth"):
@@ -440,7 +450,7 @@ def test_models_of_other_schemas_do_not_merge():
 def test_a_schema_holds_for_later_rows():
     clf = MixedClassifier().partial_fit(pd.DataFrame({"n": [0, 1, 1]}), [0, 1, 0])
     assert clf.schema_.families == ("bernoulli",)
-    with pytest.raises(DataError, match="column 'n' goes to the Bernoulli family, but holds other values"):
+    with pytest.raises(DataError, match="in the bernoulli columns: column 'n' holds other values than 0 and 1"):
         clf.partial_fit(pd.DataFrame({"n": [7, 8, 9]}), [0, 1, 0])
     clf.partial_fit(pd.DataFrame({"n": [1, 1, 1]}), [0, 1, 0])
     assert clf.schema_.families == ("bernoulli",)
@@ -592,7 +602,26 @@ BAD = {
         lambda: MixedClassifier({"year": "poisson"}).fit(X.assign(year=-X["year"]), Y),
         "column 'year' holds negative",
     ),
-    "text as numbers": (lambda: MixedClassifier({"sex": "gaussian"}).fit(X, Y), r"'sex' \(str\)"),
+    "text as numbers": (
+        lambda: MixedClassifier({"sex": "gaussian"}).fit(X, Y),
+        r"in the gaussian columns: .*'sex' \(str\).*families=\{'sex': 'categorical'\}",
+    ),
+    "text in an array as numbers": (
+        lambda: MixedClassifier("gaussian").fit(np.array([["a", 1], ["b", 2]], object), [0, 1]),
+        r"in the gaussian columns: .*'x0' \(object\).*families=\{'x0': 'categorical'\}",
+    ),
+    "text that was a number": (
+        lambda: MixedClassifier().fit(X, Y).predict(X.assign(body_mass_g="heavy")),
+        r"in the gaussian columns: .*'body_mass_g' \(str\)",
+    ),
+    "a selector for an array": (
+        lambda: MixedClassifier({make_column_selector(pattern="x"): "drop"}).fit(np.eye(3), [0, 1, 2]),
+        "selector.*data frame, but X is none",
+    ),
+    "a selector for an Arrow table": (
+        lambda: MixedClassifier({make_column_selector(pattern="x"): "drop"}).fit(pa.Table.from_pandas(X), Y),
+        "selector in families= does not take a Table: .*pandas",
+    ),
     "a sparse matrix": (lambda: MixedClassifier().fit(sp.eye_array(3).tocsr(), [0, 1, 2]), "sparse matrix"),
     "no columns": (lambda: MixedClassifier().fit(X[[]], Y), "0 feature"),
     "only labels": (lambda: MixedClassifier().fit(PENGUINS[["species"]], "species"), "0 feature"),

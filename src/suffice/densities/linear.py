@@ -151,7 +151,9 @@ class LinearDensity(Density):
     def _read_sparse(self, table: Sparse) -> Sparse:
         table.check()
         _, data = table.stored()
-        if not np.isfinite(data.sum()) or (not self.presence and data.min(initial=0) < 0):
+        with np.errstate(over="ignore", invalid="ignore"):
+            finite = np.isfinite(data.sum()) or np.isfinite(data).all()  # sums overflow before values do
+        if not finite or (not self.presence and data.min(initial=0) < 0):
             refuse_counts(table, self.presence)
         if not self.presence:
             return table

@@ -21,13 +21,14 @@ from ..densities import (
     ProductDensity,
 )
 from ..densities.categorical import UNKNOWN
+from ..densities.counts import check_alpha
 from ..errors import DataError, listed
 from ..schema import LOOK, Schema
 from ..sources import LocalSource, Source
 from ..stats import BundleStats, CategoryStats, CountStats, MomentStats, Statistics
 from .base import GenerativeClassifier
 from .classifier import Prior
-from .discrete import check_alpha, check_unknown
+from .discrete import check_unknown
 from .gaussian import check_covariance
 
 Array = NDArray[Any]
@@ -226,8 +227,8 @@ def _truths(batch: Batch) -> CountStats:
         names = batch.table.names
         found = listed([names[j] if names else int(j) for j in np.flatnonzero(other)])
         raise DataError(
-            f"column {found} goes to the Bernoulli family, but holds other values than 0 and 1; name its family, as in "
-            'families={"column": "categorical"}'
+            f'column {found} holds other values than 0 and 1; name its family, as in families={{"column": '
+            '"categorical"}'
         )
     return CountStats.of(batch, presence=True)
 
