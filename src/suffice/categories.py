@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, repeat
 from typing import Any
 
 import numpy as np
@@ -29,12 +29,17 @@ def vocabulary(values: Array) -> tuple[Array, Array]:
     >>> vocabulary(np.array([10, 9.0, "x"], object))[0]
     array(['10', '9', 'x'], dtype=object)
     """
-    items = [_name(value) for value in values.tolist()]
+    items = _named(values)
     if _kind_of(items) is None:
         items = [text(item) for item in items]
     names = sorted(set(items))
     place = {name: i for i, name in enumerate(names)}
     return _array(names), np.array([place[item] for item in items], dtype=np.intp)
+
+
+def _named(values: Array) -> list[Any]:
+    items: list[Any] = values.tolist()
+    return items if set(map(type, items)) == {str} else [_name(item) for item in items]  # words name themselves
 
 
 def _name(value: Any) -> Any:
@@ -51,6 +56,8 @@ def _name(value: Any) -> Any:
 
 def _kind_of(items: list[Any]) -> type | None:
     """The kind of all items; None where there is more than one, or one that only its name can tell."""
+    if set(map(type, items)) == {str}:
+        return str
     kinds = {_kind(item) for item in items}
     return kinds.pop() if len(kinds) == 1 else None
 
@@ -108,12 +115,12 @@ class Places:
 
     def of(self, values: Array) -> Array:
         """The place of each value; -1 where it is none of the categories."""
-        items = [_name(value) for value in values.tolist()]
+        items = _named(values)
         if self._kind is not None and _kind_of(items) == self._kind:
             place = self._own
         else:
             items, place = [text(item) for item in items], self._by_text
-        return np.array([place.get(item, -1) for item in items], dtype=np.intp)
+        return np.fromiter(map(place.get, items, repeat(-1)), np.intp, len(items))
 
     @cached_property
     def _own(self) -> dict[Any, int]:

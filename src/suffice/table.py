@@ -116,7 +116,10 @@ class CodedColumn(Column):
 
 def without_missing(distinct: Array, code: Array) -> tuple[Array, Array]:
     """Distinct values and codes, with -1 for the codes of missing values."""
-    missing = np.fromiter(map(is_missing, distinct.tolist()), bool, len(distinct))
+    items = distinct.tolist()
+    if set(map(type, items)) <= {str, int, bool}:  # none of which has a missing value
+        return distinct, code
+    missing = np.fromiter(map(is_missing, items), bool, len(items))
     if not missing.any():
         return distinct, code
     rank = np.cumsum(~missing, dtype=np.int32) - 1

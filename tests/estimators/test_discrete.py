@@ -29,8 +29,11 @@ from suffice import (
     kernels,
     load,
 )
+from suffice import categories as vocabularies
 from suffice.errors import DataError, EmptyClassWarning, ImpossibleWarning, StatisticsError
 from suffice.sources import base
+from suffice.sources.arrays import array_source
+from suffice.table import Matrix
 
 N, D = 240, 6
 LABELS = np.array(["ham", "jam", "spam"])
@@ -1138,3 +1141,44 @@ def test_values_whose_sums_overflow_in_single_precision_are_scored(kind):
 def test_sums_that_overflow_are_named(table):
     with pytest.raises(DataError, match="counts are too large: their sums overflow"):
         PoissonClassifier().fit(table(np.full((2, 2), 1.7e308)), ["a", "a"])
+
+
+def test_a_vocabulary_is_looked_into_again_and_again(monkeypatch):
+    built = []
+
+    class Places(vocabularies.Places):
+        def __init__(self, categories):
+            built.append(len(categories))
+            super().__init__(categories)
+
+    clf = CategoricalClassifier(n_jobs=1).fit(pd.DataFrame({"a": list("xyzx"), "b": list("uuvu")}), list("pqpq"))
+    monkeypatch.setattr(vocabularies, "Places", Places)
+    rows = pd.DataFrame({"a": list("xyzx") * 900, "b": list("uuvu") * 900})  # more than a piece of scores
+    monkeypatch.setattr("suffice.estimators.classifier._SCORES", 1)
+    clf.predict(rows)
+    clf.llr(rows)
+    assert sorted(built) == [2, 3]
+
+
+@pytest.mark.parametrize("n", [1, 3, 40])
+def test_a_table_by_value_has_a_limit_for_all_columns_together(n, monkeypatch):
+    codes = np.arange(12).reshape(4, 3) * n
+    clf = CategoricalClassifier().fit(codes, list("abab"))
+    expected = clf.log_likelihood(codes)
+    monkeypatch.setattr("suffice.densities.categorical.CELLS", 2 * 3 * 10)  # two classes, three columns of ten values
+    clf = CategoricalClassifier().fit(codes, list("abab"))
+    assert clf.density_.read(Matrix(codes)).direct == (n == 1)
+    np.testing.assert_array_equal(clf.log_likelihood(codes), expected)
+
+
+def test_a_tidy_explanation_converts_the_table_once(monkeypatch):
+    clf = CategoricalClassifier().fit(pd.DataFrame({"a": list("xyzx"), "b": list("uuvu")}), list("pqpq"))
+    converted = []
+    monkeypatch.setattr("suffice.sources.array_source", lambda *given: converted.append(1) or array_source(*given))
+    shares = clf.explain(pd.DataFrame({"a": ["x", None, "q"], "b": ["u", "v", "v"]}), tidy=True)
+    assert len(converted) == 1
+    assert shares.select(["row", "column", "value"]).to_pylist() == [
+        {"row": 0, "column": "b", "value": "u"},
+        {"row": 1, "column": "b", "value": "v"},
+        {"row": 2, "column": "b", "value": "v"},
+    ]

@@ -183,8 +183,10 @@ class GenerativeClassifier(LLRClassifier):
             out[impossible] = 0.0  # neither class can be: the ratio is zero, and nothing speaks for one of them
             return self.density_.is_complete(x)
 
-        table = self._table(X, shares, self.n_features_in_)
-        return tidy_shares(table, self._local(X), self._names()) if tidy else table
+        if not tidy:
+            return self._table(X, shares, self.n_features_in_)
+        source = self._local(X)  # once: to convert a table may take longer than to score it
+        return tidy_shares(self._table(source, shares, self.n_features_in_), source, self._names())
 
     def typicality(self, X: Any) -> Array:
         """The probability, under each class, of a row no more likely than this one, (n, k): small for outliers."""

@@ -20,7 +20,7 @@ from .base import Statistics, by_class, feature_union, frozen, names_from_arrays
 
 Array = NDArray[Any]
 
-_CELLS = 1 << 22  # of a table by value at most
+CELLS = 1 << 22  # of a table by value at most
 DIRECT = 1 << 12  # integers within so wide a range are counted by their value, without a vocabulary
 
 
@@ -221,7 +221,7 @@ def _count_integers(X: Array, code: Array, weight: Array | None, k: int) -> tupl
         spans = [int(b) - int(a) + 1 for a, b in zip(least, most, strict=True)]
         if (
             max(spans) > DIRECT
-            or sum(spans) * k > _CELLS
+            or sum(spans) * k > CELLS
             or int(most.max()) >= 1 << 53
             or int(least.min()) <= -(1 << 53)
         ):
