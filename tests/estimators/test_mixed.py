@@ -409,8 +409,9 @@ def test_new_classes_and_categories_may_come_at_any_time():
     same_model(streamed, whole, TABLE)
     announced = MixedClassifier(FAMILIES).partial_fit(TABLE[early], LABELS[early], classes=["z", "x", "y"])
     assert announced.classes_.tolist() == ["x", "y", "z"]
-    with pytest.warns(EmptyClassWarning, match="'x'"):
+    with pytest.warns(EmptyClassWarning, match="'x'") as warned:
         assert (announced.predict_proba(TABLE)[:, 0] == 0).all()
+    assert len(warned) == 1  # and not one for each block
     same_model(announced.partial_fit(later, LABELS[late]), whole, TABLE)
 
 

@@ -27,6 +27,7 @@ class Counts:
 
     values: Any  # (n, d) floats, zero where missing; or a Sparse table
     missing: Array | None = None  # (n, d) bool; None where nothing is
+    ones: bool = False  # whether every cell that is stored in a Sparse table is one: presence
 
     def __len__(self) -> int:
         return len(self.values)
@@ -58,13 +59,14 @@ class Slopes:
     table: Any  # (k, d): an array, or csr with what is to be added to the slope of the class
     by_class: Array | None = None  # (k,)
 
-    def score(self, x: Any, constant: Array, *wanted: Array | None) -> None:
+    def score(self, X: Counts, constant: Array, *wanted: Array | None) -> None:
         """Write constant (k,) + slopes x where it is wanted, as the kernels do."""
+        x = X.values
         if self.by_class is not None:
             scores = np.ascontiguousarray(self._sparse_product(x) + constant)
             kernels.active.reduce(scores, *wanted)
         elif isinstance(x, Sparse):
-            data = x.data if x.data.strides[0] else None  # one number for all of them: presence
+            data = None if X.ones else x.data
             kernels.active.sparse_scores(x.indptr, x.indices, data, self._by_feature_first, constant, *wanted)
         else:
             center = np.zeros(self.table.shape[1])
@@ -135,7 +137,7 @@ class LinearDensity(Density):
 
     def read(self, table: Table) -> Counts:
         if isinstance(table, Sparse):
-            return Counts(self._read_sparse(table))
+            return self._read_sparse(table)
         X = table.floats()
         with np.errstate(invalid="ignore", over="ignore"):
             fine = np.isfinite(X.sum()) and (self.presence or X.min(initial=0.0) >= 0)
@@ -148,7 +150,7 @@ class LinearDensity(Density):
             X = (X > 0).astype(np.float64)
         return Counts(X if missing is None else np.where(missing, 0.0, X), missing)
 
-    def _read_sparse(self, table: Sparse) -> Sparse:
+    def _read_sparse(self, table: Sparse) -> Counts:
         table.check()
         _, data = table.stored()
         with np.errstate(over="ignore", invalid="ignore"):
@@ -156,13 +158,13 @@ class LinearDensity(Density):
         if not finite or (not self.presence and data.min(initial=0) < 0):
             refuse_counts(table, self.presence)
         if not self.presence:
-            return table
+            return Counts(table)
         table = table.canonical()
         _, data = table.stored()
         if data.min(initial=1) > 0:
-            return replace(table, data=np.broadcast_to(1.0, len(table.data)))
+            return Counts(replace(table, data=np.broadcast_to(1.0, len(table.data))), ones=True)
         own = table.matrix()
-        return Sparse(own.indptr, own.indices, (own.data > 0).astype(np.float64), table.n_features)
+        return Counts(Sparse(own.indptr, own.indices, (own.data > 0).astype(np.float64), table.n_features))
 
     def write(self, x: Counts) -> Array:
         return x.dense()
@@ -170,7 +172,7 @@ class LinearDensity(Density):
     def _score(self, X: Counts, offset: Array | float, wanted: Wanted, relative: bool) -> bool:
         constant = np.where(self.seen, self.constant, -np.inf) + offset
         if X.missing is None and self.violations is None:
-            self.slopes.score(X.values, constant, *wanted)
+            self.slopes.score(X, constant, *wanted)
         else:
             kernels.active.reduce(self._scores(X, constant), *wanted)
         if not relative:
@@ -183,9 +185,9 @@ class LinearDensity(Density):
     def _scores(self, X: Counts, constant: Array) -> Array:
         """Scores (n, k) of rows that miss cells or may be impossible."""
         scores, count = np.zeros((2, len(X), self.n_classes))
-        self.slopes.score(X.values, constant, scores, None, None)
+        self.slopes.score(X, constant, scores, None, None)
         if self.violations is not None:
-            self.violations.score(X.values, self.violated, count, None, None)
+            self.violations.score(X, self.violated, count, None, None)
         if X.missing is not None:
             for c in range(self.n_classes):
                 present, violated = self.present(c)

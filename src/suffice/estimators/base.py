@@ -16,7 +16,7 @@ from ..batch import Batch
 from ..collect import collect, refuse_nonfinite
 from ..densities import Density
 from ..errors import DataError, StatisticsError, listed
-from ..labels import position
+from ..labels import encode, position, union
 from ..sources import Source
 from ..sources.arrays import with_cells
 from ..stats import Statistics
@@ -38,10 +38,6 @@ class GenerativeClassifier(LLRClassifier):
     def _statistic(self, source: Source, new: bool) -> Callable[[Batch], Any]:
         """The function from a batch to a statistic, after a check of the parameters; `new` where nothing that was
         learnt before should play a part."""
-
-    @abstractmethod
-    def _zeros(self, classes: Array, n_features: int) -> Any:
-        """The empty statistic over a vocabulary."""
 
     @abstractmethod
     def _adopted(self, statistics: Any) -> Any:
@@ -81,8 +77,8 @@ class GenerativeClassifier(LLRClassifier):
         first = not hasattr(self, "statistics_")
         source = self._source(X, given_labels(y, self), sample_weight, new=first, more=True)
         statistics = collect(source, self._statistic(source, new=first))
-        if classes is not None:
-            statistics = self._zeros(np.asarray(classes), source.n_features) + statistics
+        if classes is not None and len(classes):
+            statistics = statistics.aligned(union(encode(np.asarray(classes))[0], statistics.classes))
         statistics = statistics if first else self.statistics_ + statistics
         if first or statistics.n_features != self.n_features_in_:
             self._set_columns(source.names if first else statistics.names, statistics.n_features)

@@ -44,9 +44,6 @@ class CountClassifier(GenerativeClassifier):
         self._choices()
         return partial(CountStats.of, presence=self._presence)
 
-    def _zeros(self, classes: Array, n_features: int) -> CountStats:
-        return CountStats.zeros(classes, n_features, self._presence)
-
     def _adopted(self, statistics: Any) -> CountStats:
         if not isinstance(statistics, CountStats) or statistics.presence != self._presence:
             raise DataError(f"a {type(self).__name__} needs CountStats of {'presence' if self._presence else 'sums'}")
@@ -237,9 +234,6 @@ class CategoricalClassifier(GenerativeClassifier):
     def _statistic(self, source: Source, new: bool) -> Callable[[Batch], CategoryStats]:  # noqa: ARG002
         self._choices()
         return CategoryStats.of
-
-    def _zeros(self, classes: Array, n_features: int) -> CategoryStats:
-        return CategoryStats.zeros(classes, n_features)
 
     def _adopted(self, statistics: Any) -> CategoryStats:
         if not isinstance(statistics, CategoryStats):

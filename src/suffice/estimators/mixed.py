@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -21,8 +22,8 @@ from ..densities import (
     ProductDensity,
 )
 from ..densities.categorical import UNKNOWN
-from ..densities.counts import check_alpha
-from ..errors import DataError, listed
+from ..densities.counts import check_alpha, seen_classes
+from ..errors import DataError, EmptyClassWarning, listed
 from ..schema import LOOK, Schema
 from ..sources import LocalSource, Source
 from ..stats import BundleStats, CategoryStats, CountStats, MomentStats, Statistics
@@ -120,20 +121,6 @@ class MixedClassifier(GenerativeClassifier):
     def _layout(self) -> str:
         return check_covariance(self.covariance, self.shrinkage, self.variance_floor)
 
-    def _zeros(self, classes: Array, n_features: int) -> BundleStats:
-        """Of no rows: the blocks are those of the rows to come."""
-        blocks = self._inferred.blocks() if not hasattr(self, "statistics_") else self._bundle().columns
-        parts: dict[str, Statistics] = {}
-        for family, places in blocks.items():
-            if family == "gaussian":
-                parts[family] = MomentStats.zeros(classes, len(places), self._layout())
-            elif family == "categorical":
-                parts[family] = CategoryStats.zeros(classes, len(places))
-            else:
-                parts[family] = CountStats.zeros(classes, len(places), family == "bernoulli")
-        first = next(iter(parts.values()))
-        return BundleStats(first.classes, np.array(first.weight), parts, blocks, n_features)
-
     def _adopted(self, statistics: Any) -> BundleStats:
         if not isinstance(statistics, BundleStats):
             raise DataError(f"a MixedClassifier needs BundleStats, not {type(statistics).__name__}")
@@ -151,10 +138,13 @@ class MixedClassifier(GenerativeClassifier):
 
     def _estimate(self, statistics: BundleStats) -> ProductDensity:
         names = self.schema_.names
-        parts = {
-            family: self._part(family, part, tuple(names[j] for j in statistics.columns[family]))
-            for family, part in statistics.parts.items()
-        }
+        seen_classes(statistics)  # warns once, and not once for each block
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", EmptyClassWarning)
+            parts = {
+                family: self._part(family, part, tuple(names[j] for j in statistics.columns[family]))
+                for family, part in statistics.parts.items()
+            }
         return ProductDensity(parts, statistics.columns, names)
 
     def _part(self, family: str, stats: Any, names: tuple[str, ...]) -> Density:
