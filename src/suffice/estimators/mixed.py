@@ -189,7 +189,8 @@ class MixedClassifier(GenerativeClassifier):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = True
+        tags.input_tags.categorical = tags.input_tags.string = True
+        tags.input_tags.allow_nan = self.covariance not in ("full", "tied")
         tags.input_tags.sparse = False
         return tags
 
