@@ -343,5 +343,5 @@ def as_float(X: Array) -> Array:
         X = np.where(missing, np.nan, X) if missing.any() else X
     try:
         return X.astype(np.float64)
-    except (TypeError, ValueError) as error:
+    except ValueError as error:
         raise DataError(f"X holds values that are not numbers: {error}") from None

@@ -1109,6 +1109,14 @@ def test_warnings_are_silent_where_nothing_is_wrong(kind):
         clf.predict_proba([[1, 1]])
 
 
+@pytest.mark.parametrize("predictive", [False, True])
+@pytest.mark.parametrize("kind", [PoissonClassifier, MultinomialClassifier])
+def test_counts_that_are_drawn_are_integers(kind, predictive):
+    rows, _ = kind(predictive=predictive).fit(X, Y).sample(5, random_state=0)
+    assert rows.dtype.kind == "i"
+    assert BernoulliClassifier().fit(X, Y).sample(5)[0].dtype.kind == "i"
+
+
 # Odd but fair.
 
 

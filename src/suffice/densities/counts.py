@@ -106,7 +106,7 @@ class BernoulliDensity(CountDensity):
 
     def sample(self, code: Array, rng: np.random.Generator) -> Counts:
         drawn = rng.random((len(code), self.n_features)) < self.mean[code]
-        return Counts(drawn.astype(np.float64))
+        return Counts(drawn.astype(np.int64))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -148,8 +148,7 @@ class BinomialDensity(CountDensity):
         return np.exp(self.one) * self.trials
 
     def sample(self, code: Array, rng: np.random.Generator) -> Counts:
-        drawn = rng.binomial(self.trials.astype(np.int64), np.exp(self.one)[code])
-        return Counts(drawn.astype(np.float64))
+        return Counts(rng.binomial(self.trials.astype(np.int64), np.exp(self.one)[code]))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -171,7 +170,7 @@ class PoissonDensity(CountDensity):
         return -self.zero
 
     def sample(self, code: Array, rng: np.random.Generator) -> Counts:
-        return Counts(rng.poisson(self.mean[code]).astype(np.float64))
+        return Counts(rng.poisson(self.mean[code]))
 
 
 def as_trials(trials: Any, d: int) -> Array:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .. import kernels
 from ..scoring import Wanted
 from ..stats.counts import refuse_counts
-from ..table import Sparse, Table
+from ..table import Sparse, Table, as_float
 from .base import Density
 
 Array = NDArray[Any]
@@ -25,7 +25,7 @@ SOME = 1e-9  # more than this of what is impossible is some
 class Counts:
     """Rows of counts."""
 
-    values: Any  # (n, d) floats, zero where missing; or a Sparse table
+    values: Any  # (n, d) floats, or integers that were drawn, zero where missing; or a Sparse table
     missing: Array | None = None  # (n, d) bool; None where nothing is
     ones: bool = False  # whether every cell that is stored in a Sparse table is one: presence
 
@@ -70,7 +70,7 @@ class Slopes:
             kernels.active.sparse_scores(x.indptr, x.indices, data, self._by_feature_first, constant, *wanted)
         else:
             center = np.zeros(self.table.shape[1])
-            kernels.active.linear_scores(x, center, np.ascontiguousarray(self.table), constant, *wanted)
+            kernels.active.linear_scores(as_float(x), center, np.ascontiguousarray(self.table), constant, *wanted)
 
     @cached_property
     def _by_feature_first(self) -> Array:

@@ -55,8 +55,7 @@ class MultinomialDensity(CountDensity):
 
     def sample(self, code: Array, rng: np.random.Generator) -> Counts:
         """Rows whose totals are Poisson about the mean of the class."""
-        drawn = rng.multinomial(rng.poisson(self.length[code]), np.exp(self.one)[code])
-        return Counts(drawn.astype(np.float64))
+        return Counts(rng.multinomial(rng.poisson(self.length[code]), np.exp(self.one)[code]))
 
     def typicality(self, X: Counts) -> Array:
         """Of the order of the words, too: the score of n words is about normal."""

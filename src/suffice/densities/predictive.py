@@ -98,7 +98,7 @@ class PolyaDensity(PredictiveCounts, MultinomialDensity):
     def sample(self, code: Array, rng: np.random.Generator) -> Counts:
         share = rng.standard_gamma(self.posterior[code])
         share /= share.sum(axis=1, keepdims=True)
-        return Counts(rng.multinomial(rng.poisson(self.length[code]), share).astype(np.float64))
+        return Counts(rng.multinomial(rng.poisson(self.length[code]), share))
 
     def typicality(self, X: Counts) -> Array:  # noqa: ARG002
         raise DataError("typicality is not defined for predictive=True; use the plug-in model")
@@ -135,8 +135,7 @@ class BetaBinomialDensity(PredictiveCounts, BinomialDensity):
         return np.asarray(betaln(self.hits[c], self.misses[c] + self.trials) - betaln(self.hits[c], self.misses[c]))
 
     def sample(self, code: Array, rng: np.random.Generator) -> Counts:
-        drawn = rng.binomial(self.trials.astype(np.int64), rng.beta(self.hits[code], self.misses[code]))
-        return Counts(drawn.astype(np.float64))
+        return Counts(rng.binomial(self.trials.astype(np.int64), rng.beta(self.hits[code], self.misses[code])))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -169,7 +168,7 @@ class NegativeBinomialDensity(PredictiveCounts, PoissonDensity):
 
     def sample(self, code: Array, rng: np.random.Generator) -> Counts:
         rate = rng.standard_gamma(self.events[code]) / self.rows[code]
-        return Counts(rng.poisson(rate).astype(np.float64))
+        return Counts(rng.poisson(rate))
 
 
 def _check_prior(alpha: float) -> None:
