@@ -80,6 +80,38 @@ def test_tables_that_are_none_are_refused(given, message):
         Batch.of(given).X  # noqa: B018
 
 
+MASK = np.array([[True, False], [False, False]])
+PACKED = np.zeros(2, np.dtype([("pad", "i1"), ("float", "f8", 2), ("integer", "i8", 2)]))
+for name in ("float", "integer"):
+    PACKED[name] = [[1, 2], [3, 4]]
+MASKED = {
+    "float": (np.array([[1.5, 2], [3, 4]]), [[np.nan, 2], [3, 4]]),
+    "float32": (np.array([[1.5, 2], [3, 4]], np.float32), [[np.nan, 2], [3, 4]]),
+    "integer": (np.array([[1, 2**60 + 1], [3, 4]]), [[None, 2**60 + 1], [3, 4]]),
+    "boolean": (np.array([[True, False], [True, True]]), [[None, False], [True, True]]),
+    "text": (np.array([["a", "b"], ["", "d"]]), [[None, "b"], ["", "d"]]),
+    "object": (np.array([["a", 2], [None, 4]], object), [[None, 2], [None, 4]]),
+    "other byte order": (np.array([[1.5, 2], [3, 4]], ">f8"), [[np.nan, 2], [3, 4]]),
+    "packed floats": (PACKED["float"], [[np.nan, 2], [3, 4]]),
+    "packed integers": (PACKED["integer"], [[None, 2], [3, 4]]),
+}
+
+
+@pytest.mark.parametrize(("values", "expected"), MASKED.values(), ids=MASKED)
+def test_what_is_masked_is_missing(values, expected):
+    before = values.copy()
+    found = Batch.of(np.ma.masked_array(values, MASK)).table.values
+    np.testing.assert_array_equal(found, np.array(expected, found.dtype))
+    np.testing.assert_array_equal(values, before)
+    assert Batch.of(np.ma.masked_array(values)).table.values.dtype == values.dtype  # nothing is masked
+
+
+def test_what_is_masked_is_refused_like_what_is_not():
+    for dtype, words in (("M8[s]", "datetime64"), ("c8", "Complex"), ([("a", "f8")], "this model takes numbers")):
+        with pytest.raises(DataError, match=words):
+            Batch.of(np.ma.masked_all((2, 2), dtype))
+
+
 def test_labels_and_weights_go_along():
     batch = Batch.of(X, list("abab"), [1, 0, 2, 0.5])
     assert len(batch) == 4

@@ -24,6 +24,7 @@ class Batch:
     y: Array | SoftLabels | None = None  # (n,)
     weight: Array | None = None  # (n,) float64; None means ones
     start: int = 0  # the position of the first row in its source
+    coded: tuple[Array, Array] | None = None  # classes (k,) and codes (n,) of y, where they are known already
 
     @classmethod
     def of(cls, X: Any, y: Any = None, weight: Any = None) -> Batch:
@@ -48,7 +49,7 @@ class Batch:
 def as_matrix(table: Any) -> Array:
     """A two-dimensional array with at least one column, of the dtype it came with."""
     if isinstance(table, np.ma.MaskedArray):
-        table = np.ma.filled(table.astype(np.float64), np.nan)
+        table = _unmasked(table)
     try:
         X: Array = np.asarray(table)
     except ValueError as error:
@@ -66,6 +67,15 @@ def as_matrix(table: Any) -> Array:
     if X.dtype.kind not in "fiubOUS":
         raise DataError(f"X holds {X.dtype}; this model takes numbers")
     return X
+
+
+def _unmasked(table: Any) -> Array:
+    """A masked array as it is where nothing is masked; else NaN or, among what has no NaN, None is missing."""
+    if not np.ma.is_masked(table) or table.dtype.kind not in "fiubOUS":
+        return np.asarray(table.data)
+    plain = table.data.astype(table.dtype if table.dtype.kind == "f" else object)
+    plain[np.ma.getmaskarray(table)] = np.nan if table.dtype.kind == "f" else None
+    return np.asarray(plain)
 
 
 def check_ndim(ndim: int) -> None:

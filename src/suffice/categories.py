@@ -1,14 +1,16 @@
 """The vocabulary of a categorical column: distinct values in order, known by their names.
 
-Values of one type keep it. Where numbers meet text, in one frame or between two, everything becomes text, and 1, 1.0
-and "1" are the same category: files and databases do not agree on such things, and people mean the same by them.
+Truths, numbers and text are three kinds. Values of one kind keep it. Where kinds meet, in one column or between two,
+everything becomes text by its own name, and 1, 1.0 and "1" are the same category, as are True and "True": files and
+databases do not agree on such things, and people mean the same by them. So merging does not depend on the order.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from itertools import pairwise
+from functools import cached_property
+from itertools import pairwise, repeat
 from typing import Any
 
 import numpy as np
@@ -27,14 +29,17 @@ def vocabulary(values: Array) -> tuple[Array, Array]:
     >>> vocabulary(np.array([10, 9.0, "x"], object))[0]
     array(['10', '9', 'x'], dtype=object)
     """
-    items = [_name(value) for value in values.tolist()]
-    if not _of_one_type(items):
+    items = _named(values)
+    if _kind_of(items) is None:
         items = [text(item) for item in items]
-    elif len({isinstance(item, bool) for item in items}) > 1:  # whichever comes first, True is 1 then
-        items = [item + 0 for item in items]
     names = sorted(set(items))
     place = {name: i for i, name in enumerate(names)}
     return _array(names), np.array([place[item] for item in items], dtype=np.intp)
+
+
+def _named(values: Array) -> list[Any]:
+    items: list[Any] = values.tolist()
+    return items if set(map(type, items)) == {str} else [_name(item) for item in items]  # words name themselves
 
 
 def _name(value: Any) -> Any:
@@ -49,10 +54,18 @@ def _name(value: Any) -> Any:
     return int(value) if value.is_integer() else value
 
 
-def _of_one_type(items: list[Any]) -> bool:
-    if all(isinstance(item, int | float) for item in items):
-        return all(abs(item) < 2**53 for item in items)  # exact as a float, too
-    return all(isinstance(item, str) for item in items)
+def _kind_of(items: list[Any]) -> type | None:
+    """The kind of all items; None where there is more than one, or one that only its name can tell."""
+    if set(map(type, items)) == {str}:
+        return str
+    kinds = {_kind(item) for item in items}
+    return kinds.pop() if len(kinds) == 1 else None
+
+
+def _kind(item: Any) -> type | None:
+    if isinstance(item, bool | str):
+        return bool if isinstance(item, bool) else str
+    return float if isinstance(item, int | float) and abs(item) < 2**53 else None  # exact as a float, too
 
 
 def text(item: object) -> str:
@@ -89,17 +102,38 @@ def same(a: Array, b: Array) -> bool:
     return a is b or (a.dtype.kind == b.dtype.kind and len(a) == len(b) and bool((a == b).all()))
 
 
-def positions(values: Array, categories: Array) -> Array:
-    """Where each value stands among the categories; -1 where it does not.
+class Places:
+    """Where values stand among some categories, to be asked again and again.
 
-    >>> positions(np.array([1.0, 3.0]), np.array(["1", "2"], object))
+    >>> Places(np.array(["1", "2"], object)).of(np.array([1.0, 3.0]))
     array([ 0, -1])
     """
-    items, names = [_name(value) for value in values.tolist()], categories.tolist()
-    if not _of_one_type([*items, *names]):
-        items, names = [text(item) for item in items], [text(name) for name in names]
-    place = {name: i for i, name in enumerate(names)}
-    return np.array([place.get(item, -1) for item in items], dtype=np.intp)
+
+    def __init__(self, categories: Array) -> None:
+        self._names: list[Any] = categories.tolist()
+        self._kind = _kind_of(self._names)
+
+    def of(self, values: Array) -> Array:
+        """The place of each value; -1 where it is none of the categories."""
+        items = _named(values)
+        if self._kind is not None and _kind_of(items) == self._kind:
+            place = self._own
+        else:
+            items, place = [text(item) for item in items], self._by_text
+        return np.fromiter(map(place.get, items, repeat(-1)), np.intp, len(items))
+
+    @cached_property
+    def _own(self) -> dict[Any, int]:
+        return {name: i for i, name in enumerate(self._names)}
+
+    @cached_property
+    def _by_text(self) -> dict[Any, int]:
+        return {text(name): i for i, name in enumerate(self._names)}
+
+
+def positions(values: Array, categories: Array) -> Array:
+    """Where each value stands among the categories; -1 where it does not."""
+    return Places(categories).of(values)
 
 
 def words_to_arrays(words: list[str]) -> tuple[Array, Array]:

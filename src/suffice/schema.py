@@ -49,7 +49,7 @@ class Schema:
             of the frame that returns names, like scikit-learn's make_column_selector
         """
         names = table.names or tuple(f"x{j}" for j in range(table.n_features))
-        columns = [_looked_at(column) for column in table.columns()]
+        columns = [looked_at(column) for column in table.columns()]
         chosen = _chosen(families, names, columns, frame)
         unfit = [name for j, name in enumerate(names) if j not in chosen and columns[j].kind == "other"]
         if unfit:
@@ -82,7 +82,7 @@ class Schema:
         return f"<table><tr><th>column</th><th>family</th><th>because</th></tr>{body}</table>"
 
 
-def _looked_at(column: Column) -> Column:
+def looked_at(column: Column) -> Column:
     """The column; objects are of the kind of their first values, as lists of lists have numbers beside text."""
     if not isinstance(column, ArrayColumn) or column.values.dtype != object:
         return column
@@ -147,7 +147,15 @@ def _family(family: Any) -> str:
 
 
 def _selected(select: Callable[[Any], Any], names: tuple[str, ...], frame: Any) -> list[int]:
-    kept = select(frame)
+    if not hasattr(frame, "columns"):
+        raise DataError(
+            "families= has a selector, which chooses among the columns of a data frame, but X is none; name the "
+            "columns by position instead"
+        )
+    try:
+        kept = select(frame)
+    except (AttributeError, TypeError, ValueError) as error:
+        raise DataError(f"a selector in families= does not take a {type(frame).__name__}: {error}") from error
     kept = [kept] if isinstance(kept, str) else kept.tolist() if hasattr(kept, "tolist") else list(kept)
     if kept and all(isinstance(each, bool) for each in kept):
         return [j for j, chosen in enumerate(kept) if chosen]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from numbers import Number
 from typing import Any, Self
 
 import numpy as np
@@ -72,7 +73,23 @@ class ArrayColumn(Column):
             distinct, code = kernels.active.encode(self.values)
         except TypeError as error:
             raise DataError(f"values cannot be told apart: {error}") from None
+        if self.values.dtype == object:
+            distinct, code = _truths_apart(self.values, distinct, code)
         return without_missing(distinct, code)
+
+
+def _truths_apart(values: Array, distinct: Array, code: Array) -> tuple[Array, Array]:
+    """Distinct values and codes, where True is not 1 and False not 0, though they compare equal."""
+    for c, value in enumerate(distinct.tolist()):
+        if not isinstance(value, Number | np.bool_) or value not in (0, 1):
+            continue
+        rows = np.flatnonzero(code == c)
+        truth = np.fromiter((isinstance(v, bool | np.bool_) for v in values[rows]), bool, len(rows))
+        if truth.any() and not truth.all():
+            distinct = np.append(distinct, np.array([bool(value)], object))
+            distinct[c] = values[rows[truth.argmin()]]
+            code[rows[truth]] = len(distinct) - 1
+    return distinct, code
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +116,10 @@ class CodedColumn(Column):
 
 def without_missing(distinct: Array, code: Array) -> tuple[Array, Array]:
     """Distinct values and codes, with -1 for the codes of missing values."""
-    missing = np.fromiter(map(is_missing, distinct.tolist()), bool, len(distinct))
+    items = distinct.tolist()
+    if set(map(type, items)) <= {str, int, bool}:  # none of which has a missing value
+        return distinct, code
+    missing = np.fromiter(map(is_missing, items), bool, len(items))
     if not missing.any():
         return distinct, code
     rank = np.cumsum(~missing, dtype=np.int32) - 1
@@ -141,6 +161,23 @@ class Table(ABC):
         """What to call a column in a message."""
         return repr(self.names[j] if self.names else j)
 
+    def _refuse_words(self) -> None:
+        """Raise an error that names the columns that are no numbers, if there are any."""
+        refused = {}
+        for j, column in enumerate(self.columns()):
+            try:
+                column.floats()
+            except (DataError, TypeError):
+                refused[self.column_name(j)] = column.dtype
+        if refused:
+            found = [f"{name} ({dtype})" for name, dtype in refused.items()]
+            more = f" and {len(found) - 5} more" if len(found) > 5 else ""
+            remedy = f"families={{{next(iter(refused))}: 'categorical'}}"
+            raise DataError(
+                f"this model takes numbers, but these columns are not numbers: {', '.join(found[:5])}{more}; leave "
+                f"them out, or take them as categories in a MixedClassifier: {remedy}"
+            )
+
 
 @dataclass(frozen=True, slots=True)
 class Matrix(Table):
@@ -163,7 +200,11 @@ class Matrix(Table):
         return Matrix(self.values[:, contiguous(places)], self.names_of(places))
 
     def floats(self) -> Array:
-        return as_float(self.values)
+        try:
+            return as_float(self.values)
+        except DataError:
+            self._refuse_words()
+            raise
 
     def columns(self) -> list[Column]:
         return [ArrayColumn.of(self.values[:, j]) for j in range(self.n_features)]
@@ -215,6 +256,8 @@ class Sparse(Table):
         if ascending.all():
             return self
         matrix = self.matrix()
+        if matrix.dtype.kind == "f":
+            matrix = matrix.astype(np.float64)  # in which sums of float32 do not overflow
         matrix.sum_duplicates()
         return replace(self, indptr=matrix.indptr, indices=matrix.indices, data=matrix.data)
 
@@ -260,16 +303,12 @@ class Frame(Table):
 
     def floats(self) -> Array:
         out = np.empty((len(self), self.n_features), order="F")
-        refused = []
         for j, part in enumerate(self.parts):
             try:
                 out[:, j] = part.floats()
             except (DataError, TypeError):
-                refused.append(f"{self.column_name(j)} ({part.dtype})")
-        if refused:
-            raise DataError(
-                f"this model takes numbers, but these columns hold something else: {', '.join(refused)}; leave them out"
-            )
+                self._refuse_words()
+                raise
         return out
 
     def columns(self) -> list[Column]:
@@ -284,14 +323,21 @@ def contiguous(places: Sequence[int]) -> slice | list[int]:
 
 
 def native(values: Array) -> Array:
-    """Values in the machine's byte order."""
-    return values if values.dtype.isnative else values.astype(values.dtype.newbyteorder("="))
+    """Values in the machine's byte order, a whole number of them apart."""
+    if values.dtype.isnative and _is_even(values):
+        return values
+    return values.astype(values.dtype.newbyteorder("="))
+
+
+def _is_even(values: Array) -> bool:
+    """Whether strides are whole numbers of values, unlike in some packed records."""
+    return all(stride % values.itemsize == 0 for stride in values.strides)
 
 
 def as_float(X: Array) -> Array:
     """X itself where it is float32 or float64 in the machine's byte order, else a float64 copy."""
     if X.dtype in (np.float64, np.float32):
-        return X if all(stride % X.itemsize == 0 for stride in X.strides) else X.copy()
+        return X if _is_even(X) else X.copy()
     if X.dtype == object:
         missing = np.fromiter(map(is_missing, X.flat), dtype=bool, count=X.size).reshape(X.shape)
         X = np.where(missing, np.nan, X) if missing.any() else X

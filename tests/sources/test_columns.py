@@ -403,3 +403,63 @@ def test_labels_may_be_a_column_of_any_kind():
     table = frame(cells(), "str").assign(sex=np.where(np.arange(N) == 3, None, LABELS))
     with pytest.raises(DataError, match="1 missing label"):
         CategoricalClassifier().fit(table, "sex")
+
+
+NULLABLE = {
+    "pandas": lambda values, kind: pd.DataFrame(
+        {"x": pd.array(values, {"i": "Int64", "u": "UInt64", "b": "boolean"}[kind])}
+    ),
+    "pandas of Arrow": lambda values, kind: pd.DataFrame(
+        {"x": pd.array(values, {"i": "int64[pyarrow]", "u": "uint64[pyarrow]", "b": "bool[pyarrow]"}[kind])}
+    ),
+    "objects": lambda values, kind: pd.DataFrame({"x": pd.array(values, "object")}),
+}
+
+
+@pytest.mark.parametrize("build", NULLABLE.values(), ids=NULLABLE)
+@pytest.mark.parametrize("huge", [2**53, 2**60, 2**63])
+def test_integers_with_holes_are_not_rounded(build, huge):
+    rows = build([huge, huge + 1, huge + 2, None], "u")
+    clf = CategoricalClassifier().fit(rows, list("abab"))
+    assert clf.categories_[0].tolist() == [str(huge), str(huge + 1), str(huge + 2)]
+    assert clf.predict(build([huge, huge + 1], "u")).tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize("build", NULLABLE.values(), ids=NULLABLE)
+def test_truths_with_holes_stay_truths(build):
+    clf = CategoricalClassifier().fit(build([True, False, None, True], "b"), list("abab"))
+    assert clf.categories_[0].dtype == bool
+    assert not clf.unknown_cells(pd.DataFrame({"x": ["True", "False", None]})).any()
+
+
+@pytest.mark.parametrize("dtype", ["int64", "float64", "bool"])
+def test_sparse_columns_of_pandas(dtype):
+    dense = pd.DataFrame({"x": np.array([0, 1, 1, 0], dtype), "y": np.array([0, 0, 1, 1], dtype)})
+    rows = dense.astype(pd.SparseDtype(dtype))
+    for kind in (CategoricalClassifier, BernoulliClassifier):
+        one, two = kind().fit(dense, list("abab")), kind().fit(rows, list("abab"))
+        np.testing.assert_array_equal(one.log_likelihood(dense), two.log_likelihood(rows))
+    assert CategoricalClassifier().fit(rows, list("abab")).categories_[0].tolist() == [0, 1]
+
+
+MIXED = {"number first": [1, True, 0, False], "truth first": [True, 1, False, 0]}
+
+
+@pytest.mark.parametrize("values", MIXED.values(), ids=MIXED)
+@pytest.mark.parametrize(
+    "build", [lambda v: pd.DataFrame({"x": v}), lambda v: v.reshape(-1, 1)], ids=["frame", "array"]
+)
+def test_truths_are_no_numbers_in_a_column_of_objects(values, build):
+    objects = np.array([*values, None, np.bool_(True), 1.0], object)
+    clf = CategoricalClassifier(alpha=0).fit(build(objects), list("aabbabb"))
+    assert clf.categories_[0].tolist() == ["0", "1", "False", "True"]
+    assert clf.statistics_.count.tolist() == [[0, 1, 0, 1], [1, 1, 1, 1]]
+    assert not clf.unknown_cells(build(objects)).any()
+
+
+def test_truths_and_numbers_are_different_categories_in_a_matrix_too():
+    clf = CategoricalClassifier().fit(np.array([[0, 1], [1, 0]]), ["a", "b"])
+    assert clf.unknown_cells(np.array([[True, False]])).all()
+    clf = CategoricalClassifier().fit(np.array([[True, False], [False, True]]), ["a", "b"])
+    assert not clf.unknown_cells(np.array([[True, False]])).any()
+    assert clf.unknown_cells(np.array([[1, 0]])).all()

@@ -17,7 +17,7 @@ from ..decisions import log
 from ..errors import DataError, listed
 from ..scoring import Wanted
 from ..stats import CategoryStats
-from ..stats.categories import DIRECT
+from ..stats.categories import CELLS, DIRECT
 from ..table import Column, Matrix, Table, native
 from .base import Density
 from .counts import seen_classes
@@ -101,7 +101,7 @@ class CategoricalDensity(Density):
     # Reading.
 
     def read(self, table: Table) -> Codes:
-        if self._by_value is not None and isinstance(table, Matrix) and table.values.dtype.kind in "iub":
+        if isinstance(table, Matrix) and self._reads_values(table.values):
             codes = Codes(native(table.values), direct=True)
         else:
             columns = [self._places(j, column, table) for j, column in enumerate(table.columns())]
@@ -110,14 +110,23 @@ class CategoricalDensity(Density):
             self._refuse_unknown(table, self.places(codes))
         return codes
 
+    def _reads_values(self, values: Array) -> bool:
+        """Whether integers, or truths, are categories of this density without a look into its vocabularies."""
+        truths = {v.dtype.kind == "b" for v in self.categories}
+        return values.dtype.kind in "iub" and truths == {values.dtype.kind == "b"} and self._by_value is not None
+
     def _places(self, j: int, column: Column, table: Table) -> Array:
         try:
             distinct, code = column.coded()
-            known = vocabularies.positions(distinct, self.categories[j])
+            known = self._vocabularies[j].of(distinct)
         except DataError as error:
             raise DataError(f"column {table.column_name(j)}: {error}") from None
         places = np.where(known < 0, UNKNOWN, known).astype(np.int32)
         return np.append(places, np.int32(MISSING))[code]
+
+    @cached_property
+    def _vocabularies(self) -> tuple[vocabularies.Places, ...]:
+        return tuple(map(vocabularies.Places, self.categories))
 
     def _refuse_unknown(self, table: Table, places: Array) -> None:
         met = places == UNKNOWN
@@ -165,11 +174,14 @@ class CategoricalDensity(Density):
 
     @cached_property
     def _by_value(self) -> _Lookup | None:
-        """Scores by the value of an integer; None where some column has other categories, or too wide a range."""
-        if not all(len(v) and v.dtype.kind in "ib" and int(v[-1]) - int(v[0]) < DIRECT for v in self.categories):
+        """Scores by the value of an integer; None where some column has other categories, or where one column, or all
+        together, have too wide a range."""
+        if not all(len(v) and v.dtype.kind in "ib" for v in self.categories):
             return None
         lo = np.array([int(v[0]) for v in self.categories], np.int64)
         width = np.array([int(v[-1]) - int(v[0]) + 1 for v in self.categories], np.int64)
+        if width.max(initial=0) > DIRECT or width.sum() * self.n_classes > CELLS:
+            return None
         scores = np.repeat(self.unseen.T, width + 1, axis=0)
         starts = np.cumsum(width + 1) - width
         for j, (a, b) in enumerate(pairwise(self.bounds)):
@@ -177,8 +189,10 @@ class CategoricalDensity(Density):
         return _Lookup(lo, width, np.ascontiguousarray(scores))
 
     def _score(self, X: Codes, offset: Array | float, wanted: Wanted, relative: bool) -> bool:  # noqa: ARG002  nothing is shared by all classes
-        lookup = self._by_value if X.direct and self._by_value is not None else self._by_place
-        values = X.values.view(np.uint8) if X.values.dtype.kind == "b" else X.values
+        if X.direct and self._by_value is not None:
+            lookup, values = self._by_value, X.values.view(np.uint8) if X.values.dtype.kind == "b" else X.values
+        else:
+            lookup, values = self._by_place, self.places(X)
         constant = np.where(self.seen, 0.0, -np.inf) + offset
         kernels.active.category_scores(values, *lookup, constant, *wanted)
         return True

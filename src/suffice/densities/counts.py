@@ -7,6 +7,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -105,7 +106,7 @@ class BernoulliDensity(CountDensity):
 
     def sample(self, code: Array, rng: np.random.Generator) -> Counts:
         drawn = rng.random((len(code), self.n_features)) < self.mean[code]
-        return Counts(drawn.astype(np.float64))
+        return Counts(drawn.astype(np.int64))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -118,12 +119,7 @@ class BinomialDensity(CountDensity):
     @classmethod
     def estimate(cls, stats: CountStats, trials: Any, alpha: float = 0.0) -> BinomialDensity:
         """p = (successes + alpha) / (rows trials + 2 alpha)."""
-        trials = np.asarray(trials, np.float64)
-        if trials.shape not in ((), (stats.n_features,)):
-            raise DataError(f"trials must be one number, or one for each of {stats.n_features} features")
-        trials = np.broadcast_to(trials, (stats.n_features,)).copy()
-        if not (trials > 0).all() or (trials != np.rint(trials)).any():
-            raise DataError(f"trials={trials.tolist()} must be whole numbers above zero")
+        trials = as_trials(trials, stats.n_features)
         rounds = np.broadcast_to(stats.observed * trials, stats.count.shape)
         if (stats.count > rounds * (1 + 1e-12)).any():
             raise DataError("there are more successes than trials; give a larger number of trials")
@@ -152,8 +148,7 @@ class BinomialDensity(CountDensity):
         return np.exp(self.one) * self.trials
 
     def sample(self, code: Array, rng: np.random.Generator) -> Counts:
-        drawn = rng.binomial(self.trials.astype(np.int64), np.exp(self.one)[code])
-        return Counts(drawn.astype(np.float64))
+        return Counts(rng.binomial(self.trials.astype(np.int64), np.exp(self.one)[code]))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -175,7 +170,27 @@ class PoissonDensity(CountDensity):
         return -self.zero
 
     def sample(self, code: Array, rng: np.random.Generator) -> Counts:
-        return Counts(rng.poisson(self.mean[code]).astype(np.float64))
+        return Counts(rng.poisson(self.mean[code]))
+
+
+def as_trials(trials: Any, d: int) -> Array:
+    """The number of trials of every feature, (d,), or an error."""
+    try:
+        given = np.asarray(trials, np.float64)
+    except (TypeError, ValueError):
+        given = np.array(np.nan)
+    if given.shape not in ((), (d,)):
+        raise DataError(f"trials must be one number, or one for each of {d} features")
+    if not (np.isfinite(given) & (given > 0) & (given == np.rint(given))).all():
+        raise DataError(f"trials={trials!r} must be whole numbers above zero")
+    return np.broadcast_to(given, (d,)).copy()
+
+
+def check_alpha(alpha: Any) -> float:
+    """A pseudo-count, or an error."""
+    if not isinstance(alpha, Real) or isinstance(alpha, bool) or not 0 <= float(alpha) < float("inf"):
+        raise DataError(f"alpha={alpha!r} must be a number that is not negative")
+    return float(alpha)
 
 
 def finite(values: Array) -> Array:

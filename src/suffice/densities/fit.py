@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from inspect import signature
 from itertools import pairwise
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from ..stats import CategoryStats, CountStats, MomentStats
 from ..table import Table
 from .base import Density
 from .categorical import CategoricalDensity
-from .counts import BernoulliDensity, BinomialDensity, PoissonDensity
+from .counts import BernoulliDensity, BinomialDensity, PoissonDensity, as_trials, check_alpha
 from .gaussian import STRUCTURES, GaussianDensity
 from .multinomial import MultinomialDensity
 from .predictive import BetaBinomialDensity, NegativeBinomialDensity, PolyaDensity
@@ -74,8 +74,8 @@ def fit_density(family: str, x: Any, *, weight: Any = None, **choices: Any) -> F
     """
     if family not in _FAMILIES:
         raise DataError(f"the family {family!r} is not known; choose one of {listed(_FAMILIES, 6)}")
-    if not 0 <= choices.get("alpha", 0.0) < np.inf:
-        raise DataError(f"alpha={choices['alpha']!r} must be a number that is not negative")
+    if "alpha" in choices:
+        choices["alpha"] = check_alpha(choices["alpha"])
     known = list(signature(_FAMILIES[family]).parameters)[1:]
     if unknown := [name for name in choices if name not in known]:
         raise DataError(f"{family!r} has no choice {listed(unknown)}; it has {listed(known)}")
@@ -125,8 +125,8 @@ def _binomial(
     stats = CountStats.of(batch)
     X = batch.X if batch.weight is None else batch.X[batch.weight > 0]
     most = np.fmax.reduce(X, axis=0, initial=1.0)  # that was ever counted
-    trials = np.maximum(_trials_by_moments(batch), most) if trials is None else np.asarray(trials, np.float64)
-    if (most > np.maximum(trials, 1.0)).any():
+    trials = np.maximum(_trials_by_moments(batch), most) if trials is None else as_trials(trials, stats.n_features)
+    if (most > trials).any():
         raise DataError("there are more successes than trials; give a larger number of trials")
     kind = BetaBinomialDensity if predictive else BinomialDensity
     density = kind.estimate(stats, trials, _pseudo(alpha, predictive))
@@ -172,6 +172,13 @@ def _gaussian(
 ) -> tuple[Density, dict[str, Any]]:
     if covariance not in STRUCTURES:
         raise DataError(f"covariance={covariance!r} is not known; choose one of {listed(STRUCTURES, 6)}")
+    named = shrinkage in ("oas", "ledoit_wolf") and STRUCTURES[covariance].shape == "full"
+    number = isinstance(shrinkage, Real) and 0 <= float(shrinkage) <= 1
+    if not (named or number or shrinkage is None):
+        raise DataError(
+            f'shrinkage={shrinkage!r} must be a number from 0 to 1 or, for covariance="full" and "tied", "oas" or '
+            '"ledoit_wolf"'
+        )
     layout = STRUCTURES[covariance].layout(shrinkage)
     moments = MomentStats.of(batch, layout)
     if not moments.is_finite():

@@ -15,6 +15,7 @@ from ..errors import DataError
 from ..stats import CountStats
 from .counts import finite, left_over, seen_classes
 from .linear import Counts, LinearDensity, Slopes
+from .multinomial import log_mass
 
 Array = NDArray[Any]
 
@@ -119,6 +120,12 @@ class HashedDensity(LinearDensity):
             part[self.count.indices[own]] = finite(log(misses / self._rounds[c]))
             violated[self.count.indices[own]] = misses == 0
         return part, violated
+
+    def _log_observed(self, missing: Array) -> Array | None:
+        if self.presence:
+            return None
+        observed = (self.count @ (~missing).T.astype(np.float64)).T
+        return log_mass((observed + self.alpha * (~missing).sum(axis=1, keepdims=True)) / self._rounds)
 
     def _shared(self, X: Counts) -> Array:
         from scipy.special import gammaln

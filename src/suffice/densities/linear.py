@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .. import kernels
 from ..scoring import Wanted
 from ..stats.counts import refuse_counts
-from ..table import Sparse, Table
+from ..table import Sparse, Table, as_float
 from .base import Density
 
 Array = NDArray[Any]
@@ -25,8 +25,9 @@ SOME = 1e-9  # more than this of what is impossible is some
 class Counts:
     """Rows of counts."""
 
-    values: Any  # (n, d) floats, zero where missing; or a Sparse table
+    values: Any  # (n, d) floats, or integers that were drawn, zero where missing; or a Sparse table
     missing: Array | None = None  # (n, d) bool; None where nothing is
+    ones: bool = False  # whether every cell that is stored in a Sparse table is one: presence
 
     def __len__(self) -> int:
         return len(self.values)
@@ -58,17 +59,18 @@ class Slopes:
     table: Any  # (k, d): an array, or csr with what is to be added to the slope of the class
     by_class: Array | None = None  # (k,)
 
-    def score(self, x: Any, constant: Array, *wanted: Array | None) -> None:
+    def score(self, X: Counts, constant: Array, *wanted: Array | None) -> None:
         """Write constant (k,) + slopes x where it is wanted, as the kernels do."""
+        x = X.values
         if self.by_class is not None:
             scores = np.ascontiguousarray(self._sparse_product(x) + constant)
             kernels.active.reduce(scores, *wanted)
         elif isinstance(x, Sparse):
-            data = x.data if x.data.strides[0] else None  # one number for all of them: presence
+            data = None if X.ones else x.data
             kernels.active.sparse_scores(x.indptr, x.indices, data, self._by_feature_first, constant, *wanted)
         else:
             center = np.zeros(self.table.shape[1])
-            kernels.active.linear_scores(x, center, np.ascontiguousarray(self.table), constant, *wanted)
+            kernels.active.linear_scores(as_float(x), center, np.ascontiguousarray(self.table), constant, *wanted)
 
     @cached_property
     def _by_feature_first(self) -> Array:
@@ -135,7 +137,7 @@ class LinearDensity(Density):
 
     def read(self, table: Table) -> Counts:
         if isinstance(table, Sparse):
-            return Counts(self._read_sparse(table))
+            return self._read_sparse(table)
         X = table.floats()
         with np.errstate(invalid="ignore", over="ignore"):
             fine = np.isfinite(X.sum()) and (self.presence or X.min(initial=0.0) >= 0)
@@ -148,19 +150,21 @@ class LinearDensity(Density):
             X = (X > 0).astype(np.float64)
         return Counts(X if missing is None else np.where(missing, 0.0, X), missing)
 
-    def _read_sparse(self, table: Sparse) -> Sparse:
+    def _read_sparse(self, table: Sparse) -> Counts:
         table.check()
         _, data = table.stored()
-        if not np.isfinite(data.sum()) or (not self.presence and data.min(initial=0) < 0):
+        with np.errstate(over="ignore", invalid="ignore"):
+            finite = np.isfinite(data.sum()) or np.isfinite(data).all()  # sums overflow before values do
+        if not finite or (not self.presence and data.min(initial=0) < 0):
             refuse_counts(table, self.presence)
         if not self.presence:
-            return table
+            return Counts(table)
         table = table.canonical()
         _, data = table.stored()
         if data.min(initial=1) > 0:
-            return replace(table, data=np.broadcast_to(1.0, len(table.data)))
+            return Counts(replace(table, data=np.broadcast_to(1.0, len(table.data))), ones=True)
         own = table.matrix()
-        return Sparse(own.indptr, own.indices, (own.data > 0).astype(np.float64), table.n_features)
+        return Counts(Sparse(own.indptr, own.indices, (own.data > 0).astype(np.float64), table.n_features))
 
     def write(self, x: Counts) -> Array:
         return x.dense()
@@ -168,7 +172,7 @@ class LinearDensity(Density):
     def _score(self, X: Counts, offset: Array | float, wanted: Wanted, relative: bool) -> bool:
         constant = np.where(self.seen, self.constant, -np.inf) + offset
         if X.missing is None and self.violations is None:
-            self.slopes.score(X.values, constant, *wanted)
+            self.slopes.score(X, constant, *wanted)
         else:
             kernels.active.reduce(self._scores(X, constant), *wanted)
         if not relative:
@@ -181,24 +185,31 @@ class LinearDensity(Density):
     def _scores(self, X: Counts, constant: Array) -> Array:
         """Scores (n, k) of rows that miss cells or may be impossible."""
         scores, count = np.zeros((2, len(X), self.n_classes))
-        self.slopes.score(X.values, constant, scores, None, None)
+        self.slopes.score(X, constant, scores, None, None)
         if self.violations is not None:
-            self.violations.score(X.values, self.violated, count, None, None)
+            self.violations.score(X, self.violated, count, None, None)
         if X.missing is not None:
             for c in range(self.n_classes):
                 present, violated = self.present(c)
                 scores[:, c] -= X.missing @ present
                 count[:, c] -= X.missing @ violated
+            if (mass := self._log_observed(X.missing)) is not None:
+                scores -= X.totals()[:, None] * mass
         if self.violations is not None:
             scores[count > SOME] = -np.inf
         return np.asarray(scores)
+
+    def _log_observed(self, missing: Array) -> Array | None:  # noqa: ARG002
+        """The log-probability that a count is one of an observed feature, (n, k), where counts compete: they are
+        conditioned on it. None where every feature counts on its own."""
+        return None
 
     def _shared(self, X: Counts) -> Array:
         """The part of log p(x | class) that depends on no class, (n,)."""
         return np.zeros(len(X))
 
     def missing(self, X: Counts) -> Array:
-        return np.zeros((len(X), self.n_features), bool) if X.missing is None else X.missing
+        return np.broadcast_to(False, (len(X), self.n_features)) if X.missing is None else X.missing
 
     def hide(self, X: Counts, hidden: Array) -> Counts:
         hidden = hidden | self.missing(X)
@@ -211,6 +222,8 @@ class LinearDensity(Density):
         x, observed = X.dense(), 1.0 if X.missing is None else ~X.missing
         present, violated = self.present(c)
         shares = x * self.slopes.of_class(c) + observed * present
+        if X.missing is not None and (mass := self._log_observed(X.missing)) is not None:
+            shares -= x * mass[:, [c]]
         if self.violations is not None:
             count = x * self.violations.of_class(c) + observed * violated
             shares = np.where(count > SOME, -np.inf, shares)

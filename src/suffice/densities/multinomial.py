@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..decisions import log
 from ..errors import DataError
 from ..stats import CountStats
+from .base import patterns
 from .counts import CountDensity, finite, seen_classes
 from .linear import SOME, Counts
 
@@ -19,7 +20,9 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MultinomialDensity(CountDensity):
-    """A probability for each feature; every count is an independent draw."""
+    """A probability for each feature; every count is an independent draw.
+
+    Where features are missing, the counts of the others are draws from these alone."""
 
     length: Array  # (k,) mean total of a row, for samples
 
@@ -42,29 +45,37 @@ class MultinomialDensity(CountDensity):
 
         return np.asarray(gammaln(X.totals() + 1) - X.log_factorials())
 
+    def _log_observed(self, missing: Array) -> Array | None:
+        return log_mass(~missing @ np.exp(self.one).T)
+
     @property
     def mean(self) -> Array:
+        """Of rows with the mean total of their class: a missing count says nothing about the others, nor they of it."""
         return np.exp(self.one) * self.length[:, None]
 
     def sample(self, code: Array, rng: np.random.Generator) -> Counts:
         """Rows whose totals are Poisson about the mean of the class."""
-        drawn = rng.multinomial(rng.poisson(self.length[code]), np.exp(self.one)[code])
-        return Counts(drawn.astype(np.float64))
+        return Counts(rng.multinomial(rng.poisson(self.length[code]), np.exp(self.one)[code]))
 
     def typicality(self, X: Counts) -> Array:
         """Of the order of the words, too: the score of n words is about normal."""
         from scipy.special import ndtr
 
-        p, one = np.exp(self.one), finite(self.one)
-        mean = (p * one).sum(axis=1)
-        deviation = np.sqrt(np.maximum((p * (one - mean[:, None]) ** 2).sum(axis=1), 0.0))
         total = X.totals()[:, None]
-        scores = np.empty((len(X), self.n_classes))
+        scores, out = np.empty((2, len(X), self.n_classes))
         self.score(X, all=scores, relative=True)
-        excess, spread = scores - total * mean, np.sqrt(total) * deviation
-        certain = np.where(excess < -SOME * (1 + total), 0.0, 1.0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(spread > 0, ndtr(excess / spread), certain)
+        whole = [(np.zeros(self.n_features, bool), slice(None))]
+        for missing, rows in whole if X.missing is None else patterns(X.missing):
+            p = np.where(missing, 0.0, np.exp(self.one))
+            mass = p.sum(axis=1, keepdims=True)
+            p, one = p / np.where(mass > 0, mass, 1.0), finite(self.one) - log_mass(mass)
+            mean = (p * one).sum(axis=1)
+            deviation = np.sqrt(np.maximum((p * (one - mean[:, None]) ** 2).sum(axis=1), 0.0))
+            excess, spread = scores[rows] - total[rows] * mean, np.sqrt(total[rows]) * deviation
+            certain = np.where(excess < -SOME * (1 + total[rows]), 0.0, 1.0)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                out[rows] = np.where(spread > 0, ndtr(excess / spread), certain)
+        return np.asarray(out)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -84,6 +95,9 @@ class ComplementDensity(MultinomialDensity):
     def _shared(self, X: Counts) -> Array:
         return np.zeros(len(X))
 
+    def _log_observed(self, missing: Array) -> Array | None:  # noqa: ARG002  weights need not sum to anything
+        return None
+
     def sample(self, code: Array, rng: np.random.Generator) -> Counts:  # noqa: ARG002
         raise DataError("complement weights are no probabilities: there is nothing to draw from")
 
@@ -92,6 +106,11 @@ class ComplementDensity(MultinomialDensity):
 
     def fill(self, X: Counts, posterior: Array) -> Counts:  # noqa: ARG002
         raise DataError("complement weights are no probabilities: nothing can be imputed")
+
+
+def log_mass(mass: Array) -> Array:
+    """Logarithms of the probabilities of what is observed; zero where there is none, and so nothing to condition on."""
+    return np.asarray(np.log(np.where(mass > 0, mass, 1.0)))
 
 
 def mean_length(stats: CountStats) -> Array:

@@ -29,8 +29,8 @@ class PredictiveCounts(LinearDensity):
         """The term of counts x of features j beyond that of zero counts, class by class."""
 
     @abstractmethod
-    def _row(self, total: Array, c: int) -> Array:
-        """The term of a row that observes every feature, (n,)."""
+    def _row(self, X: Counts, c: int) -> Array:
+        """The term of a row beyond those of its cells, (n,), as if it observed every feature."""
 
     @abstractmethod
     def _absent(self, c: int) -> Array:
@@ -45,7 +45,7 @@ class PredictiveCounts(LinearDensity):
         return True
 
     def _class_scores(self, X: Counts, c: int) -> Array:
-        row = self._row(X.totals(), c)
+        row = self._row(X, c)
         if isinstance(X.values, Sparse):
             matrix = X.values.matrix().astype(np.float64)
             matrix.sum_duplicates()
@@ -60,10 +60,10 @@ class PredictiveCounts(LinearDensity):
         return True
 
     def explain(self, X: Counts, c: int) -> Array:
-        observed = 1.0 if X.missing is None else ~X.missing
-        rest = self._row(X.totals(), c) - self._absent(c).sum() + self._shared(X)
+        observed = (~self.missing(X)).astype(np.float64)
+        rest = self._row(X, c) - self._absent(c).sum() + self._shared(X)
         shares = self._cell(X.dense(), slice(None), c) + observed * self._absent(c)
-        return np.asarray(shares + (rest / self.n_features)[:, None])
+        return np.asarray(shares + observed * (rest / np.maximum(observed.sum(axis=1), 1.0))[:, None])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -85,11 +85,12 @@ class PolyaDensity(PredictiveCounts, MultinomialDensity):
         prior = self.posterior[c, j]
         return np.asarray(gammaln(prior + x) - gammaln(prior))
 
-    def _row(self, total: Array, c: int) -> Array:
+    def _row(self, X: Counts, c: int) -> Array:
         from scipy.special import gammaln
 
-        mass = self.posterior[c].sum()
-        return np.asarray(gammaln(mass) - gammaln(mass + total))
+        mass = self.posterior[c].sum() if X.missing is None else ~X.missing @ self.posterior[c]
+        mass = np.where(mass > 0, mass, 1.0)  # nothing is observed, and nothing counted
+        return np.asarray(gammaln(mass) - gammaln(mass + X.totals()))
 
     def _absent(self, c: int) -> Array:  # noqa: ARG002
         return np.zeros(self.n_features)
@@ -97,7 +98,7 @@ class PolyaDensity(PredictiveCounts, MultinomialDensity):
     def sample(self, code: Array, rng: np.random.Generator) -> Counts:
         share = rng.standard_gamma(self.posterior[code])
         share /= share.sum(axis=1, keepdims=True)
-        return Counts(rng.multinomial(rng.poisson(self.length[code]), share).astype(np.float64))
+        return Counts(rng.multinomial(rng.poisson(self.length[code]), share))
 
     def typicality(self, X: Counts) -> Array:  # noqa: ARG002
         raise DataError("typicality is not defined for predictive=True; use the plug-in model")
@@ -125,8 +126,8 @@ class BetaBinomialDensity(PredictiveCounts, BinomialDensity):
         hits, misses, trials = self.hits[c, j], self.misses[c, j], self.trials[j]
         return np.asarray(betaln(hits + x, misses + trials - x) - betaln(hits, misses + trials))
 
-    def _row(self, total: Array, c: int) -> Array:
-        return np.full(len(total), self._absent(c).sum())
+    def _row(self, X: Counts, c: int) -> Array:
+        return np.full(len(X), self._absent(c).sum())
 
     def _absent(self, c: int) -> Array:
         from scipy.special import betaln
@@ -134,8 +135,7 @@ class BetaBinomialDensity(PredictiveCounts, BinomialDensity):
         return np.asarray(betaln(self.hits[c], self.misses[c] + self.trials) - betaln(self.hits[c], self.misses[c]))
 
     def sample(self, code: Array, rng: np.random.Generator) -> Counts:
-        drawn = rng.binomial(self.trials.astype(np.int64), rng.beta(self.hits[code], self.misses[code]))
-        return Counts(drawn.astype(np.float64))
+        return Counts(rng.binomial(self.trials.astype(np.int64), rng.beta(self.hits[code], self.misses[code])))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -160,15 +160,15 @@ class NegativeBinomialDensity(PredictiveCounts, PoissonDensity):
             term = gammaln(events + x) - gammaln(events) - x * np.log1p(rows)
         return np.where(x > 0, term, 0.0)
 
-    def _row(self, total: Array, c: int) -> Array:
-        return np.full(len(total), self._absent(c).sum())
+    def _row(self, X: Counts, c: int) -> Array:
+        return np.full(len(X), self._absent(c).sum())
 
     def _absent(self, c: int) -> Array:
         return np.asarray(-self.events[c] * np.log1p(1 / self.rows[c]))
 
     def sample(self, code: Array, rng: np.random.Generator) -> Counts:
         rate = rng.standard_gamma(self.events[code]) / self.rows[code]
-        return Counts(rng.poisson(rate).astype(np.float64))
+        return Counts(rng.poisson(rate))
 
 
 def _check_prior(alpha: float) -> None:

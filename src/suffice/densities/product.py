@@ -64,9 +64,13 @@ class ProductDensity(Density):
         return replace(self, parts={name: part.of_classes(places) for name, part in self.parts.items()})
 
     def read(self, table: Table) -> Blocks:
-        return Blocks(
-            {name: part.read(table.take(self.columns[name])) for name, part in self.parts.items()}, len(table)
-        )
+        parts = {}
+        for name, part in self.parts.items():
+            try:
+                parts[name] = part.read(table.take(self.columns[name]))
+            except DataError as error:
+                raise DataError(f"in the {name} columns: {error}") from None
+        return Blocks(parts, len(table))
 
     def write(self, x: Blocks) -> Any:
         """An Arrow table, with nulls in the columns that no block has."""

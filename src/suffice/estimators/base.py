@@ -14,6 +14,7 @@ from ..collect import refuse_nonfinite
 from ..densities import Density
 from ..errors import DataError, listed
 from ..labels import position
+from ..sources.arrays import with_cells
 from .classifier import LLRClassifier, Prior
 from .learner import Learner
 from .tidy import tidy_shares
@@ -68,8 +69,10 @@ class GenerativeClassifier(LLRClassifier, Learner):
             out[impossible] = 0.0  # neither class can be: the ratio is zero, and nothing speaks for one of them
             return self.density_.is_complete(x)
 
-        table = self._table(X, shares, self.n_features_in_)
-        return tidy_shares(table, self._local(X), self._names()) if tidy else table
+        if not tidy:
+            return self._table(X, shares, self.n_features_in_)
+        source = self._local(X)  # once: to convert a table may take longer than to score it
+        return tidy_shares(self._table(source, shares, self.n_features_in_), source, self._names())
 
     def typicality(self, X: Any) -> Array:
         """The probability, under each class, of a row no more likely than this one, (n, k): small for outliers."""
@@ -114,18 +117,24 @@ class GenerativeClassifier(LLRClassifier, Learner):
         return self.density_.write(self.density_.sample(chosen, rng)), self.classes_[chosen]
 
     def impute(self, X: Any, prior: Prior = None) -> Any:
-        """X with every missing cell filled in given the rest of the row: numbers by their expectation, categories by
-        the most probable one."""
+        """X with every missing cell filled in given the rest of the row: numbers by their expectation, truths and
+        categories by the most probable one. All other cells stay as they are, and X what it is: a frame of the same
+        library, an array. A column takes a wider type only where its own does not hold what was filled in, as integers
+        do not hold an expectation."""
         log_prior = decisions.log(np.where(self._fitted().weight > 0, self._prior(prior), 0.0))
         if not np.isfinite(log_prior).any():
             raise DataError("the prior allows only classes without rows, of which nothing is known")
 
         source = self._local(X)
         density, table = self.density_, source.batch(0, source.n_rows).table
-        filled = density.impute(density.read(table), log_prior)
+        rows = density.read(table)
+        filled = density.impute(rows, log_prior)
         if not density.is_complete(filled):  # infinity is not missing, and stays
             refuse_nonfinite(source)
-        return density.write(filled)
+        cells = density.missing(rows)
+        if cells.any():
+            cells = cells & ~density.missing(filled)  # nothing is known of a column that was never observed
+        return with_cells(source.frame, cells, density.write(filled) if cells.any() else None)
 
     # Plumbing.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from ..densities import (
     PolyaDensity,
 )
 from ..densities.categorical import POLICIES, UNKNOWN
+from ..densities.counts import check_alpha
 from ..errors import DataError, listed
 from ..sources import Source
 from ..stats import CategoryStats, CountStats
@@ -30,13 +30,6 @@ from .base import GenerativeClassifier
 from .classifier import Prior
 
 Array = NDArray[Any]
-
-
-def check_alpha(alpha: Any) -> float:
-    """A pseudo-count, or an error."""
-    if not isinstance(alpha, Real) or isinstance(alpha, bool) or not 0 <= float(alpha) < float("inf"):
-        raise DataError(f"alpha={alpha!r} must be a number that is not negative")
-    return float(alpha)
 
 
 class CountClassifier(GenerativeClassifier):
@@ -50,9 +43,6 @@ class CountClassifier(GenerativeClassifier):
     def _statistic(self, source: Source, new: bool) -> Callable[[Batch], CountStats]:  # noqa: ARG002
         self._choices()
         return partial(CountStats.of, presence=self._presence)
-
-    def _zeros(self, classes: Array, n_features: int) -> CountStats:
-        return CountStats.zeros(classes, n_features, self._presence)
 
     def _adopted(self, statistics: Any) -> CountStats:
         if not isinstance(statistics, CountStats) or statistics.presence != self._presence:
@@ -244,9 +234,6 @@ class CategoricalClassifier(GenerativeClassifier):
     def _statistic(self, source: Source, new: bool) -> Callable[[Batch], CategoryStats]:  # noqa: ARG002
         self._choices()
         return CategoryStats.of
-
-    def _zeros(self, classes: Array, n_features: int) -> CategoryStats:
-        return CategoryStats.zeros(classes, n_features)
 
     def _adopted(self, statistics: Any) -> CategoryStats:
         if not isinstance(statistics, CategoryStats):

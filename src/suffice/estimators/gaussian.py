@@ -110,9 +110,6 @@ class GaussianClassifier(GenerativeClassifier):
     def _statistic(self, source: Source, new: bool) -> Callable[[Batch], MomentStats]:  # noqa: ARG002
         return partial(MomentStats.of, layout=self._layout())
 
-    def _zeros(self, classes: Array, n_features: int) -> MomentStats:
-        return MomentStats.zeros(classes, n_features, self._layout())
-
     def _adopted(self, statistics: Any) -> MomentStats:
         if not isinstance(statistics, MomentStats):
             raise DataError(f"a Gaussian model needs MomentStats, not {type(statistics).__name__}")

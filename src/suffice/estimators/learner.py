@@ -14,6 +14,7 @@ from .. import modelfile
 from ..batch import Batch
 from ..collect import collect
 from ..errors import StatisticsError, listed
+from ..labels import encode, union
 from ..sources import Source
 from ..stats import Statistics
 from .tables import TableEstimator, given_labels
@@ -32,10 +33,6 @@ class Learner(TableEstimator):
     def _statistic(self, source: Source, new: bool) -> Callable[[Batch], Any]:
         """The function from a batch to a statistic, after a check of the parameters; `new` where nothing that was
         learnt before should play a part."""
-
-    @abstractmethod
-    def _zeros(self, classes: Array, n_features: int) -> Any:
-        """The empty statistic over a vocabulary."""
 
     @abstractmethod
     def _adopted(self, statistics: Any) -> Any:
@@ -81,8 +78,8 @@ class Learner(TableEstimator):
         first = not hasattr(self, "statistics_")
         source = self._source(X, self._labels(y), sample_weight, new=first, more=True)
         statistics = collect(source, self._statistic(source, new=first))
-        if classes is not None:
-            statistics = self._zeros(np.asarray(classes), source.n_features) + statistics
+        if classes is not None and len(classes):
+            statistics = statistics.aligned(union(encode(np.asarray(classes))[0], statistics.classes))
         statistics = statistics if first else self.statistics_ + statistics
         if first or statistics.n_features != self.n_features_in_:
             self._set_columns(source.names if first else statistics.names, statistics.n_features)

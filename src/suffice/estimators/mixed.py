@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -21,13 +22,14 @@ from ..densities import (
     ProductDensity,
 )
 from ..densities.categorical import UNKNOWN
-from ..errors import DataError, listed
+from ..densities.counts import check_alpha, seen_classes
+from ..errors import DataError, EmptyClassWarning, listed
 from ..schema import LOOK, Schema
 from ..sources import LocalSource, Source
 from ..stats import BundleStats, CategoryStats, CountStats, MomentStats, Statistics
 from .base import GenerativeClassifier
 from .classifier import Prior
-from .discrete import check_alpha, check_unknown
+from .discrete import check_unknown
 from .gaussian import check_covariance
 
 Array = NDArray[Any]
@@ -119,20 +121,6 @@ class MixedClassifier(GenerativeClassifier):
     def _layout(self) -> str:
         return check_covariance(self.covariance, self.shrinkage, self.variance_floor)
 
-    def _zeros(self, classes: Array, n_features: int) -> BundleStats:
-        """Of no rows: the blocks are those of the rows to come."""
-        blocks = self._inferred.blocks() if not hasattr(self, "statistics_") else self._bundle().columns
-        parts: dict[str, Statistics] = {}
-        for family, places in blocks.items():
-            if family == "gaussian":
-                parts[family] = MomentStats.zeros(classes, len(places), self._layout())
-            elif family == "categorical":
-                parts[family] = CategoryStats.zeros(classes, len(places))
-            else:
-                parts[family] = CountStats.zeros(classes, len(places), family == "bernoulli")
-        first = next(iter(parts.values()))
-        return BundleStats(first.classes, np.array(first.weight), parts, blocks, n_features)
-
     def _adopted(self, statistics: Any) -> BundleStats:
         if not isinstance(statistics, BundleStats):
             raise DataError(f"a MixedClassifier needs BundleStats, not {type(statistics).__name__}")
@@ -150,10 +138,13 @@ class MixedClassifier(GenerativeClassifier):
 
     def _estimate(self, statistics: BundleStats) -> ProductDensity:
         names = self.schema_.names
-        parts = {
-            family: self._part(family, part, tuple(names[j] for j in statistics.columns[family]))
-            for family, part in statistics.parts.items()
-        }
+        seen_classes(statistics)  # warns once, and not once for each block
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", EmptyClassWarning)
+            parts = {
+                family: self._part(family, part, tuple(names[j] for j in statistics.columns[family]))
+                for family, part in statistics.parts.items()
+            }
         return ProductDensity(parts, statistics.columns, names)
 
     def _part(self, family: str, stats: Any, names: tuple[str, ...]) -> Density:
@@ -198,7 +189,8 @@ class MixedClassifier(GenerativeClassifier):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = True
+        tags.input_tags.categorical = tags.input_tags.string = True
+        tags.input_tags.allow_nan = self.covariance not in ("full", "tied")
         tags.input_tags.sparse = False
         return tags
 
@@ -226,8 +218,8 @@ def _truths(batch: Batch) -> CountStats:
         names = batch.table.names
         found = listed([names[j] if names else int(j) for j in np.flatnonzero(other)])
         raise DataError(
-            f"column {found} goes to the Bernoulli family, but holds other values than 0 and 1; name its family, as in "
-            'families={"column": "categorical"}'
+            f'column {found} holds other values than 0 and 1; name its family, as in families={{"column": '
+            '"categorical"}'
         )
     return CountStats.of(batch, presence=True)
 

@@ -117,9 +117,6 @@ class Reduction(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Learner):
         self._choices()
         return partial(MomentStats.of, layout="pooled")
 
-    def _zeros(self, classes: Array, n_features: int) -> MomentStats:
-        return MomentStats.zeros(classes, n_features, "pooled")
-
     def _adopted(self, statistics: Any) -> MomentStats:
         if not isinstance(statistics, MomentStats):
             raise DataError(f"a reduction needs MomentStats, not {type(statistics).__name__}")

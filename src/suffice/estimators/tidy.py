@@ -22,23 +22,26 @@ def tidy_shares(shares: Array, source: LocalSource, names: tuple[str, ...] | Non
     order = np.lexsort((column, -np.abs(share), row))
     row, column, share = row[order], column[order], share[order]
     values = cell_texts(source.batch(0, source.n_rows).table, row, column)
-    labels = column if names is None else np.array(names, object)[column]
-    return pa.table({"row": row, "column": pa.array(labels.tolist()), "value": values, "llr": share})
+    labels = pa.array(column) if names is None else pa.array(names, pa.string()).take(pa.array(column))
+    return pa.table({"row": row, "column": labels, "value": pa.array(values, pa.string()), "llr": share})
 
 
-def cell_texts(table: Table, row: Array, column: Array) -> list[str | None]:
+def cell_texts(table: Table, row: Array, column: Array) -> Array:
     """What stands in some cells, as text; None where nothing does."""
+    texts = np.empty(len(row), object)
     if isinstance(table, Sparse):
-        return [f"{value:g}" for value in np.asarray(table.matrix()[row, column]).reshape(-1).tolist()]
-    texts: list[str | None] = [None] * len(row)
+        texts[:] = [_text(value) for value in np.asarray(table.matrix()[row, column]).reshape(-1).tolist()]
+        return texts
+    order = np.argsort(column, kind="stable")
+    used, starts = np.unique(column[order], return_index=True)
     columns = table.columns()
-    for j in np.unique(column):
+    for j, cells in zip(used, np.split(order, starts[1:]), strict=True):
         distinct, code = columns[j].coded()
-        words = [*map(_text, distinct.tolist()), None]
-        for place in np.flatnonzero(column == j):
-            texts[place] = words[code[row[place]]]
+        needed, place = np.unique(code[row[cells]], return_inverse=True)
+        known = [*distinct.tolist(), None]
+        texts[cells] = np.array([_text(known[i]) for i in needed], object)[place]
     return texts
 
 
-def _text(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+def _text(value: Any) -> str | None:
+    return None if value is None else f"{value:g}" if isinstance(value, float) else str(value)

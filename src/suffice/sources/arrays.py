@@ -1,4 +1,4 @@
-"""Tables in memory: NumPy, SciPy sparse, pandas, polars, Arrow. A table is never copied as a whole."""
+"""Tables in memory: NumPy, SciPy sparse, pandas, polars, Arrow. Reading copies no table as a whole."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import categories as vocabularies
 from ..batch import Batch, as_labels, as_matrix, as_weight, check_ndim
 from ..errors import DataError, listed
+from ..labels import is_missing
+from ..schema import looked_at
 from ..table import ArrayColumn, CodedColumn, Column, Frame, Matrix, Sparse, Table, without_missing
 from .base import PIECE, LocalSource
 
@@ -51,11 +54,30 @@ def array_source(X: Any, y: Any = None, weight: Any = None) -> ArraySource:
         raise DataError(f"X={X!r} is a path; files are not read yet: pass a table in memory")
     if isinstance(X, Table):
         return ArraySource(X, y, weight)
-    for module, kind, convert in _KINDS:
-        if module in sys.modules and isinstance(X, kind(sys.modules[module])):
-            table, labels, frame = convert(X, y)
-            return ArraySource(table, labels, weight, frame)
-    return ArraySource(Matrix(as_matrix(X)), y, weight)
+    if (library := _library(X)) is not None:
+        table, labels, frame = library.read(X, y)
+        return ArraySource(table, labels, weight, frame)
+    matrix = as_matrix(X)
+    return ArraySource(Matrix(matrix), y, weight, matrix)
+
+
+def with_cells(frame: Any, cells: Array, values: Any) -> Any:
+    """A table as it came, a copy, with other values in some cells.
+
+    Parameters
+    ----------
+    frame : what a source keeps as its `frame`
+    cells : (n, d) bool, where the values are to be written
+    values : (n, d) an array or an Arrow table
+    """
+    library = _library(frame)
+    columns = np.flatnonzero(cells.any(axis=0)).tolist()
+    written = {j: _Cells(cells[:, j], _values(values, j)[cells[:, j]].tolist()) for j in columns}
+    return (_array_with if library is None else library.write)(frame, written)
+
+
+def _values(table: Any, j: int) -> Array:
+    return np.asarray(table[:, j] if isinstance(table, np.ndarray) else _from_arrow(table.column(j)))
 
 
 Converted = tuple[Table, Any, Any]  # features and labels, and the features as they came
@@ -65,9 +87,9 @@ def _sparse(X: Any, y: Any) -> Converted:
     check_ndim(X.ndim)
     if X.dtype.kind == "c":
         raise DataError(f"Complex data not supported: X is {X.dtype}")
-    X = X.tocsr()
-    data = X.data if X.dtype in (np.float64, np.float32, np.int64, np.int32) else X.data.astype(np.float64)
-    indptr, indices, data = (a if a.strides[0] == a.itemsize else a.copy() for a in (X.indptr, X.indices, data))
+    rows = X.tocsr()
+    data = rows.data if X.dtype in (np.float64, np.float32, np.int64, np.int32) else rows.data.astype(np.float64)
+    indptr, indices, data = (a if a.strides[0] == a.itemsize else a.copy() for a in (rows.indptr, rows.indices, data))
     lengths = np.diff(indptr)
     if indptr[0] < 0 or lengths.min(initial=0) < 0 or indptr[-1] > min(len(indices), len(data)):
         raise DataError("the sparse matrix is damaged: its rows do not begin and end where it has cells")
@@ -94,17 +116,14 @@ def _series(series: Any) -> Column:
     dtype, pandas = series.dtype, sys.modules["pandas"]
     if isinstance(dtype, pandas.CategoricalDtype):
         return CodedColumn(series.cat.codes.to_numpy(), np.array(dtype.categories.tolist(), object), str(dtype))
-    if isinstance(dtype, pandas.ArrowDtype) or getattr(dtype, "storage", None) == "pyarrow":
+    nullable = not isinstance(dtype, np.dtype | pandas.SparseDtype) and getattr(dtype, "kind", "O") in "fiub"
+    if nullable or isinstance(dtype, pandas.ArrowDtype) or getattr(dtype, "storage", None) == "pyarrow":
         return _arrow_column(_as_arrow(series), str(dtype))
-    kind = getattr(dtype, "kind", "O")
-    if isinstance(dtype, np.dtype) or kind not in "fiub":
-        return replace(ArrayColumn.of(series.to_numpy(copy=False)), dtype=str(dtype))
-    values = series.to_numpy(dtype=np.float64, na_value=np.nan)  # nullable, or sparse
-    return ArrayColumn(values, {"f": "float", "b": "boolean"}.get(kind, "integer"), str(dtype))
+    return replace(ArrayColumn.of(series.to_numpy(copy=False)), dtype=str(dtype))
 
 
 def _as_arrow(series: Any) -> Any:
-    """A pandas column backed by Arrow, as Arrow."""
+    """A pandas column as Arrow: backed by it, or nullable, so that no integer is rounded on its way."""
     import pyarrow as pa
 
     values = pa.array(series, from_pandas=True)
@@ -119,11 +138,10 @@ def _polars(X: Any, y: Any) -> Converted:
 def _arrow(X: Any, y: Any) -> Converted:
     import pyarrow as pa
 
-    if isinstance(X, pa.RecordBatch):
-        X = pa.Table.from_batches([X])
-    X, y = _split(X, y, X.column_names, lambda kept, name: (X.select(kept), X.column(name)))
-    parts = tuple(_arrow_column(column, str(column.type)) for column in X.columns)
-    return Frame(parts, _names(X.column_names), X.num_rows), y, X
+    X, y = _split(X, y, X.schema.names, lambda kept, name: (X.select(kept), X.column(name)))
+    table = pa.Table.from_batches([X]) if isinstance(X, pa.RecordBatch) else X
+    parts = tuple(_arrow_column(column, str(column.type)) for column in table.columns)
+    return Frame(parts, _names(X.schema.names), X.num_rows), y, X
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,13 +196,168 @@ def _arrow_column(values: Any, dtype: str) -> ArrowColumn:
     return ArrowColumn(values, "text" if text or types.is_dictionary(kind) else "other", dtype)
 
 
-# Modules that are looked for only when somebody has imported them.
-_KINDS: tuple[tuple[str, Callable[[Any], Any], Callable[[Any, Any], Converted]], ...] = (
-    ("pandas", lambda pandas: pandas.DataFrame, _pandas),
-    ("polars", lambda polars: polars.DataFrame, _polars),
-    ("pyarrow", lambda pyarrow: (pyarrow.Table, pyarrow.RecordBatch), _arrow),
-    ("scipy.sparse", lambda sparse: (sparse.sparray, sparse.spmatrix), _sparse),
+# Writing: a column keeps its type where that holds the new values, and takes the next wider one where it does not.
+
+
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    """Values for some rows of a column."""
+
+    rows: Array  # (n,) bool
+    values: list[Any]
+
+    def like(self, kind: str) -> list[Any]:
+        """The values as a column of this kind has them, where it can have them."""
+        try:
+            return [_like(value, kind) for value in self.values]
+        except (KeyError, ValueError):
+            return self.values
+
+    def among(self, items: list[Any], kind: str) -> list[Any]:
+        """The items of a column, with the new values in their places."""
+        items = list(items)
+        for row, value in zip(np.flatnonzero(self.rows), self.like(kind), strict=True):
+            items[row] = value
+        return items
+
+
+def _like(value: Any, kind: str) -> Any:
+    if kind == "boolean":  # the more probable truth
+        return {"True": True, "False": False}[value] if isinstance(value, str) else value > 0.5
+    if kind not in ("float", "integer"):
+        return value
+    if isinstance(value, str):  # numbers beside text are known by their names
+        value = int(value) if value.lstrip("-").isdecimal() else float(value)
+    return int(value) if kind == "integer" and float(value).is_integer() else value
+
+
+def _narrowest(items: list[Any], kind: str, build: Callable[[list[Any], Any], Any], types: tuple[Any, Any, Any]) -> Any:
+    """A column of the first type that holds the items: its own, numbers, text."""
+    own, number, word = types
+    try:
+        if kind != "integer" or not any(isinstance(item, float) and not is_missing(item) for item in items):
+            return build(items, own)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    texts = [None if is_missing(item) else vocabularies.text(item) for item in items]
+    try:
+        if kind == "text":
+            return build(texts, own)
+        return build([None if is_missing(item) else float(item) for item in items], number)
+    except (TypeError, ValueError, OverflowError):
+        return build(texts, word)
+
+
+def _array_with(X: Array, written: dict[int, _Cells]) -> Array:
+    out = X.copy()
+    for j, cells in written.items():
+        values = np.empty(len(cells.values), object)
+        values[:] = cells.like(looked_at(ArrayColumn.of(X[:, j])).kind)
+        if out.dtype != object and any(isinstance(value, str) for value in values):
+            out = out.astype(object)
+        out[cells.rows, j] = values
+    return out
+
+
+def _sparse_with(X: Any, written: dict[int, _Cells]) -> Any:
+    out = X.tocsr(copy=True)
+    out.sum_duplicates()
+    for j, cells in written.items():
+        out[np.flatnonzero(cells.rows), j] = cells.values
+    return out.asformat(X.format)
+
+
+def _pandas_with(X: Any, written: dict[int, _Cells]) -> Any:
+    out = X.copy()
+    for j, cells in written.items():
+        out.isetitem(j, _series_with(X.iloc[:, j], cells))
+    return out
+
+
+def _series_with(series: Any, cells: _Cells) -> Any:
+    pandas, dtype, kind = sys.modules["pandas"], series.dtype, looked_at(_series(series)).kind
+    if isinstance(dtype, pandas.CategoricalDtype):
+        return _categories_with(series, cells)
+    number: Any = "float64" if isinstance(dtype, np.dtype) else "Float64"
+    if isinstance(dtype, pandas.ArrowDtype):
+        import pyarrow as pa
+
+        number = pandas.ArrowDtype(pa.float64())
+
+    items = cells.among(series.tolist(), kind)
+
+    def build(values: list[Any], dtype: Any) -> Any:
+        return pandas.Series(items if dtype is object else values, index=series.index, dtype=dtype)
+
+    return _narrowest(items, kind, build, (dtype, number, object))
+
+
+def _categories_with(series: Any, cells: _Cells) -> Any:
+    """A pandas column of categories, which may become more."""
+    own = np.empty(len(series.cat.categories), object)
+    own[:] = series.cat.categories.tolist()
+    values = np.empty(len(cells.values), object)
+    values[:] = cells.values
+    known = vocabularies.positions(values, own)
+    series = series.cat.add_categories(list(dict.fromkeys(values[known < 0].tolist())))
+    series.iloc[np.flatnonzero(cells.rows)] = [own[i] if i >= 0 else v for i, v in zip(known, values, strict=True)]
+    return series
+
+
+def _polars_with(X: Any, written: dict[int, _Cells]) -> Any:
+    polars = sys.modules["polars"]
+
+    def build(items: list[Any], dtype: Any) -> Any:
+        try:
+            return polars.Series(name, items, dtype=dtype, strict=True)
+        except polars.exceptions.PolarsError as error:
+            raise ValueError(str(error)) from None
+
+    columns = []
+    for j, cells in written.items():
+        name, series = X.columns[j], X.to_series(j)
+        kind, types = _arrow_column(series.to_arrow(), "").kind, (series.dtype, polars.Float64, polars.String)
+        columns.append(_narrowest(cells.among(series.to_list(), kind), kind, build, types))
+    return X.with_columns(columns)
+
+
+def _arrow_with(X: Any, written: dict[int, _Cells]) -> Any:
+    import pyarrow as pa
+
+    columns, fields = list(X.columns), list(X.schema)
+    for j, cells in written.items():
+        kind = _arrow_column(columns[j], "").kind
+        items = cells.among(columns[j].to_pylist(), kind)
+        columns[j] = _narrowest(items, kind, pa.array, (fields[j].type, pa.float64(), pa.string()))
+        fields[j] = fields[j].with_type(columns[j].type)
+    return type(X).from_arrays(columns, schema=pa.schema(fields, X.schema.metadata))
+
+
+@dataclass(frozen=True, slots=True)
+class _Library:
+    """How the tables of a library are read, and written again with other values in some cells."""
+
+    module: str
+    kinds: tuple[str, ...]
+    read: Callable[[Any, Any], Converted]
+    write: Callable[[Any, dict[int, _Cells]], Any]
+
+
+_LIBRARIES = (
+    _Library("pandas", ("DataFrame",), _pandas, _pandas_with),
+    _Library("polars", ("DataFrame",), _polars, _polars_with),
+    _Library("pyarrow", ("Table", "RecordBatch"), _arrow, _arrow_with),
+    _Library("scipy.sparse", ("sparray", "spmatrix"), _sparse, _sparse_with),
 )
+
+
+def _library(X: Any) -> _Library | None:
+    """The library that a table is of; they are looked for only when somebody has imported them."""
+    for library in _LIBRARIES:
+        module = sys.modules.get(library.module)
+        if module is not None and isinstance(X, tuple(getattr(module, kind) for kind in library.kinds)):
+            return library
+    return None
 
 
 def _split(X: Any, y: Any, columns: list[Any], cut: Callable[[list[Any], Any], tuple[Any, Any]]) -> tuple[Any, Any]:

@@ -105,7 +105,7 @@ def by_class(batch: Batch, collect: Callable[[Table, Array, Array, Array | None]
     if batch.y is None:
         raise DataError("labels are needed to collect the statistics of classes")
     if not isinstance(batch.y, SoftLabels):
-        return collect(batch.table, *encode(batch.y), batch.weight)
+        return collect(batch.table, *(batch.coded or encode(batch.y)), batch.weight)
     total: S | None = None
     for start in range(0, max(len(batch), 1), _SOFT_ROWS):
         rows = slice(start, start + _SOFT_ROWS)

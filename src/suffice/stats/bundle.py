@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..batch import Batch
-from ..errors import StatisticsError
+from ..errors import DataError, StatisticsError, listed
+from ..labels import SoftLabels, encode
 from .base import Statistics, frozen, names_from_arrays, names_to_arrays
 from .categories import CategoryStats
 from .counts import CountStats
@@ -42,7 +43,14 @@ class BundleStats(Statistics):
     @classmethod
     def of(cls, batch: Batch, blocks: Mapping[str, tuple[tuple[int, ...], Collector]]) -> Self:  # type: ignore[override]
         """The statistic of one batch of labelled rows; every block has its columns and its collector."""
-        parts = {name: collect(batch.take(places)) for name, (places, collect) in blocks.items()}
+        if batch.y is not None and not isinstance(batch.y, SoftLabels):
+            batch = replace(batch, coded=encode(batch.y))  # once for all blocks
+        parts = {}
+        for name, (places, collect) in blocks.items():
+            try:
+                parts[name] = collect(batch.take(places))
+            except DataError as error:
+                raise DataError(f"in the {name} columns: {error}") from None
         first = next(iter(parts.values()))
         columns = {name: places for name, (places, _) in blocks.items()}
         return cls(first.classes, np.array(first.weight), parts, columns, batch.table.n_features, batch.table.names)
@@ -52,16 +60,25 @@ class BundleStats(Statistics):
         return replace(self, classes=classes, weight=np.array(next(iter(parts.values())).weight), parts=parts)
 
     def _check_columns(self, other: Self) -> None:
-        if self.columns != other.columns or self.n_features != other.n_features:
-            raise StatisticsError(
-                "statistics whose columns go to different families do not merge; fit both with the same families="
-            )
+        if self.n_features != other.n_features:
+            raise StatisticsError(f"statistics of {self.n_features} and of {other.n_features} columns do not merge")
         if self.names is not None and other.names is not None and self.names != other.names:
             raise StatisticsError("statistics of columns with different names, or in another order, do not merge")
+        mine, theirs = self._families(), other._families()
+        if differing := [j for j in range(self.n_features) if mine.get(j) != theirs.get(j)]:
+            names, (one, two) = self.names or other.names, (own.get(differing[0], "drop") for own in (mine, theirs))
+            raise StatisticsError(
+                f"column {listed([names[j] if names else j for j in differing])} goes to different families ({one} and "
+                f"{two}): the statistics do not merge; fit both with the same families="
+            )
         for name, part in self.parts.items():
             if type(part) is not type(other.parts[name]):
                 raise StatisticsError(f"the blocks {name!r} are of different families and do not merge")
             part._check_columns(other.parts[name])
+
+    def _families(self) -> dict[int, str]:
+        """The block of every column that has one."""
+        return {j: name for name, places in self.columns.items() for j in places}
 
     def _merged(self, other: Self) -> Self:
         parts = {name: part._merged(other.parts[name]) for name, part in self.parts.items()}

@@ -20,7 +20,7 @@ from .base import Statistics, by_class, feature_union, frozen, names_from_arrays
 
 Array = NDArray[Any]
 
-_CELLS = 1 << 22  # of a table by value at most
+CELLS = 1 << 22  # of a table by value at most
 DIRECT = 1 << 12  # integers within so wide a range are counted by their value, without a vocabulary
 
 
@@ -194,14 +194,15 @@ def _count_column(column: Column, code: Array, weight: Array | None, k: int, nam
     """Categories (v,) of one column and their weights (k, v)."""
     try:
         distinct, value = column.coded()
-        categories, place = vocabularies.vocabulary(distinct)
+        table = np.zeros((1 + len(distinct), k))
+        lo, width = np.array([-1]), np.array([1 + len(distinct)])
+        kernels.active.category_counts(value[:, None], code, weight, lo, width, table)
+        counted = table[1:].any(axis=1)  # what only rows of weight zero have need not be a category
+        categories, place = vocabularies.vocabulary(distinct[counted])
     except DataError as error:
         raise DataError(f"column {name}: {error}") from None
-    table = np.zeros((1 + len(distinct), k))
-    lo, width = np.array([-1]), np.array([1 + len(distinct)])
-    kernels.active.category_counts(value[:, None], code, weight, lo, width, table)
     count = np.zeros((k, len(categories)))
-    _add_columns(count, place, table[1:].T)
+    _add_columns(count, place, table[1:][counted].T)
     return categories, count
 
 
@@ -220,7 +221,7 @@ def _count_integers(X: Array, code: Array, weight: Array | None, k: int) -> tupl
         spans = [int(b) - int(a) + 1 for a, b in zip(least, most, strict=True)]
         if (
             max(spans) > DIRECT
-            or sum(spans) * k > _CELLS
+            or sum(spans) * k > CELLS
             or int(most.max()) >= 1 << 53
             or int(least.min()) <= -(1 << 53)
         ):

@@ -91,7 +91,7 @@ class CountStats(Statistics):
         else:
             count, missing = np.zeros((k, d)), np.zeros((k, d))
             fine = kernels.active.dense_counts(table.floats(), code, weight, presence, count, missing)
-        if not fine:
+        if not fine or not np.isfinite(count.sum()):
             refuse_counts(table, presence, weight)
         return cls(
             classes, total, count, missing if missing is not None and missing.any() else None, presence, table.names
@@ -331,6 +331,8 @@ def refuse_counts(table: Table, presence: bool = False, weight: Array | None = N
         negative, other = np.flatnonzero((X < 0).any(axis=0)), np.flatnonzero(np.isinf(X).any(axis=0))
         what = "infinity"
     columns, what = (negative, "negative values") if len(negative) and not presence else (other, what)
+    if not len(columns):
+        raise DataError("the counts are too large: their sums overflow; rescale them")
     found = listed([table.names[j] if table.names else int(j) for j in columns])
     raise DataError(  # scikit-learn looks for "Negative values in data"
         f"{'Negative values in data: ' if what == 'negative values' else ''}column {found} holds {what}, which cannot "
