@@ -116,9 +116,10 @@ class ConfusionDisplay(Display):
         ax = self._axes(ax, (side + 1, side))
         total = self.counts.sum(axis=1, keepdims=True)
         share = np.divide(self.counts, total, out=np.full((k, m), np.nan), where=total > 0)
-        image = ax.imshow(np.nan_to_num(share), cmap="Blues", vmin=0, vmax=1)
+        image = ax.imshow(100 * np.nan_to_num(share), cmap="Blues", vmin=0, vmax=100, aspect="auto")
+        ax.set_box_aspect(k / m)
         if max(k, m) <= _READABLE:
-            size = float(np.clip(110 / max(k, m), 6, 11))
+            size = float(np.clip(22 * (side - 2) / max(k, m), 6, 11))
             for i, j in np.ndindex(k, m):
                 dark = share[i, j] > _DARK
                 text = self._cell(i, j, share, shares)
@@ -128,7 +129,7 @@ class ConfusionDisplay(Display):
         ax.set_yticks(range(k), [str(v) for v in self.classes])
         if m * max(len(str(v)) for v in self.decisions) > 40:
             ax.tick_params(axis="x", labelrotation=90)
-        self.figure_.colorbar(image, ax=ax, label="share of the true class", fraction=0.046, pad=0.04)
+        self.figure_.colorbar(image, ax=ax, label="share of the true class (%)")
         return self
 
     def _cell(self, i: int, j: int, share: Array, shares: bool) -> str:

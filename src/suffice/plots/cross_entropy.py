@@ -46,6 +46,8 @@ class CrossEntropyDisplay(SystemsDisplay[CrossEntropy]):
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw on the given axes, or on those of a new figure."""
+        from matplotlib.lines import Line2D
+
         ax = self._axes(ax)
         top, names = 0.0, {}
         for i, (name, curve) in enumerate(self.curves.items()):
@@ -55,13 +57,14 @@ class CrossEntropyDisplay(SystemsDisplay[CrossEntropy]):
             if finite:
                 ax.plot(odds, curve.actual, linestyle="-", **self._look(i))
             ax.plot(odds, curve.minimum, linestyle="--", **self._look(i))
-            ax.plot(odds, curve.uninformed, linestyle=":", color="black", linewidth=1 if i == 0 else 0)
             top = max(top, float(curve.uninformed.max()), float(curve.actual.max()) if finite else 0.0)
+        ax.plot(odds, curve.uninformed, linestyle=":", color="black", linewidth=1)  # the same for all
         ax.set(
             xlabel="log10 odds of the prior",
             ylabel="empirical cross-entropy (bit)",
             ylim=(0.0, 1.1 * min(top, _USEFUL)),
         )
         ax.margins(x=0)
-        self._legend(self._handles({"actual": "-", "after PAV": "--", "prior alone": ":"}, names))
+        prior_alone = Line2D([], [], color="black", linestyle=":", linewidth=1, label="prior alone")
+        self._legend([*self._handles({"actual": "-", "after PAV": "--"}, names), prior_alone])
         return self

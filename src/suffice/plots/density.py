@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 
-_ACROSS = 3  # panels
+_ACROSS = 3  # panels that fit side by side
+_FEW = 4  # classes whose areas can be told apart
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,11 +88,12 @@ class DensityDisplay(Display):
             # A class that hardly varies has a density without bounds.
             top = min(fitted, 3 * tallest) if tallest > 0 else fitted
             panel.set(xlabel=column.name, ylabel="density", ylim=(0, 1.1 * max(top, tallest)))
-        self._legend(lines, len(self.columns))
+        self._legend(lines, beside=len(self.columns) > 1)
         return self
 
     def _draw(self, panel: Any, column: ColumnDensity, c: int) -> Artist:
-        panel.stairs(column.heights[c], column.edges, fill=True, color=color(c), alpha=0.25)
+        if len(self.classes) <= _FEW:
+            panel.stairs(column.heights[c], column.edges, fill=True, color=color(c), alpha=0.25)
         panel.stairs(column.heights[c], column.edges, color=color(c), linewidth=0.7)
         label = str(self.classes[c])
         line: Artist = panel.plot(column.grid, column.density[c], color=color(c), linestyle=dashes(c), label=label)[0]
@@ -100,7 +103,7 @@ class DensityDisplay(Display):
         """One axes for each column."""
         n = len(self.columns)
         if ax is None:
-            across = min(n, _ACROSS)
+            across = n if n <= _ACROSS else math.isqrt(n - 1) + 1
             down = -(-n // across)
             size = (3.4 * across + 1.8, 2.8 * down + 0.4)
             figure, grid = pyplot().subplots(down, across, figsize=size, layout="constrained", squeeze=False)

@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 
-_TICKS = np.array(
-    [1e-6, 1e-5, 1e-4, 1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995]
-)
+_TICKS = np.array([1e-6, 1e-5, 1e-4, 1e-3, 5e-3, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.99])
 _NEVER = 1e-12  # where a rate of zero, which has no probit, is drawn: beyond every limit
 
 
@@ -62,7 +60,7 @@ class RocDisplay(_RatesDisplay):
     >>> from suffice.plots import RocDisplay
     >>> display = RocDisplay.from_predictions([1, 1, 1, 0, 0, 0], [2.0, 1.0, -0.5, -1.0, -2.0, 0.1])
     >>> round(display.curves[""].eer, 3)
-    0.25
+    0.167
     """
 
     def plot(self, ax: Axes | None = None) -> Self:
@@ -126,10 +124,11 @@ class DetDisplay(_RatesDisplay):
         return self
 
     def _limits(self) -> tuple[float, float]:
-        rates = np.concatenate([part for curve in self.curves.values() for part in (curve.p_miss, curve.p_false_alarm)])
-        least = 0.8 * float(rates[rates > _NEVER].min())
-        hard = max(curve.eer for curve in self.curves.values()) > 0.25
-        return max(min(1e-3, least), 1e-6), 0.995 if hard else 0.5
+        high = 0.995 if max(curve.eer for curve in self.curves.values()) > 0.25 else 0.5
+        rates = np.concatenate([[curve.p_miss, curve.p_false_alarm] for curve in self.curves.values()], axis=1)
+        seen = rates[:, (rates < high).all(axis=0)]
+        least = 0.8 * float(seen[seen > _NEVER].min(initial=high))
+        return max(min(1e-3, least), 1e-6), high
 
 
 def _probit(rate: Array) -> Array:

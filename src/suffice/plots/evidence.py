@@ -22,7 +22,7 @@ _FOR, _AGAINST = PALETTE[0], PALETTE[1]
 
 @dataclass(eq=False)
 class EvidenceDisplay(Display):
-    """The shares of the columns in the log-likelihood ratio of one row, the largest first, and their total.
+    r"""The shares of the columns in the log-likelihood ratio of one row, the largest first, and their total.
 
     Bars to the right speak for class b, bars to the left for class a.
 
@@ -41,7 +41,7 @@ class EvidenceDisplay(Display):
     >>> clf = GaussianClassifier("diag").fit(X, ["m", "m", "m", "f", "f", "f"])
     >>> display = EvidenceDisplay.from_estimator(clf, X[:1])
     >>> display.ax_.get_xlabel()
-    '← f     log-likelihood ratio (nat)     m →'
+    'log-likelihood ratio (nat)\n← f   |   m →'
     """
 
     names: list[str]
@@ -94,7 +94,9 @@ class EvidenceDisplay(Display):
         size, name = ratio_unit(unit)
         labels, shares = self._bars(max_columns)
         shares = shares / size
-        ax = self._axes(ax, (6.4, 1.4 + 0.32 * len(shares)))
+        sides = f"← {self.a}   |   {self.b} →"
+        letters = len(sides) + 2 * max(map(len, labels))  # the name of the axis is centred right of the labels
+        ax = self._axes(ax, (max(6.4, 0.09 * letters), 1.6 + 0.32 * len(shares)))
         finite = np.abs(shares[np.isfinite(shares)])
         longest = 1.25 * (float(finite.max()) if finite.any() else 1.0)
         ends = np.clip(shares, -longest, longest)
@@ -118,7 +120,7 @@ class EvidenceDisplay(Display):
         ax.invert_yaxis()
         low, high = min(float(ends.min()), 0.0), max(float(ends.max()), 0.0)
         room = 0.15 * ((high - low) or 1.0)  # for the numbers
-        ax.set(xlim=(low - room, high + room), xlabel=f"← {self.a}     {name}     {self.b} →")
+        ax.set(xlim=(low - room, high + room), xlabel=f"{name}\n{sides}")
         return self
 
     def _bars(self, max_columns: int) -> tuple[list[str], Array]:

@@ -15,7 +15,7 @@ from ..errors import DataError, listed
 from ..labels import position
 from .plane import Plane, over
 from .scatter import draw_points
-from .style import Display, color
+from .style import Display, tint
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -97,22 +97,20 @@ class DecisionRegionsDisplay(Display):
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw on the given axes, or on those of a new figure."""
-        from matplotlib.colors import to_rgb
-
         ax = self._axes(ax)
         plane, m = self.plane, len(self.decisions)
-        tints = np.array([to_rgb(color(i)) for i in range(m)]) * 0.3 + 0.7
+        tints = np.array([tint(i, 0.3) for i in range(m)])
         ax.imshow(tints[self.region], extent=plane.extent, origin="lower", aspect="auto", interpolation="nearest")
         for i in range(m if m > 2 else 1):
-            _line(ax, plane, _margin(self.score, i), colors="black", linewidths=1.2)
+            _line(ax, plane, _margin(self.score, i), linewidths=1.2)
         for i, j in combinations(range(m), 2) if 2 < m <= _FEW else ():
             between = _difference(self.score[..., i], self.score[..., j])
-            _line(ax, plane, between, colors="black", linewidths=0.7, linestyles="dotted")
+            _line(ax, plane, between, linewidths=0.7, linestyles="dotted")
         handles = draw_points(ax, plane.points, plane.code, self.classes) if len(plane.code) else []
         for i, decision in enumerate(self.decisions):
             self._name_region(ax, i, str(decision))
         ax.set(xlabel=plane.names[0], ylabel=plane.names[1])
-        self._legend(handles)
+        self._legend(handles, beside=True)
         return self
 
     def _name_region(self, ax: Axes, i: int, name: str) -> None:
@@ -131,7 +129,8 @@ class DecisionRegionsDisplay(Display):
 class PosteriorMapDisplay(Display):
     """The posterior of one class over two columns, with lines where it is 0.1, 0.5 and 0.9.
 
-    Of two classes, colours part at 1/2.
+    It is 1 where the colour is that of the class, and 0 where it is white; of two classes, white is 1/2 and the colour
+    of the other one is 0.
 
     Parameters
     ----------
@@ -187,31 +186,27 @@ class PosteriorMapDisplay(Display):
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw on the given axes, or on those of a new figure."""
+        from matplotlib.colors import LinearSegmentedColormap
+
         ax = self._axes(ax)
-        plane = self.plane
+        plane, place = self.plane, position(self.label, self.classes)
+        colors = [*([tint(1 - place, 0.45)] * (len(self.classes) == 2)), (1.0, 1.0, 1.0), tint(place, 0.45)]
         image = ax.imshow(
             self.posterior,
             extent=plane.extent,
             origin="lower",
             aspect="auto",
-            cmap="PuOr" if len(self.classes) == 2 else "Purples",
+            cmap=LinearSegmentedColormap.from_list("posterior", colors),
             vmin=0,
             vmax=1,
         )
         self.figure_.colorbar(image, ax=ax, label=f"P({self.label} | x)")
-        lines = ax.contour(
-            plane.x,
-            plane.y,
-            self.posterior,
-            levels=[0.1, 0.5, 0.9],
-            colors="black",
-            linewidths=[0.7, 1.4, 0.7],
-            linestyles=["dotted", "solid", "dashed"],
-        )
-        ax.clabel(lines, fontsize="small")
+        for level, style in ((0.1, "dotted"), (0.5, "solid"), (0.9, "dashed")):
+            if (line := _line(ax, plane, self.posterior - level, linestyles=style, linewidths=1.0)) is not None:
+                ax.clabel(line, fmt=lambda _, level=level: f"{level:g}", fontsize="small")
         handles = draw_points(ax, plane.points, plane.code, self.classes) if len(plane.code) else []
         ax.set(xlabel=plane.names[0], ylabel=plane.names[1])
-        self._legend(handles)
+        self._legend(handles, beside=True)
         return self
 
 
@@ -230,7 +225,8 @@ def _margin(score: Array, i: int) -> Array:
     return _difference(score[..., i], np.delete(score, i, axis=2).max(axis=2))
 
 
-def _line(ax: Axes, plane: Plane, values: Array, **look: Any) -> None:
+def _line(ax: Axes, plane: Plane, values: Array, **look: Any) -> Any:
     """Draw where values are zero, if they are so anywhere."""
     if values.min() < 0 < values.max():
-        ax.contour(plane.x, plane.y, values, levels=[0.0], **look)
+        return ax.contour(plane.x, plane.y, values, levels=[0.0], colors="black", **look)
+    return None

@@ -119,11 +119,12 @@ def draw_points(ax: Axes, points: Array, code: Array, classes: Array) -> list[Ar
         ax.scatter(
             points[code == c, 0],
             points[code == c, 1],
-            s=18,
+            s=22,
             color=color(c),
             marker=marker(c),
             alpha=alpha,
-            linewidths=0,
+            edgecolors="white",
+            linewidths=0.3,
             label=str(label),
         )
         for c, label in enumerate(classes)

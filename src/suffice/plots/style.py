@@ -24,7 +24,7 @@ _UNITS = {
     "log10": (float(np.log(10.0)), "log10 of the likelihood ratio"),
 }
 
-_INSIDE = 4  # entries of a legend that find room beside the data
+_INSIDE = 3  # entries of a legend that find room beside the data
 
 
 def color(i: int) -> str:
@@ -33,6 +33,12 @@ def color(i: int) -> str:
 
 def marker(i: int) -> str:
     return MARKERS[i % len(MARKERS)]
+
+
+def tint(i: int, strength: float) -> tuple[float, float, float]:
+    """A colour mixed with white, for areas that have something drawn on them."""
+    red, green, blue = (1 - strength * (1 - int(color(i)[j : j + 2], 16) / 255) for j in (1, 3, 5))
+    return red, green, blue
 
 
 def dashes(i: int) -> Any:
@@ -68,12 +74,14 @@ class Display:
         self.figure_ = self.ax_.figure
         return self.ax_
 
-    def _legend(self, handles: Sequence[Artist], panels: int = 1) -> None:
-        """A legend beside the data if it is long or of several panels, else where it hides least. In the figure of
-        somebody else there may be no room beside."""
+    def _legend(self, handles: Sequence[Artist], beside: bool = False) -> None:
+        """A legend beside the data if it is long or would hide some of them anywhere, else where it hides least. In the
+        figure of somebody else there may be no room beside."""
         if not handles:
             return
-        if self._owns_figure and (len(handles) > _INSIDE or panels > 1):
-            self.figure_.legend(handles=handles, loc="outside right upper")
+        if self._owns_figure and (beside or len(handles) > _INSIDE):
+            legend = self.figure_.legend(handles=handles, loc="outside right upper")
+            width, height = self.figure_.get_size_inches()  # the data keep the room they had
+            self.figure_.set_size_inches(width + legend.get_window_extent().width / self.figure_.dpi, height)
         else:
             self.ax_.legend(handles=handles, loc="best")

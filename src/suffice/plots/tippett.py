@@ -64,7 +64,8 @@ class TippettDisplay(SystemsDisplay[TippettCurve]):
         low, high = self._limits(_USEFUL / size)
         ax.axvline(0.0, color=GREY, linestyle=":", linewidth=1)
         for i, curve in enumerate(self.curves.values()):
-            x = np.concatenate([np.maximum(curve.ratio, low), [max(high, curve.ratio[-1])]])
+            finite = curve.ratio[1:]
+            x = np.concatenate([[finite.min(initial=low)], finite, [finite.max(initial=high)]])
             for share, line in ((curve.targets, "-"), (curve.others, "--")):
                 y = 100 * np.concatenate([share, share[-1:]])
                 ax.plot(x, y, drawstyle="steps-post", linestyle=line, **self._look(i))
