@@ -46,9 +46,9 @@ class CrossEntropyDisplay(SystemsDisplay[CrossEntropy]):
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw on the given axes, or on those of a new figure."""
+        ax = self._axes(ax)
         from matplotlib.lines import Line2D
 
-        ax = self._axes(ax)
         top, names = 0.0, {}
         for i, (name, curve) in enumerate(self.curves.items()):
             odds = np.log10(curve.prior) - np.log10(1 - curve.prior)

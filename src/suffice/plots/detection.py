@@ -65,9 +65,9 @@ class RocDisplay(_RatesDisplay):
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw on the given axes, or on those of a new figure."""
+        ax = self._axes(ax)
         from matplotlib.lines import Line2D
 
-        ax = self._axes(ax)
         ax.plot([0, 100], [0, 100], color=GREY, linestyle=":", linewidth=1)
         handles: list[Artist] = []
         for i, curve in enumerate(self.curves.values()):
@@ -103,9 +103,9 @@ class DetDisplay(_RatesDisplay):
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw on the given axes, or on those of a new figure."""
+        ax = self._axes(ax)
         from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-        ax = self._axes(ax)
         low, high = limits = self._limits()
         ax.set(xlabel="false alarms (%)", ylabel="misses (%)", xlim=limits, ylim=limits)
         for axis, set_scale in ((ax.xaxis, ax.set_xscale), (ax.yaxis, ax.set_yscale)):

@@ -186,9 +186,9 @@ class PosteriorMapDisplay(Display):
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw on the given axes, or on those of a new figure."""
+        ax = self._axes(ax)
         from matplotlib.colors import LinearSegmentedColormap
 
-        ax = self._axes(ax)
         plane, place = self.plane, position(self.label, self.classes)
         colors = [*([tint(1 - place, 0.45)] * (len(self.classes) == 2)), (1.0, 1.0, 1.0), tint(place, 0.45)]
         image = ax.imshow(
