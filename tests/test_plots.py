@@ -18,10 +18,12 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticD
 from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import confusion_matrix, det_curve, roc_curve
 from sklearn.naive_bayes import GaussianNB
+from sklearn.svm import LinearSVC
 
 from suffice import GaussianClassifier, LogisticClassifier, MixedClassifier, MultinomialClassifier, plots
 from suffice.errors import DataError, DecisionError
 from suffice.plots.style import PALETTE
+from suffice.sources import Source
 
 RATIOS = [
     plots.BayesErrorDisplay,
@@ -408,6 +410,16 @@ def test_regions_of_other_classifiers_and_without_labels(cancer):
         np.testing.assert_array_equal(display.region.ravel(), clf.predict(grid_of(display)))
         assert display.ax_.get_legend() is None
         assert not display.figure_.legends
+    frame = pd.DataFrame(X, columns=["radius", "texture"]).assign(more=1.0)
+    other = LinearDiscriminantAnalysis().fit(frame[["radius", "texture"]], y)
+    display = plots.DecisionRegionsDisplay.from_estimator(other, frame[["radius", "texture"]], y)
+    grid = pd.DataFrame(grid_of(display), columns=["radius", "texture"])
+    np.testing.assert_array_equal(display.region.ravel(), other.predict(grid))
+    mixed = MixedClassifier({"more": "drop"}).fit(frame, y)
+    display = plots.DecisionRegionsDisplay.from_estimator(
+        mixed, frame.assign(more="text"), None, ["radius", "texture"], at="mean"
+    )
+    np.testing.assert_array_equal(display.region.ravel(), mixed.predict(grid.assign(more=0.0)))
 
 
 # Densities.
@@ -434,6 +446,16 @@ def test_densities_are_marginals_over_histograms(birds, covariance):
             np.testing.assert_allclose(stairs.values, heights)
             assert len(edges) == 13
     assert legend_texts(display) == ["Adelie", "Chinstrap", "Gentoo"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "panels"), [([0], (1, 1)), ([0, 1, 2], (1, 3)), (range(4), (2, 2)), (range(5), (2, 3))]
+)
+def test_panels_are_laid_out(cancer, columns, panels):
+    display = drawn(plots.DensityDisplay.from_estimator(GaussianClassifier().fit(*cancer), *cancer, columns))
+    assert len(display.figure_.axes) == len(display.axes_) == len(columns)
+    spec = display.ax_.get_subplotspec().get_gridspec()
+    assert (spec.nrows, spec.ncols) == panels
 
 
 def test_densities_of_the_gaussian_block_and_of_predictive_models(birds, penguins):
@@ -564,6 +586,13 @@ def gaussian(d=2, k=2):
     return GaussianClassifier("diag").fit(X, y), X, y
 
 
+class Stream(Source):
+    """Rows that are somewhere else."""
+
+    def reduce(self, map_batch, merge):
+        raise AssertionError
+
+
 TABLE = pd.DataFrame({"x": [0.0, 1, 2, 3], "z": [1.0, 0, 3, 2], "fur": list("aabb"), "y": list("mfmf")})
 MIXED = MixedClassifier().fit(TABLE, "y")
 
@@ -599,6 +628,7 @@ MIXED = MixedClassifier().fit(TABLE, "y")
             "2 columns need 2 axes, not 1",
         ),
         (lambda: plots.DensityDisplay.from_estimator(*gaussian()[:2], None), "one label for each row"),
+        (lambda: plots.DensityDisplay.from_estimator(gaussian()[0], Stream(), None), "Stream streams them"),
         (lambda: plots.DecisionRegionsDisplay.from_estimator(*gaussian(3)), "name two of them as columns"),
         (lambda: plots.DecisionRegionsDisplay.from_estimator(*gaussian(3), [0, 0]), "name two of them as columns"),
         (lambda: plots.DecisionRegionsDisplay.from_estimator(*gaussian(3), [0, 1]), "column 'x2' .* pass at=\"mean\""),
@@ -612,6 +642,16 @@ MIXED = MixedClassifier().fit(TABLE, "y")
         (
             lambda: plots.PosteriorMapDisplay.from_estimator(gaussian()[0], np.full((2, 2), np.nan)),
             "'x0' holds no finite",
+        ),
+        (
+            lambda: plots.PosteriorMapDisplay.from_estimator(LinearSVC().fit(*gaussian()[1:]), *gaussian()[1:]),
+            "no posteriors",
+        ),
+        (
+            lambda: plots.DecisionRegionsDisplay.from_estimator(
+                MIXED, TABLE.assign(z=np.nan), "y", ["x", "z"], at={"fur": "a"}
+            ),
+            "'z' holds no finite number",
         ),
         (lambda: plots.ConfusionDisplay.from_predictions([0, 1], [0]), "inconsistent numbers"),
         (lambda: plots.ConfusionDisplay.from_predictions([0, 1], [0, 1], labels=[0]), "labels lack 1"),

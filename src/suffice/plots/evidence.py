@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError
-from ..sources import LocalSource, as_source
+from .rows import local
 from .style import PALETTE, Display, ratio_unit
 
 if TYPE_CHECKING:
@@ -75,9 +75,9 @@ class EvidenceDisplay(Display):
         """
         if not hasattr(estimator, "explain"):
             raise DataError(f"a {type(estimator).__name__} cannot explain; use a generative classifier")
-        source = as_source(X)
-        if not isinstance(source, LocalSource) or source.n_rows != 1:
-            raise DataError(f"evidence is of one row, but X has {getattr(source, 'n_rows', 'many')}; pass X[i:i + 1]")
+        source = local(X)
+        if source.n_rows != 1:
+            raise DataError(f"evidence is of one row, but X has {source.n_rows}; pass X[i:i + 1]")
         table = estimator.explain(source, a, b, tidy=True).to_pydict()
         names = [name if isinstance(name, str) else f"x{name}" for name in table["column"]]
         one, two = estimator.classes_[:2] if a is None else (a, b)

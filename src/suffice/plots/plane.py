@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, listed
-from ..sources import LocalSource, as_source
+from ..sources import LocalSource
 from ..table import ArrayColumn, Column, Frame, Matrix, Table
-from .rows import codes, floats, labelled, names_of, places_of, whole
+from .rows import codes, floats, labelled, local, names_of, places_of, whole
 
 Array = NDArray[Any]
 
@@ -46,9 +46,7 @@ def over(estimator: Any, X: Any, y: Any, columns: Sequence[Any] | None, at: Any)
     at : where the other columns are held: a dictionary by column, "mean", or None where there are none. Columns that a
         dictionary does not hold are held at their mean.
     """
-    source, labels = (as_source(X), None) if y is None else labelled(X, y)
-    if not isinstance(source, LocalSource):
-        raise DataError(f"plots need the rows in memory; {type(source).__name__} streams them")
+    source, labels = (local(X), None) if y is None else labelled(X, y)
     table = whole(source)
     names = names_of(table)
     places = list(range(len(names))) if columns is None else places_of(columns, names)
@@ -65,21 +63,24 @@ def over(estimator: Any, X: Any, y: Any, columns: Sequence[Any] | None, at: Any)
         )
     points = floats(table, places)
     grid = [_range(points[:, i], names[j]) for i, j in enumerate(places)]
-    held = dict(zip(places, (axis.ravel() for axis in np.meshgrid(*grid)), strict=True)) | _held(
-        estimator, table, rest, at
-    )
+    cells = dict(zip(places, (axis.ravel() for axis in np.meshgrid(*grid)), strict=True))
+    cells |= _held(estimator, table, rest, at)
     code = np.empty(0, np.intp) if labels is None else codes(labels, estimator.classes_)
-    kept = points[: len(code)]
-    plane = Plane((names[places[0]], names[places[1]]), grid[0], grid[1], kept, code)
-    return plane, _rows(table, held)
+    plane = Plane((names[places[0]], names[places[1]]), grid[0], grid[1], points[: len(code)], code)
+    return plane, _rows(estimator, source, [cells[j] for j in range(len(names))])
 
 
 def _range(values: Array, name: str) -> Array:
+    seen = _finite(values, name)
+    margin = 0.08 * float(np.ptp(seen)) or 1.0
+    return np.linspace(float(seen.min()) - margin, float(seen.max()) + margin, _POINTS)
+
+
+def _finite(values: Array, name: str) -> Array:
     seen = values[np.isfinite(values)]
     if not len(seen):
         raise DataError(f"column {name!r} holds no finite number")
-    margin = 0.08 * float(np.ptp(seen)) or 1.0
-    return np.linspace(float(seen.min()) - margin, float(seen.max()) + margin, _POINTS)
+    return seen
 
 
 def _outer(grid: Array) -> tuple[float, float]:
@@ -96,22 +97,29 @@ def _held(estimator: Any, table: Table, rest: Sequence[int], at: Any) -> dict[in
         raise DataError(f'at={at!r} is not known; pass "mean", or a dictionary by column')
     given = dict(zip(places_of(list(at), names), at.values(), strict=True)) if isinstance(at, Mapping) else {}
     schema = getattr(estimator, "schema_", None)
-    unnumbered = [
-        j for j in rest if j not in given and schema is not None and schema.families[j] in ("categorical", "bernoulli")
-    ]
+    families = dict.fromkeys(rest, "gaussian") if schema is None else {j: schema.families[j] for j in rest}
+    unnumbered = [j for j in rest if j not in given and families[j] in ("categorical", "bernoulli")]
     if unnumbered:
         raise DataError(
             f"column {listed([names[j] for j in unnumbered])} has no mean; say where it is held, as in "
             f"at={{{names[unnumbered[0]]!r}: ...}}"
         )
-    value = {j: given[j] if j in given else np.nanmean(floats(table, [j])) for j in rest}
-    return {j: np.full(_POINTS * _POINTS, value[j], np.array(value[j]).dtype) for j in rest}
+
+    def value(j: int) -> Any:
+        if j in given:
+            return given[j]
+        # What a model does not look at may be anything.
+        return np.nan if families[j] == "drop" else _finite(floats(table, [j]), names[j]).mean()
+
+    return {j: np.full(_POINTS * _POINTS, value(j)) for j in rest}
 
 
-def _rows(table: Table, held: dict[int, Array]) -> Any:
-    """Rows as the model was given them: an array, or columns with their names."""
-    values = [held[j] for j in range(table.n_features)]
+def _rows(estimator: Any, source: LocalSource, columns: list[Array]) -> Any:
+    """Rows in the form that the model knows: an array, or columns with their names."""
+    table = whole(source)
     if isinstance(table, Matrix) and table.names is None and table.values.dtype != object:
-        return np.column_stack(values)
-    parts: tuple[Column, ...] = tuple(ArrayColumn.of(column) for column in values)
-    return Frame(parts, table.names, len(values[0]))
+        return np.column_stack(columns)
+    if table.names is not None and not hasattr(estimator, "llr"):  # somebody else's
+        return type(source.frame)(dict(zip(table.names, columns, strict=True)))
+    parts: tuple[Column, ...] = tuple(ArrayColumn.of(column) for column in columns)
+    return Frame(parts, table.names, len(columns[0]))

@@ -211,7 +211,10 @@ class PosteriorMapDisplay(Display):
 
 
 def _log_posterior(estimator: Any, rows: Any, prior: Any) -> Array:
-    return np.asarray(estimator.predict_log_proba(rows, **({} if prior is None else {"prior": prior})))
+    if not hasattr(estimator, "predict_log_proba"):
+        raise DataError(f"a {type(estimator).__name__} has no posteriors, as predict_log_proba")
+    with np.errstate(divide="ignore"):  # many take the logarithm of a zero
+        return np.asarray(estimator.predict_log_proba(rows, **({} if prior is None else {"prior": prior})))
 
 
 def _difference(one: Array, two: Array) -> Array:

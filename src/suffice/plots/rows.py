@@ -17,11 +17,17 @@ from ..table import Table
 Array = NDArray[Any]
 
 
-def labelled(X: Any, y: Any) -> tuple[LocalSource, Array]:
-    """Rows that every classifier of ours scores, and their labels; y may be the name of a column of X."""
+def local(X: Any, y: Any = None) -> LocalSource:
+    """Rows that every classifier of ours scores, with their labels where they have any."""
     source = as_source(X, y)
     if not isinstance(source, LocalSource):
         raise DataError(f"plots need the rows in memory; {type(source).__name__} streams them")
+    return source
+
+
+def labelled(X: Any, y: Any) -> tuple[LocalSource, Array]:
+    """Rows and their labels; y may be the name of a column of X."""
+    source = local(X, y)
     labels = source.batch(0, source.n_rows).y
     if labels is None or isinstance(labels, SoftLabels):
         raise DataError("plots need one label for each row, as y")

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
-import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError
@@ -71,12 +70,10 @@ class SystemsDisplay(Display, Generic[Curve]):
         """
         systems = estimator if isinstance(estimator, Mapping) else {type(estimator).__name__: estimator}
         rows, labels = labelled(X, y)
-        parts = {name: _pair_ratios(model, rows, labels, a, b) for name, model in systems.items()}
-        if not parts:
+        if not systems:
             raise DataError("estimator is an empty dictionary; give one classifier or more")
-        y_true = next(iter(parts.values()))[0]
-        if any(not np.array_equal(y_true, own) for own, _ in parts.values()):
-            raise DataError("the classifiers have different classes; name the two to compare as a and b")
+        parts = {name: _pair_ratios(model, rows, labels, a, b) for name, model in systems.items()}
+        y_true = next(iter(parts.values()))[0]  # the same for all: they know all labels
         return cls.from_predictions(y_true, {name: llr for name, (_, llr) in parts.items()}, ax=ax, **choices)
 
     def _look(self, i: int) -> dict[str, Any]:
