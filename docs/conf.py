@@ -20,4 +20,7 @@ plot_html_show_source_link = plot_html_show_formats = False
 plot_rcparams = {"svg.fonttype": "none"}
 html_theme = "furo"
 html_title = "suffice"
+plot_include_source = True  # figures of docs/plots.md are drawn when the documentation is built
+plot_html_show_formats = plot_html_show_source_link = False
+plot_formats = [("png", 100)]
 exclude_patterns = ["_build"]

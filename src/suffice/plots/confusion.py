@@ -1,0 +1,145 @@
+"""The confusion matrix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import decisions as bayes
+from ..batch import as_labels
+from ..errors import DataError, listed
+from ..labels import encode, positions, union
+from .rows import labelled
+from .style import Display
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Array = NDArray[Any]
+
+_DARK = 0.55  # share above which a cell is too dark for black on it
+_READABLE = 40  # columns above which numbers would be too small to read
+
+
+@dataclass(eq=False)
+class ConfusionDisplay(Display):
+    """How often each class was decided for: rows are the truth, columns the decisions.
+
+    Colours are shares of the row, so that a rare class looks like a frequent one; numbers are counts or shares.
+
+    Parameters
+    ----------
+    counts : (k, m)
+    classes : (k,) of the rows
+    decisions : (m,) of the columns; there may be others than classes, as a cost may have them
+
+    Examples
+    --------
+    >>> from suffice.plots import ConfusionDisplay
+    >>> display = ConfusionDisplay.from_predictions(["a", "b", "b", "c"], ["a", "b", "a", "c"])
+    >>> display.counts.tolist()
+    [[1, 0, 0], [1, 1, 0], [0, 0, 1]]
+    """
+
+    counts: Array
+    classes: Array
+    decisions: Array
+
+    @classmethod
+    def from_predictions(
+        cls, y_true: Any, y_pred: Any, *, labels: Any = None, shares: bool = False, ax: Axes | None = None
+    ) -> Self:
+        """Plot decisions against the truth.
+
+        Parameters
+        ----------
+        y_true, y_pred : (n,) labels and decisions
+        labels : the classes in the order to show them; None takes all that occur, sorted. With them, other decisions
+            than classes are columns without a row
+        shares : write shares of the row in percent rather than counts
+        ax : matplotlib axes to draw on; None makes a new figure
+        """
+        truth, decided = np.asarray(y_true), np.asarray(y_pred)
+        as_labels(decided, len(truth))
+        found = encode(truth)[0]
+        classes = union(found, encode(decided)[0]) if labels is None else np.asarray(labels)
+        strange = found[positions(found, classes) < 0]
+        if strange.size or not found.size:
+            raise DataError(
+                f"labels lack {listed(strange)}, which y_true holds" if found.size else "y_true has no rows"
+            )
+        return cls._count(truth, decided, classes, _extended(classes, decided)).plot(ax, shares=shares)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        prior: Any = None,
+        cost: Any = None,
+        shares: bool = False,
+        ax: Axes | None = None,
+    ) -> Self:
+        """Plot the decisions of a fitted classifier on labelled rows.
+
+        Parameters
+        ----------
+        estimator : a classifier
+        X, y : rows and labels; y may be the name of a column of X
+        prior, cost : of the application, as `predict` takes them
+        shares : write shares of the row in percent rather than counts
+        ax : matplotlib axes to draw on; None makes a new figure
+        """
+        if isinstance(y, str):
+            X, y = labelled(X, y)
+        application = {name: value for name, value in (("prior", prior), ("cost", cost)) if value is not None}
+        truth, known = np.asarray(y), np.asarray(estimator.classes_)
+        decided = np.asarray(estimator.predict(X, **application))
+        decisions = known if cost is None else bayes.as_cost(cost, known)[0]
+        return cls._count(truth, decided, union(known, encode(truth)[0]), decisions).plot(ax, shares=shares)
+
+    @classmethod
+    def _count(cls, truth: Array, decided: Array, classes: Array, decisions: Array) -> Self:
+        counts = np.zeros((len(classes), len(decisions)), np.int64)
+        np.add.at(counts, (positions(truth, classes), positions(decided, decisions)), 1)
+        return cls(counts, classes, decisions)
+
+    def plot(self, ax: Axes | None = None, *, shares: bool = False) -> Self:
+        """Draw on the given axes, or on those of a new figure."""
+        k, m = self.counts.shape
+        side = min(max(4.5, 2 + 0.55 * max(k, m)), 14.0)
+        ax = self._axes(ax, (side + 1, side))
+        total = self.counts.sum(axis=1, keepdims=True)
+        share = np.divide(self.counts, total, out=np.full((k, m), np.nan), where=total > 0)
+        image = ax.imshow(100 * np.nan_to_num(share), cmap="Blues", vmin=0, vmax=100, aspect="auto")
+        ax.set_box_aspect(k / m)
+        if max(k, m) <= _READABLE:
+            size = float(np.clip(22 * (side - 2) / max(k, m), 6, 11))
+            for i, j in np.ndindex(k, m):
+                dark = share[i, j] > _DARK
+                text = self._cell(i, j, share, shares)
+                ax.text(j, i, text, ha="center", va="center", fontsize=size, color="white" if dark else "black")
+        ax.set(xlabel="decision", ylabel="true class")
+        ax.set_xticks(range(m), [str(v) for v in self.decisions])
+        ax.set_yticks(range(k), [str(v) for v in self.classes])
+        if m * max(len(str(v)) for v in self.decisions) > 40:
+            ax.tick_params(axis="x", labelrotation=90)
+        self.figure_.colorbar(image, ax=ax, label="share of the true class (%)")
+        return self
+
+    def _cell(self, i: int, j: int, share: Array, shares: bool) -> str:
+        if not shares:
+            return str(self.counts[i, j])
+        percent = 100 * share[i, j]
+        return "-" if np.isnan(percent) else f"{percent:.{0 if percent in (0, 100) else 1}f}"
+
+
+def _extended(classes: Array, decided: Array) -> Array:
+    """The classes, then the decisions that are none of them."""
+    others = [v for v in dict.fromkeys(decided.tolist()) if v not in set(classes.tolist())]
+    return np.array([*classes.tolist(), *others], object) if others else classes

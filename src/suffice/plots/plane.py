@@ -1,0 +1,125 @@
+"""A grid over two columns of a model, the other columns held."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DataError, listed
+from ..sources import LocalSource
+from ..table import ArrayColumn, Column, Frame, Matrix, Table
+from .rows import codes, floats, labelled, local, names_of, places_of, whole
+
+Array = NDArray[Any]
+
+_POINTS = 300  # along each axis
+
+
+@dataclass(frozen=True, eq=False)
+class Plane:
+    """Two columns of a table: a grid over them, and the rows that lie there."""
+
+    names: tuple[str, str]
+    x: Array  # (g,)
+    y: Array  # (g,)
+    points: Array  # (n, 2) rows; none where no labels are given
+    code: Array  # (n,) their classes
+
+    @property
+    def extent(self) -> tuple[float, float, float, float]:
+        """Left, right, bottom and top of the grid's cells."""
+        (left, right), (bottom, top) = (_outer(self.x), _outer(self.y))
+        return left, right, bottom, top
+
+
+def over(estimator: Any, X: Any, y: Any, columns: Sequence[Any] | None, at: Any) -> tuple[Plane, Any]:
+    """A plane over two columns of X, and the rows (g * g, d) of its grid, x running faster.
+
+    Parameters
+    ----------
+    y : labels, the name of their column, or None for no points
+    columns : names or positions of two columns; None where X has no more than two
+    at : where the other columns are held: a dictionary by column, "mean", or None where there are none. Columns that a
+        dictionary does not hold are held at their mean.
+    """
+    source, labels = (local(X), None) if y is None else labelled(X, y)
+    table = whole(source)
+    names = names_of(table)
+    places = list(range(len(names))) if columns is None else places_of(columns, names)
+    if len(set(places)) != 2:
+        raise DataError(
+            f"regions are drawn over two columns, but there are {len(set(places))}: name two of them as "
+            f'columns=[...] and say where the others are held, as in at="mean"; there are {listed(names, 10)}'
+        )
+    rest = [j for j in range(len(names)) if j not in places]
+    if rest and at is None:
+        raise DataError(
+            f'column {listed([names[j] for j in rest])} has to be held somewhere: pass at="mean", or a dictionary by '
+            "column as at={...}"
+        )
+    points = floats(table, places)
+    grid = [_range(points[:, i], names[j]) for i, j in enumerate(places)]
+    cells = dict(zip(places, (axis.ravel() for axis in np.meshgrid(*grid)), strict=True))
+    cells |= _held(estimator, table, rest, at)
+    code = np.empty(0, np.intp) if labels is None else codes(labels, estimator.classes_)
+    plane = Plane((names[places[0]], names[places[1]]), grid[0], grid[1], points[: len(code)], code)
+    return plane, _rows(estimator, source, [cells[j] for j in range(len(names))])
+
+
+def _range(values: Array, name: str) -> Array:
+    seen = _finite(values, name)
+    margin = 0.08 * float(np.ptp(seen)) or 1.0
+    return np.linspace(float(seen.min()) - margin, float(seen.max()) + margin, _POINTS)
+
+
+def _finite(values: Array, name: str) -> Array:
+    seen = values[np.isfinite(values)]
+    if not len(seen):
+        raise DataError(f"column {name!r} holds no finite number")
+    return seen
+
+
+def _outer(grid: Array) -> tuple[float, float]:
+    half = (grid[1] - grid[0]) / 2
+    return float(grid[0] - half), float(grid[-1] + half)
+
+
+def _held(estimator: Any, table: Table, rest: Sequence[int], at: Any) -> dict[int, Array]:
+    """Values of the other columns, one for all rows of the grid."""
+    names = names_of(table)
+    if not rest:
+        return {}
+    if not isinstance(at, Mapping) and at != "mean":
+        raise DataError(f'at={at!r} is not known; pass "mean", or a dictionary by column')
+    given = dict(zip(places_of(list(at), names), at.values(), strict=True)) if isinstance(at, Mapping) else {}
+    schema = getattr(estimator, "schema_", None)
+    families = dict.fromkeys(rest, "gaussian") if schema is None else {j: schema.families[j] for j in rest}
+    unnumbered = [j for j in rest if j not in given and families[j] in ("categorical", "bernoulli")]
+    if unnumbered:
+        raise DataError(
+            f"column {listed([names[j] for j in unnumbered])} has no mean; say where it is held, as in "
+            f"at={{{names[unnumbered[0]]!r}: ...}}"
+        )
+
+    def value(j: int) -> Any:
+        if j in given:
+            return given[j]
+        # What a model does not look at may be anything.
+        return np.nan if families[j] == "drop" else _finite(floats(table, [j]), names[j]).mean()
+
+    return {j: np.full(_POINTS * _POINTS, value(j)) for j in rest}
+
+
+def _rows(estimator: Any, source: LocalSource, columns: list[Array]) -> Any:
+    """Rows in the form that the model knows: an array, or columns with their names."""
+    table = whole(source)
+    if isinstance(table, Matrix) and table.names is None and table.values.dtype != object:
+        return np.column_stack(columns)
+    if table.names is not None and not hasattr(estimator, "llr"):  # somebody else's
+        return type(source.frame)(dict(zip(table.names, columns, strict=True)))
+    parts: tuple[Column, ...] = tuple(ArrayColumn.of(column) for column in columns)
+    return Frame(parts, table.names, len(columns[0]))

@@ -1,0 +1,80 @@
+"""The Tippett plot of forensic science."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..metrics import SortedScores
+from .style import GREY, ratio_unit
+from .systems import SystemsDisplay
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Array = NDArray[Any]
+
+_USEFUL = 20 * float(np.log(10.0))  # nats; stronger evidence is not told apart
+
+
+class TippettCurve(NamedTuple):
+    """Shares of the rows whose ratio is greater than each of these."""
+
+    ratio: Array  # (m,) -inf, then the finite ones ascending, in the unit
+    targets: Array  # (m,)
+    others: Array  # (m,)
+    unit: str  # "log10" or "nat"
+
+
+class TippettDisplay(SystemsDisplay[TippettCurve]):
+    """The shares of targets (solid) and non-targets (dashed) whose likelihood ratio is greater than x.
+
+    At x = 0 what the solid line lacks to 100 % and what the dashed one has are the rates of misleading evidence.
+
+    Parameters
+    ----------
+    curves : dictionary from the names of systems to TippettCurve
+
+    Notes
+    -----
+    ``from_predictions`` and ``from_estimator`` take ``unit``, "log10" or "nat". Ratios are given in nats always.
+
+    Examples
+    --------
+    >>> from suffice.plots import TippettDisplay
+    >>> display = TippettDisplay.from_predictions([1, 1, 1, 0, 0, 0], [2.0, 1.0, -0.5, -1.0, -2.0, 0.1])
+    >>> display.ax_.get_xlabel()
+    'log10 of the likelihood ratio'
+    """
+
+    @staticmethod
+    def _curve(y_true: Any, llr: Any, unit: str = "log10") -> TippettCurve:
+        size, scores = ratio_unit(unit)[0], SortedScores.of(y_true, llr)
+        distinct = np.unique(np.concatenate([scores.targets, scores.others]))
+        ratio = np.concatenate([[-np.inf], distinct[np.isfinite(distinct)]])
+        miss, alarm = scores.rates(ratio)
+        return TippettCurve(ratio / size, 1.0 - miss, alarm, unit)
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw on the given axes, or on those of a new figure."""
+        ax = self._axes(ax)
+        size, name = ratio_unit(next(iter(self.curves.values())).unit)
+        low, high = self._limits(_USEFUL / size)
+        ax.axvline(0.0, color=GREY, linestyle=":", linewidth=1)
+        for i, curve in enumerate(self.curves.values()):
+            finite = curve.ratio[1:]
+            x = np.concatenate([[finite.min(initial=low)], finite, [finite.max(initial=high)]])
+            for share, line in ((curve.targets, "-"), (curve.others, "--")):
+                y = 100 * np.concatenate([share, share[-1:]])
+                ax.plot(x, y, drawstyle="steps-post", linestyle=line, **self._look(i))
+        ax.set(xlabel=name, ylabel="share with a greater ratio (%)", xlim=(low, high), ylim=(-2, 102))
+        self._legend(self._handles({"targets": "-", "non-targets": "--"}))
+        return self
+
+    def _limits(self, useful: float) -> tuple[float, float]:
+        """All finite ratios and 0, with a margin, up to what is useful."""
+        ends = np.concatenate([[0.0], *(curve.ratio[1:] for curve in self.curves.values())])
+        margin = 0.05 * float(np.ptp(ends)) or 1.0
+        return max(float(ends.min()) - margin, -useful), min(float(ends.max()) + margin, useful)

@@ -1,0 +1,717 @@
+"""Displays: what they draw, against computations that we did not write; and that what they draw can be read."""
+
+import sys
+from importlib import resources
+from itertools import pairwise
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.contour import QuadContourSet
+from matplotlib.patches import StepPatch
+from scipy import stats
+from scipy.special import expit
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from sklearn.isotonic import IsotonicRegression
+from sklearn.metrics import confusion_matrix, det_curve, roc_curve
+from sklearn.naive_bayes import GaussianNB
+from sklearn.svm import LinearSVC
+
+from suffice import GaussianClassifier, LogisticClassifier, MixedClassifier, MultinomialClassifier, plots
+from suffice.errors import DataError, DecisionError
+from suffice.plots.style import PALETTE
+from suffice.sources import Source
+
+RATIOS = [
+    plots.BayesErrorDisplay,
+    plots.CrossEntropyDisplay,
+    plots.DetDisplay,
+    plots.RocDisplay,
+    plots.TippettDisplay,
+]
+FEATURES = ["bill_length_mm", "bill_depth_mm", "flipper_length_mm", "body_mass_g"]
+
+
+@pytest.fixture(autouse=True)
+def _leaves_no_trace(monkeypatch):
+    """Nothing is shown, and no setting is changed."""
+    monkeypatch.setattr(plt, "show", lambda *args, **choices: pytest.fail("a Display was shown"))
+    before = dict(mpl.rcParams)
+    yield
+    assert dict(mpl.rcParams) == before
+
+
+@pytest.fixture(scope="module")
+def penguins():
+    return pd.read_csv(resources.files("suffice") / "data/penguins.csv")
+
+
+@pytest.fixture(scope="module")
+def birds(penguins):
+    """Measurements and species of the birds that have all of them."""
+    whole = penguins.dropna()
+    return whole[FEATURES], whole["species"]
+
+
+@pytest.fixture(scope="module")
+def detection():
+    rng = np.random.default_rng(3)
+    y = (np.arange(120) % 3 == 0).astype(int)
+    return y, np.round(rng.normal(1.5 * y, 1.2), 1)  # with ties
+
+
+@pytest.fixture(scope="module")
+def cancer():
+    X, y = load_breast_cancer(return_X_y=True)
+    return X[:, :5], y
+
+
+def drawn(display):
+    """The figure as it would be saved; nothing of it may be cut off."""
+    figure = display.figure_
+    figure.canvas.draw()
+    assert display.ax_.figure is figure
+    box, (width, height) = figure.get_tightbbox(), figure.get_size_inches()
+    assert box.x0 > -0.05
+    assert box.y0 > -0.05
+    assert box.x1 < width + 0.05
+    assert box.y1 < height + 0.05
+    return display
+
+
+def lines(display, style=None):
+    """Data of the lines on the axes, (m, 2) each, of one style."""
+    return [line.get_xydata() for line in display.ax_.get_lines() if style is None or line.get_linestyle() == style]
+
+
+def legend_texts(display):
+    legend = display.ax_.get_legend() or display.figure_.legends[0]
+    return [text.get_text() for text in legend.get_texts()]
+
+
+# Ratios.
+
+
+def rates(y, llr, threshold):
+    return (llr[y == 1] <= threshold).mean(), (llr[y == 0] > threshold).mean()
+
+
+def normalised_cost(y, llr, threshold, odds):
+    miss, alarm = rates(y, llr, threshold)
+    return (expit(odds) * miss + expit(-odds) * alarm) / min(expit(odds), expit(-odds))
+
+
+def test_bayes_error_lines_are_the_costs(detection):
+    y, llr = detection
+    display = drawn(plots.BayesErrorDisplay.from_predictions(y, llr, log_odds=np.linspace(-4, 4, 30)))
+    (actual,), (minimum,) = lines(display, "-"), lines(display, "--")
+    thresholds = np.concatenate([[-np.inf], llr])
+    for odds, cost in actual:
+        assert cost == pytest.approx(normalised_cost(y, llr, -odds, odds), abs=1e-12)
+    for odds, cost in minimum:
+        assert cost == pytest.approx(min(normalised_cost(y, llr, t, odds) for t in thresholds), abs=1e-12)
+    assert legend_texts(display) == ["actual", "minimum"]
+    assert display.ax_.get_ylim() == pytest.approx((0, 1.1 * actual[:, 1].max()))
+
+
+def test_roc_and_det_agree_with_scikit_learn(detection):
+    y, llr = detection
+    roc = lines(drawn(plots.RocDisplay.from_predictions(y, llr)))[1] / 100
+    alarm, hit, _ = roc_curve(y, llr, drop_intermediate=False)
+    np.testing.assert_allclose(roc[::-1], np.column_stack([alarm, hit]), atol=1e-12)
+    det = lines(drawn(plots.DetDisplay.from_predictions(y, llr)))[1]
+    alarm, miss, _ = det_curve(y, llr)
+    theirs = np.column_stack([alarm, miss])  # without the ends
+    ours = {tuple(point) for point in det.round(12)}
+    assert {tuple(point) for point in theirs.round(12)} <= ours
+
+
+def test_roc_shows_the_hull_and_the_equal_error_rate(detection):
+    y, llr = detection
+    display = plots.RocDisplay.from_predictions(y, llr)
+    _, roc, hull, mark = (data / 100 for data in lines(display))
+    assert (np.interp(roc[:, 0], hull[::-1, 0], hull[::-1, 1]) >= roc[:, 1] - 1e-12).all()
+    assert {tuple(point) for point in hull.round(12)} <= {tuple(point) for point in roc.round(12)}
+    alarm, hit = mark[0]
+    assert alarm == pytest.approx(1 - hit)
+    assert hit == pytest.approx(np.interp(alarm, hull[::-1, 0], hull[::-1, 1]))
+    assert legend_texts(display)[0] == f"EER {100 * alarm:.3g} %"
+
+
+def test_det_axes_are_probits(detection):
+    ax = plots.DetDisplay.from_predictions(*detection).ax_
+    p = np.array([0.01, 0.2, 0.4])
+    transform = ax.transData.transform(np.column_stack([p, p]))
+    place, probit = transform[:, 0], stats.norm.ppf(p)
+    np.testing.assert_allclose(np.diff(place) / np.ptp(place), np.diff(probit) / np.ptp(probit), rtol=1e-9)
+    assert [text.get_text() for text in ax.get_xticklabels()][:3] == ["0.1", "0.5", "1"]
+
+
+@pytest.mark.parametrize(
+    ("scale", "n", "limits"),
+    [(4.0, 200, (0.001, 0.5)), (0.1, 200, (0.001, 0.995)), (6.0, 40_000, (2e-4, 0.5))],
+)
+def test_det_limits_follow_the_rows(scale, n, limits):
+    y = np.arange(n) % 2
+    llr = stats.norm.ppf((np.arange(n) // 2 + 0.5) / (n / 2)) + scale * y
+    low, high = plots.DetDisplay.from_predictions(y, llr).ax_.get_xlim()
+    assert (high, low) == (limits[1], pytest.approx(limits[0], rel=2))
+    assert low <= 0.001
+
+
+@pytest.mark.parametrize(("unit", "size"), [("log10", np.log(10)), ("nat", 1.0)])
+def test_tippett_lines_are_shares_above(detection, unit, size):
+    y, llr = detection
+    llr = np.concatenate([llr, [np.inf, -np.inf, np.inf]])
+    y = np.concatenate([y, [1, 1, 0]])
+    display = drawn(plots.TippettDisplay.from_predictions(y, llr, unit=unit))
+    (targets,), (others,) = lines(display, "-"), lines(display, "--")
+    for part, kind in ((targets, 1), (others, 0)):
+        np.testing.assert_allclose(part[1:-1, 0], np.unique(llr[np.isfinite(llr)]) / size)
+        steps = np.unique(llr[np.isfinite(llr)])
+        np.testing.assert_allclose(part[1:-1, 1], [100 * (llr[y == kind] > s).mean() for s in steps])
+        assert part[0, 1] == pytest.approx(100 * (llr[y == kind] > -np.inf).mean())
+        assert part[-1, 1] == pytest.approx(100 * (llr[y == kind] == np.inf).mean())
+    assert {"log10": "log10", "nat": "(nat)"}[unit] in display.ax_.get_xlabel()
+
+
+def test_cross_entropy_lines(detection):
+    y, llr = detection
+    odds = np.linspace(-2, 2, 9)
+    display = drawn(plots.CrossEntropyDisplay.from_predictions(y, llr, log10_odds=odds))
+    (actual,), (minimum,), (uninformed,) = (lines(display, style) for style in ("-", "--", ":"))
+    pav = IsotonicRegression(y_min=0, y_max=1).fit_transform(llr, y)
+    with np.errstate(divide="ignore"):
+        calibrated = np.log(pav / (1 - pav)) - np.log(y.mean() / (1 - y.mean()))
+    for ratios, part in ((llr, actual), (calibrated, minimum), (0.0 * llr, uninformed)):
+        for x, bits in part:
+            prior = 10**x / (1 + 10**x)
+            posterior = 1 / (1 + np.exp(-ratios) / 10**x)
+            cost = prior * -np.log2(posterior[y == 1]).mean() + (1 - prior) * -np.log2(1 - posterior[y == 0]).mean()
+            assert bits == pytest.approx(cost, abs=1e-9)
+    np.testing.assert_allclose(actual[:, 0], odds, atol=1e-9)
+    assert legend_texts(display) == ["actual", "after PAV", "prior alone"]
+
+
+@pytest.mark.parametrize("kind", RATIOS)
+def test_estimators_and_predictions_give_the_same_picture(kind, cancer):
+    X, y = cancer
+    models = {name: GaussianClassifier(name).fit(X, y) for name in ("tied", "full", "diag")}
+    one = kind.from_estimator(models, X, y)
+    two = kind.from_predictions(y, {name: model.llr(X) for name, model in models.items()})
+    assert list(one.curves) == ["tied", "full", "diag"]
+    for ours, theirs in zip(lines(one), lines(two), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    looks = {}
+    for line in one.ax_.get_lines():
+        looks.setdefault(line.get_color(), set()).add((line.get_marker(), line.get_linestyle()))
+    own = [looks[color] for color in PALETTE[:3]]
+    assert all(mine - two - three for mine, two, three in (own, own[1:] + own[:1], own[2:] + own[:2]))  # colour or not
+    assert [text.split()[0] for text in legend_texts(one)[:3]] == ["tied", "full", "diag"]
+    single = kind.from_estimator(models["tied"], X, y)
+    assert list(single.curves) == ["GaussianClassifier"]
+
+
+@pytest.mark.parametrize("kind", RATIOS)
+def test_two_of_many_classes_leave_the_others_out(kind, birds):
+    X, y = birds
+    clf = GaussianClassifier("tied").fit(X[FEATURES[:1]], y)
+    kept = (y != "Gentoo").to_numpy()
+    one = kind.from_estimator(clf, X[FEATURES[:1]], y, "Adelie", "Chinstrap")
+    llr = clf.llr(X[FEATURES[:1]], "Adelie", "Chinstrap")[kept]
+    two = kind.from_predictions(y[kept] == "Chinstrap", llr)
+    for ours, theirs in zip(lines(one), lines(two), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+AWKWARD = {
+    "tiny": ([1, 0], [0.5, -0.5]),
+    "constant": ([1, 0, 1], [0.0, 0.0, 0.0]),
+    "reversed": ([1, 0, 1, 0], [-5.0, 5.0, -4.0, 4.0]),
+    "infinite": ([1, 0, 1, 0], [np.inf, -np.inf, np.inf, -np.inf]),
+    "misleading": ([1, 0, 1, 0, 1], [-np.inf, np.inf, 1.0, -1.0, np.inf]),
+    "huge": ([1, 0, 1, 0], [1e300, -1e300, 800.0, -800.0]),
+    "many": ([1, 0, 1, 0], {f"a system with a long name {i}": [i, -1.0, 1.0, -i] for i in range(12)}),
+}
+
+
+@pytest.mark.parametrize("name", AWKWARD)
+@pytest.mark.parametrize("kind", RATIOS)
+def test_awkward_ratios_are_drawn(kind, name):
+    display = drawn(kind.from_predictions(*AWKWARD[name]))
+    assert np.isfinite([*display.ax_.get_xlim(), *display.ax_.get_ylim()]).all()
+    assert display.ax_.get_xlabel()
+    assert display.ax_.get_ylabel()
+    figure, own = plt.subplots()
+    again = display.plot(own)
+    assert again is display
+    assert display.ax_ is own
+    assert display.figure_ is figure
+    assert own.get_legend()
+
+
+def test_infinite_cross_entropy_is_said(detection):
+    display = plots.CrossEntropyDisplay.from_predictions([1, 0, 1], {"bad": [-np.inf, 0, 1], "good": [1, -1, 2]})
+    assert legend_texts(display)[:2] == ["bad (actual: infinite)", "good"]
+    assert len(lines(display, "-")) == 1
+
+
+# Decisions.
+
+
+def test_confusion_agrees_with_scikit_learn(birds):
+    X, y = birds
+    clf = GaussianClassifier().fit(X[FEATURES[:2]], y)
+    prior = {"Adelie": 0.1, "Chinstrap": 0.8, "Gentoo": 0.1}
+    display = drawn(plots.ConfusionDisplay.from_estimator(clf, X[FEATURES[:2]], y, prior=prior))
+    expected = confusion_matrix(y, clf.predict(X[FEATURES[:2]], prior=prior))
+    np.testing.assert_array_equal(display.counts, expected)
+    assert [text.get_text() for text in display.ax_.texts] == [str(n) for n in expected.ravel()]
+    shares = confusion_matrix(y, clf.predict(X[FEATURES[:2]], prior=prior), normalize="true")
+    np.testing.assert_allclose(display.ax_.images[0].get_array(), 100 * shares)
+    for text, share in zip(display.ax_.texts, shares.ravel(), strict=True):
+        assert text.get_color() == ("white" if share > 0.55 else "black")
+    assert [label.get_text() for label in display.ax_.get_yticklabels()] == ["Adelie", "Chinstrap", "Gentoo"]
+
+
+def test_confusion_takes_any_classifier_and_named_columns(penguins, cancer):
+    assert plots.ConfusionDisplay.from_estimator(GaussianNB().fit(*cancer), *cancer).counts.sum() == 569
+    mixed = MixedClassifier().fit(penguins, "species")
+    cost = {"Adelie": [0, 1, 1], "Chinstrap": [1, 0, 1], "Gentoo": [1, 1, 0], "ask": [0.05, 0.05, 0.05]}
+    display = drawn(plots.ConfusionDisplay.from_estimator(mixed, penguins, "species", cost=cost, shares=True))
+    assert display.decisions.tolist() == ["Adelie", "Chinstrap", "Gentoo", "ask"]
+    np.testing.assert_array_equal(display.counts.sum(axis=1), penguins["species"].value_counts().sort_index())
+    asked = (mixed.predict(penguins.drop(columns="species"), cost=cost) == "ask").sum()
+    assert display.counts[:, 3].sum() == asked > 0
+    np.testing.assert_allclose(sum(float(text.get_text()) for text in display.ax_.texts), 300, atol=0.5)
+
+
+@pytest.mark.parametrize(
+    ("y_true", "y_pred", "labels", "counts"),
+    [
+        (["a", "b"], ["a", "c"], None, [[1, 0, 0], [0, 0, 1], [0, 0, 0]]),
+        ([2, 1, 1], [1, 1, 2], [2, 1], [[0, 1], [1, 1]]),
+        ([0, 1, 1], np.array([0, 1, "ask"], object), [0, 1], [[1, 0, 0], [0, 1, 1]]),
+        ([True, False], [True, True], None, [[0, 1], [0, 1]]),
+    ],
+)
+def test_confusion_of_given_decisions(y_true, y_pred, labels, counts):
+    display = drawn(plots.ConfusionDisplay.from_predictions(y_true, y_pred, labels=labels, shares=True))
+    assert display.counts.tolist() == counts
+    empty = [i for i, row in enumerate(counts) if not any(row)]
+    texts = np.array([text.get_text() for text in display.ax_.texts]).reshape(display.counts.shape)
+    assert (texts[empty] == "-").all()
+
+
+@pytest.mark.parametrize("k", [2, 12, 45])
+def test_confusion_of_many_classes_is_readable(k):
+    names = np.array([f"class number {i:02d}" for i in range(k)])
+    display = drawn(plots.ConfusionDisplay.from_predictions(names, names))
+    assert len(display.ax_.texts) == (k * k if k <= 40 else 0)
+    boxes = [label.get_window_extent() for label in display.ax_.get_xticklabels()]
+    assert all(one.x1 <= two.x0 + 6 for one, two in pairwise(boxes))
+
+
+def grid_of(display):
+    x, y = np.meshgrid(display.plane.x, display.plane.y)
+    return np.column_stack([x.ravel(), y.ravel()])
+
+
+def borders(display):
+    return [c for c in display.ax_.collections if isinstance(c, QuadContourSet)]
+
+
+@pytest.mark.parametrize(
+    ("prior", "cost"), [(None, None), ([0.8, 0.1, 0.1], None), ("uniform", [[0, 1, 5], [1, 0, 1], [1, 3, 0]])]
+)
+def test_regions_are_the_decisions(prior, cost):
+    X, y = load_iris(return_X_y=True)
+    clf = GaussianClassifier().fit(X[:, 2:], y)
+    display = drawn(plots.DecisionRegionsDisplay.from_estimator(clf, X[:, 2:], y, prior=prior, cost=cost))
+    expected = clf.predict(grid_of(display), prior=prior, cost=cost)
+    np.testing.assert_array_equal(display.decisions[display.region.ravel()], expected)
+    assert {text.get_text() for text in display.ax_.texts} == {str(c) for c in np.unique(expected)}
+    assert legend_texts(display) == ["0", "1", "2"]
+    for text in display.ax_.texts:  # names stand in their regions
+        assert str(clf.predict([text.get_position()], prior=prior, cost=cost).item()) == text.get_text()
+
+
+def test_the_border_is_that_of_linear_discriminant_analysis(cancer):
+    X, y = cancer[0][:, :2], cancer[1]
+    theirs = LinearDiscriminantAnalysis(priors=[0.1, 0.9]).fit(X, y)
+    clf = GaussianClassifier("tied").fit(X, y)
+    display = plots.DecisionRegionsDisplay.from_estimator(clf, X, y, prior=[0.1, 0.9])
+    (border,) = borders(display)
+    vertices = np.concatenate([path.vertices for path in border.get_paths()])
+    assert len(vertices) > 50
+    np.testing.assert_allclose(
+        theirs.decision_function(vertices) / np.abs(theirs.coef_ * X.std(axis=0)).sum(), 0, atol=1e-2
+    )
+
+
+def test_pairs_are_drawn_on_where_two_decisions_are_equal():
+    X, y = load_iris(return_X_y=True)
+    clf = GaussianClassifier("tied").fit(X[:, 2:], y)
+    display = plots.DecisionRegionsDisplay.from_estimator(clf, X[:, 2:], y, prior="uniform")
+    sets = borders(display)
+    assert len(sets) == 3 + 3
+    for border, pair in zip(sets[3:], [(0, 1), (0, 2), (1, 2)], strict=True):
+        vertices = np.concatenate([path.vertices for path in border.get_paths()])
+        np.testing.assert_allclose(clf.llr(vertices, *pair), 0, atol=1e-6)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_posterior_maps_agree_with_scikit_learn(k):
+    X, y = load_iris(return_X_y=True)
+    X, y = X[y < k, :2], y[y < k]
+    theirs = QuadraticDiscriminantAnalysis(priors=np.full(k, 1 / k)).fit(X, y)
+    clf = GaussianClassifier().fit(X, y)
+    display = drawn(plots.PosteriorMapDisplay.from_estimator(clf, X, y, label=1, prior="uniform"))
+    n = np.bincount(y)
+    assert len(set(n)) == 1
+    expected = theirs.predict_proba(grid_of(display))[:, 1]
+    assert np.abs(display.posterior.ravel() - expected).max() < 0.02  # they divide by n - 1
+    np.testing.assert_allclose(display.posterior.ravel(), clf.predict_proba(grid_of(display), prior="uniform")[:, 1])
+    image = display.ax_.images[0]
+    assert image.get_clim() == (0, 1)
+    middle = image.get_cmap()(0.5)[:3]
+    assert (min(middle) > 0.97) == (k == 2)
+    half = borders(display)[1].get_paths()[0].vertices
+    np.testing.assert_allclose(clf.predict_proba(half, prior="uniform")[:, 1], 0.5, atol=0.01)
+
+
+def test_other_columns_are_held(birds, penguins):
+    X, y = birds
+    clf = GaussianClassifier().fit(X, y)
+    display = plots.DecisionRegionsDisplay.from_estimator(clf, X, y, FEATURES[1::-1], at="mean")
+    depth, length = grid_of(display).T
+    rows = pd.DataFrame({FEATURES[0]: length, FEATURES[1]: depth}).assign(
+        **{name: X[name].mean() for name in FEATURES[2:]}
+    )
+    np.testing.assert_array_equal(display.decisions[display.region.ravel()], clf.predict(rows))
+    assert display.ax_.get_xlabel() == "bill_depth_mm"
+
+    mixed, held = MixedClassifier().fit(penguins, "species"), {"sex": "male", "island": "Biscoe", "year": 2008}
+    display = drawn(
+        plots.PosteriorMapDisplay.from_estimator(mixed, penguins, "species", FEATURES[:2], label="Gentoo", at=held)
+    )
+    rows = rows.assign(**held, **{FEATURES[0]: grid_of(display)[:, 0], FEATURES[1]: grid_of(display)[:, 1]})
+    rows = rows.assign(**{name: penguins[name].mean() for name in FEATURES[2:]})[mixed.feature_names_in_]
+    np.testing.assert_allclose(display.posterior.ravel(), mixed.predict_proba(rows)[:, 2], atol=1e-12)
+
+
+def test_regions_of_other_classifiers_and_without_labels(cancer):
+    X, y = cancer[0][:, :2], cancer[1]
+    for clf in (GaussianNB().fit(X, y), LogisticClassifier().fit(X, y)):
+        display = drawn(plots.DecisionRegionsDisplay.from_estimator(clf, X))
+        np.testing.assert_array_equal(display.region.ravel(), clf.predict(grid_of(display)))
+        assert display.ax_.get_legend() is None
+        assert not display.figure_.legends
+    frame = pd.DataFrame(X, columns=["radius", "texture"]).assign(more=1.0)
+    other = LinearDiscriminantAnalysis().fit(frame[["radius", "texture"]], y)
+    display = plots.DecisionRegionsDisplay.from_estimator(other, frame[["radius", "texture"]], y)
+    grid = pd.DataFrame(grid_of(display), columns=["radius", "texture"])
+    np.testing.assert_array_equal(display.region.ravel(), other.predict(grid))
+    mixed = MixedClassifier({"more": "drop"}).fit(frame, y)
+    display = plots.DecisionRegionsDisplay.from_estimator(
+        mixed, frame.assign(more="text"), None, ["radius", "texture"], at="mean"
+    )
+    np.testing.assert_array_equal(display.region.ravel(), mixed.predict(grid.assign(more=0.0)))
+
+
+# Densities.
+
+
+@pytest.mark.parametrize("covariance", ["full", "tied", "diag", "tied_diag"])
+def test_densities_are_marginals_over_histograms(birds, covariance):
+    X, y = birds
+    display = drawn(plots.DensityDisplay.from_estimator(GaussianClassifier(covariance).fit(X, y), X, y, bins=12))
+    means, own = X.groupby(y).mean(), X.groupby(y).var(ddof=0)
+    within = (X - means.loc[y].to_numpy()).pow(2).mean()
+    assert [panel.get_xlabel() for panel in display.axes_] == FEATURES
+    assert display.ax_ is display.axes_[0]
+    for panel, name in zip(display.axes_, FEATURES, strict=True):
+        for line, label in zip(panel.get_lines(), means.index, strict=True):
+            x, density = line.get_xydata().T
+            variance = within[name] if covariance.startswith("tied") else own.loc[label, name]
+            np.testing.assert_allclose(density, stats.norm.pdf(x, means.loc[label, name], variance**0.5), atol=1e-12)
+        outlines = [
+            patch.get_data() for patch in panel.patches if isinstance(patch, StepPatch) and not patch.get_fill()
+        ]
+        for stairs, label in zip(outlines, means.index, strict=True):
+            heights, edges = np.histogram(X.loc[y == label, name], stairs.edges, density=True)
+            np.testing.assert_allclose(stairs.values, heights)
+            assert len(edges) == 13
+    assert legend_texts(display) == ["Adelie", "Chinstrap", "Gentoo"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "panels"), [([0], (1, 1)), ([0, 1, 2], (1, 3)), (range(4), (2, 2)), (range(5), (2, 3))]
+)
+def test_panels_are_laid_out(cancer, columns, panels):
+    display = drawn(plots.DensityDisplay.from_estimator(GaussianClassifier().fit(*cancer), *cancer, columns))
+    assert len(display.figure_.axes) == len(display.axes_) == len(columns)
+    spec = display.ax_.get_subplotspec().get_gridspec()
+    assert (spec.nrows, spec.ncols) == panels
+
+
+def test_densities_of_the_gaussian_block_and_of_predictive_models(birds, penguins):
+    mixed = MixedClassifier().fit(penguins, "species")
+    display = drawn(plots.DensityDisplay.from_estimator(mixed, penguins, "species", ["body_mass_g"]))
+    mass = penguins.loc[penguins["species"] == "Gentoo", "body_mass_g"].dropna()
+    x, density = display.ax_.get_lines()[2].get_xydata().T
+    np.testing.assert_allclose(density, stats.norm.pdf(x, mass.mean(), mass.std(ddof=0)), rtol=1e-9)
+
+    X, y = birds
+    clf = GaussianClassifier("diag", predictive=True).fit(X[::30], y[::30])
+    display = drawn(plots.DensityDisplay.from_estimator(clf, X, y, [2]))
+    x, density = display.ax_.get_lines()[0].get_xydata().T
+    law = stats.t(clf.density_.dof[0], clf.means_[0, 2], clf.covariances_[0, 2] ** 0.5)
+    np.testing.assert_allclose(density, law.pdf(x), rtol=1e-9)
+
+
+@pytest.mark.parametrize("covariance", ["full", "tied", "diag"])
+def test_contours_are_one_and_two_standard_deviations_of_the_marginal(birds, covariance):
+    X, y = birds
+    columns = ["body_mass_g", "bill_depth_mm"]  # in another order than the table's
+    display = drawn(plots.ScatterDisplay.from_estimator(GaussianClassifier(covariance).fit(X, y), X, y, columns))
+    assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == tuple(columns)
+    found = lines(display)
+    for c, label in enumerate(["Adelie", "Chinstrap", "Gentoo"]):
+        rows = X.loc[y == label, columns]
+        matrix = np.cov(rows.T, bias=True)
+        if covariance == "tied":
+            matrix = sum((y == name).mean() * np.cov(X.loc[y == name, columns].T, bias=True) for name in y.unique())
+        elif covariance == "diag":
+            matrix = np.diag(np.diag(matrix))
+        for deviations, contour in zip((1, 2), found[2 * c : 2 * c + 2], strict=True):
+            off = contour - rows.mean().to_numpy()
+            distance = np.sqrt(np.einsum("ij,jk,ik->i", off, np.linalg.inv(matrix), off))
+            np.testing.assert_allclose(distance, deviations)
+        np.testing.assert_array_equal(display.ax_.collections[c].get_offsets(), rows)
+    paths = {collection.get_paths()[0].vertices.tobytes() for collection in display.ax_.collections}
+    assert len(paths) == 3  # markers differ
+
+
+@pytest.mark.filterwarnings("ignore::suffice.errors.EmptyClassWarning", "ignore::suffice.errors.SingularWarning")
+def test_awkward_rows_are_drawn(birds):
+    X, y = birds
+    X = X[FEATURES[:2]]
+    empty = GaussianClassifier("tied").partial_fit(X, y, classes=["Adelie", "Chinstrap", "Emperor", "Gentoo"])
+    flat, labels = np.array([[1.0, 0], [1, 1], [1, 2], [2, 0], [2, 3], [2, 1]]), [0, 0, 0, 1, 1, 1]
+    constant = GaussianClassifier().fit(flat, labels)
+    digits, names = load_digits(return_X_y=True)
+    digits = digits[:, [10, 20, 30]]
+    names = np.array([f"the handwritten digit {i}" for i in range(10)])[names]
+    many = GaussianClassifier().fit(digits, names)
+    for clf, rows, y_true, columns in (
+        (empty, X, y, [0, 1]),
+        (constant, flat, labels, [0, 1]),
+        (many, digits, names, [0, 2]),
+    ):
+        scatter = drawn(plots.ScatterDisplay.from_estimator(clf, rows, y_true, columns))
+        assert len(lines(scatter)) == 2 * len(set(y_true))
+        density = drawn(plots.DensityDisplay.from_estimator(clf, rows, y_true))
+        assert all(np.isfinite(panel.get_ylim()).all() for panel in density.axes_)
+        regions = drawn(plots.DecisionRegionsDisplay.from_estimator(clf, rows, y_true, columns, at="mean"))
+        assert len(regions.ax_.texts) <= len(set(y_true))
+        drawn(
+            plots.PosteriorMapDisplay.from_estimator(
+                clf, rows, y_true, columns, label=y_true[0] if clf is constant else clf.classes_[0], at="mean"
+            )
+        )
+
+
+def test_a_certain_posterior_has_no_lines():
+    clf = GaussianClassifier("tied_diag").fit(
+        [[0.0, 0], [0, 1], [1, 0], [90, 90], [91, 90], [90, 91]], [0, 0, 0, 1, 1, 1]
+    )
+    display = drawn(plots.PosteriorMapDisplay.from_estimator(clf, [[0.0, 0], [1, 1]], [0, 0]))
+    assert not borders(display)
+    assert display.posterior.max() < 1e-3
+
+
+# Evidence.
+
+
+def test_evidence_bars_are_the_shares(penguins):
+    mixed = MixedClassifier().fit(penguins, "species")
+    bird = penguins.drop(columns="species")[:1]
+    display = drawn(plots.EvidenceDisplay.from_estimator(mixed, bird, "Adelie", "Gentoo"))
+    shares, llr = mixed.explain(bird, "Adelie", "Gentoo")[0], mixed.llr(bird, "Adelie", "Gentoo").item()
+    order = np.argsort(-np.abs(shares))
+    widths = [bar.get_width() for bar in display.ax_.patches]
+    np.testing.assert_allclose(widths, [*shares[order], llr])
+    labels = [label.get_text() for label in display.ax_.get_yticklabels()]
+    assert labels[0] == "flipper_length_mm = 181"
+    assert labels[-1] == "total"
+    assert display.ax_.texts[-1].get_text() == f"{llr:+.2f}"
+    assert [label.split(" = ")[0] for label in labels[:-1]] == [bird.columns[j] for j in order]
+    assert "Adelie" in display.ax_.get_xlabel().split("|")[0]
+
+    tens = drawn(plots.EvidenceDisplay.from_estimator(mixed, bird, "Adelie", "Gentoo", unit="log10", max_columns=2))
+    widths = [bar.get_width() for bar in tens.ax_.patches]
+    np.testing.assert_allclose(widths, np.array([*shares[order[:2]], shares[order[2:]].sum(), llr]) / np.log(10))
+    assert [label.get_text() for label in tens.ax_.get_yticklabels()][2:] == ["5 more columns", "total"]
+
+
+def test_evidence_may_be_infinite_missing_or_none(penguins):
+    birds = penguins.drop(columns="species")
+    certain = MixedClassifier(alpha=0).fit(penguins, "species")
+    display = drawn(plots.EvidenceDisplay.from_estimator(certain, birds[:1], "Adelie", "Gentoo"))
+    assert display.total == -np.inf
+    assert [text.get_text() for text in display.ax_.texts][-1] == "-∞"
+    assert np.isfinite([bar.get_width() for bar in display.ax_.patches]).all()
+    missing = drawn(plots.EvidenceDisplay.from_estimator(certain, birds[3:4], "Adelie", "Chinstrap"))
+    assert "bill_length_mm" not in missing.names
+    same = GaussianClassifier("tied").fit([[0.0], [1.0], [0.0], [1.0]], [0, 0, 1, 1])
+    nothing = drawn(plots.EvidenceDisplay.from_estimator(same, [[0.5]]))
+    assert nothing.total == 0
+    long = [f"a column with quite a long name, number {i}" for i in range(20)]
+    rows = pd.DataFrame(np.random.default_rng(0).normal(size=(8, 20)), columns=long)
+    names = np.array(["a class with a rather long name", "another such class, not shorter"])[np.arange(8) % 2]
+    drawn(plots.EvidenceDisplay.from_estimator(GaussianClassifier("tied_diag").fit(rows, names), rows[:1]))
+
+
+# What cannot be drawn.
+
+
+def gaussian(d=2, k=2):
+    rng = np.random.default_rng(1)
+    y = np.arange(30) % k
+    X = rng.normal(size=(30, d)) + y[:, None]
+    return GaussianClassifier("diag").fit(X, y), X, y
+
+
+class Stream(Source):
+    """Rows that are somewhere else."""
+
+    def reduce(self, map_batch, merge):
+        raise AssertionError
+
+
+TABLE = pd.DataFrame({"x": [0.0, 1, 2, 3], "z": [1.0, 0, 3, 2], "fur": list("aabb"), "y": list("mfmf")})
+MIXED = MixedClassifier().fit(TABLE, "y")
+
+
+@pytest.mark.parametrize(
+    ("draw", "message"),
+    [
+        (lambda: plots.RocDisplay.from_predictions([1, 0, 2], [1.0, 2.0, 3.0]), "pass y_true == target"),
+        (lambda: plots.RocDisplay.from_predictions([1, 1], [1.0, 2.0]), "only one of them"),
+        (lambda: plots.DetDisplay.from_predictions([1, 0], [np.nan, 2.0]), "NaN"),
+        (lambda: plots.DetDisplay.from_predictions([1, 0], {}), "empty dictionary"),
+        (lambda: plots.DetDisplay.from_estimator({}, [[1.0], [0.0]], [1, 0]), "empty dictionary"),
+        (lambda: plots.TippettDisplay.from_predictions([1, 0], [1.0, 2.0], unit="bits"), "'nat', 'log10'"),
+        (lambda: plots.BayesErrorDisplay.from_estimator(GaussianNB(), [[1.0]], [0]), "has no llr; give suffice.as_llr"),
+        (lambda: plots.BayesErrorDisplay.from_estimator(*gaussian(k=3)), "name two of them"),
+        (lambda: plots.BayesErrorDisplay.from_estimator(*gaussian()[:2], [2] * 30), "y holds 2, of which the model"),
+        (
+            lambda: plots.RocDisplay.from_estimator({"a": gaussian()[0], "b": gaussian(k=3)[0]}, *gaussian()[1:], 1, 5),
+            "5 is not a class",
+        ),
+        (lambda: plots.ScatterDisplay.from_estimator(*gaussian(3)), r"choose two, as in columns=\['x0', 'x1'\]"),
+        (lambda: plots.ScatterDisplay.from_estimator(*gaussian(), [0, 7]), "no column 7; the columns are 'x0', 'x1'"),
+        (lambda: plots.ScatterDisplay.from_estimator(*gaussian(), [0, "x"]), "no column 'x'"),
+        (lambda: plots.DensityDisplay.from_estimator(MIXED, TABLE, "y", ["fur"]), "'fur' is not Gaussian"),
+        (
+            lambda: plots.DensityDisplay.from_estimator(
+                MultinomialClassifier().fit([[1, 2], [2, 1]], [0, 1]), [[1, 2]], [0]
+            ),
+            "has no Gaussian columns",
+        ),
+        (
+            lambda: plots.DensityDisplay.from_estimator(*gaussian(), ax=plt.subplots()[1]),
+            "2 columns need 2 axes, not 1",
+        ),
+        (lambda: plots.DensityDisplay.from_estimator(*gaussian()[:2], None), "one label for each row"),
+        (lambda: plots.DensityDisplay.from_estimator(gaussian()[0], Stream(), None), "Stream streams them"),
+        (lambda: plots.DecisionRegionsDisplay.from_estimator(*gaussian(3)), "name two of them as columns"),
+        (lambda: plots.DecisionRegionsDisplay.from_estimator(*gaussian(3), [0, 0]), "name two of them as columns"),
+        (lambda: plots.DecisionRegionsDisplay.from_estimator(*gaussian(3), [0, 1]), "column 'x2' .* pass at=\"mean\""),
+        (lambda: plots.DecisionRegionsDisplay.from_estimator(*gaussian(3), [0, 1], at="median"), "at='median'"),
+        (
+            lambda: plots.PosteriorMapDisplay.from_estimator(MIXED, TABLE, "y", ["x", "z"], at="mean"),
+            r"column 'fur' has no mean; say where it is held, as in at=\{'fur': ...\}",
+        ),
+        (lambda: plots.PosteriorMapDisplay.from_estimator(*gaussian(k=3)), "with 3 classes name one as label"),
+        (lambda: plots.PosteriorMapDisplay.from_estimator(*gaussian(), label="no"), "'no' is not a class"),
+        (
+            lambda: plots.PosteriorMapDisplay.from_estimator(gaussian()[0], np.full((2, 2), np.nan)),
+            "'x0' holds no finite",
+        ),
+        (
+            lambda: plots.PosteriorMapDisplay.from_estimator(LinearSVC().fit(*gaussian()[1:]), *gaussian()[1:]),
+            "no posteriors",
+        ),
+        (
+            lambda: plots.DecisionRegionsDisplay.from_estimator(
+                MIXED, TABLE.assign(z=np.nan), "y", ["x", "z"], at={"fur": "a"}
+            ),
+            "'z' holds no finite number",
+        ),
+        (lambda: plots.ConfusionDisplay.from_predictions([0, 1], [0]), "inconsistent numbers"),
+        (lambda: plots.ConfusionDisplay.from_predictions([0, 1], [0, 1], labels=[0]), "labels lack 1"),
+        (lambda: plots.ConfusionDisplay.from_predictions([], []), "no rows"),
+        (lambda: plots.EvidenceDisplay.from_estimator(*gaussian()[:2]), r"X has 30; pass X\[i:i \+ 1\]"),
+        (lambda: plots.EvidenceDisplay.from_estimator(GaussianNB(), [[1.0]]), "cannot explain"),
+        (lambda: plots.EvidenceDisplay.from_estimator(gaussian()[0], [[1.0, 0.0]], max_columns=0), "max_columns=0"),
+        (lambda: plots.EvidenceDisplay.from_estimator(gaussian()[0], [[1.0, 0.0]], unit="bel"), "unit='bel'"),
+    ],
+)
+def test_what_cannot_be_drawn_is_said(draw, message):
+    with pytest.raises(DataError, match=message):
+        draw()
+
+
+def test_different_classes_do_not_compare():
+    two, X, y = gaussian()
+    other = GaussianClassifier("diag").fit(X, 1 - y * 2)
+    with pytest.raises(DataError, match="the model knows nothing"):
+        plots.RocDisplay.from_estimator({"a": two, "b": other}, X, y)
+    with pytest.raises(DecisionError, match="prior"):
+        plots.DecisionRegionsDisplay.from_estimator(two, X, y, prior=[0.5, 0.9])
+
+
+EVERY = {
+    "BayesErrorDisplay": lambda ax: plots.BayesErrorDisplay.from_predictions([1, 0], [1.0, -1.0], ax=ax),
+    "ConfusionDisplay": lambda ax: plots.ConfusionDisplay.from_predictions([1, 0], [1, 1], ax=ax),
+    "CrossEntropyDisplay": lambda ax: plots.CrossEntropyDisplay.from_predictions([1, 0], [1.0, -1.0], ax=ax),
+    "DecisionRegionsDisplay": lambda ax: plots.DecisionRegionsDisplay.from_estimator(*gaussian(), ax=ax),
+    "DensityDisplay": lambda ax: plots.DensityDisplay.from_estimator(*gaussian(), [1], ax=ax),
+    "DetDisplay": lambda ax: plots.DetDisplay.from_predictions([1, 0], [1.0, -1.0], ax=ax),
+    "EvidenceDisplay": lambda ax: plots.EvidenceDisplay.from_estimator(gaussian()[0], [[1.0, 0.0]], ax=ax),
+    "PosteriorMapDisplay": lambda ax: plots.PosteriorMapDisplay.from_estimator(*gaussian(), ax=ax),
+    "RocDisplay": lambda ax: plots.RocDisplay.from_predictions([1, 0], [1.0, -1.0], ax=ax),
+    "ScatterDisplay": lambda ax: plots.ScatterDisplay.from_estimator(*gaussian(), ax=ax),
+    "TippettDisplay": lambda ax: plots.TippettDisplay.from_predictions([1, 0], [1.0, -1.0], ax=ax),
+}
+
+
+@pytest.mark.parametrize("name", plots.__all__)
+def test_axes_of_somebody_else_are_drawn_on(name):
+    figure, (left, right) = plt.subplots(1, 2)
+    display = EVERY[name](right)
+    assert (display.ax_, display.figure_) == (right, figure)
+    assert right.has_data()
+    assert not left.has_data()
+    assert not figure.legends
+    assert tuple(figure.get_size_inches()) == tuple(mpl.rcParams["figure.figsize"])
+
+
+@pytest.mark.parametrize("name", plots.__all__)
+def test_without_matplotlib_the_error_says_how_to_get_it(name, monkeypatch):
+    for module in [module for module in sys.modules if module.split(".")[0] == "matplotlib"]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match=r"pip install suffice\[plot\]"):
+        EVERY[name](None)
+
+
+def test_every_display_is_in_the_documentation():
+    text = (resources.files("suffice").joinpath("../../docs/plots.md")).read_text()
+    assert all(f"plots.{name}." in text for name in plots.__all__)
+    assert all(getattr(plots, name).plot.__doc__ for name in plots.__all__)
