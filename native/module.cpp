@@ -265,12 +265,12 @@ NB_MODULE(_native, m) {
           },
           "score"_a.noconvert(), "target"_a.noconvert(), "parts"_a.noconvert());
     m.def("pool_violators",
-          [](Scored target, Scored other, Doubles targets, Doubles others) {
+          [](Scored target, Scored other, Doubles steps) {
               nb::gil_scoped_release free;
               return pool_violators(target.data(), Index(target.shape(0)), other.data(), Index(other.shape(0)),
-                                    targets.data(), others.data());
+                                    reinterpret_cast<Step*>(steps.data()));
           },
-          "target"_a.noconvert(), "other"_a.noconvert(), "targets"_a.noconvert(), "others"_a.noconvert());
+          "target"_a.noconvert(), "other"_a.noconvert(), "steps"_a.noconvert());
     m.def("instruction_sets", [] {
         std::vector<std::string> names;
         for (const auto& set : available()) names.emplace_back(set.name);

@@ -29,14 +29,18 @@ inline std::ptrdiff_t targets_among(std::ptrdiff_t count, const double* target, 
     return low;
 }
 
-// Steps of rising shares of targets.
-struct Steps {
-    double *targets, *others;
+struct Step {
+    double targets, others;
+};
+
+struct Steps {  // of rising shares of targets
+    Step* step;
     std::ptrdiff_t size = 0;
 
-    void add(double t, double o) {
-        while (size > 0 && targets[size - 1] * o >= t * others[size - 1]) --size, t += targets[size], o += others[size];
-        targets[size] = t, others[size] = o, ++size;
+    void add(Step next) {
+        for (; size > 0 && step[size - 1].targets * next.others >= next.targets * step[size - 1].others; --size)
+            next = {step[size - 1].targets + next.targets, step[size - 1].others + next.others};
+        step[size++] = next;
     }
 };
 
@@ -68,7 +72,7 @@ public:
 
     void pool() {
         for (std::ptrdiff_t r = 0; r <= run_; ++r) {
-            steps.add(i_end_[r] - i_pooled_, j_end_[r] - j_pooled_);
+            steps.add({i_end_[r] - i_pooled_, j_end_[r] - j_pooled_});
             i_pooled_ = i_end_[r], j_pooled_ = j_end_[r];
         }
         run_ = after_other_ = 0;
@@ -79,7 +83,7 @@ public:
             for (std::ptrdiff_t s = 0; s < n; ++s) take();
             pool();
         }
-        steps.add(double(n_targets_ - i_), double(n_others_ - j_));  // one list is left
+        steps.add({double(n_targets_ - i_), double(n_others_ - j_)});  // one list is left
     }
 
 private:
@@ -89,22 +93,21 @@ private:
 };
 
 // Writes how many targets and others each step has, from the lowest score to the highest, such that the share of targets
-// rises from step to step, and equal scores stay together; returns the number of steps. Both outputs have room for two
-// steps more than the shorter list has scores.
+// rises from step to step, and equal scores stay together; returns the number of steps. There is room for two steps more
+// than the shorter list has scores.
 inline std::ptrdiff_t pool_violators(const double* target, std::ptrdiff_t n_targets, const double* other,
-                                     std::ptrdiff_t n_others, double* targets, double* others) {
+                                     std::ptrdiff_t n_others, Step* step) {
     // A merge waits for each comparison before the next; the lower and the upper half do so at the same time.
     const std::ptrdiff_t half = (n_targets + n_others) / 2;
     const std::ptrdiff_t i = targets_among(half, target, n_targets, other, n_others), j = half - i;
-    const std::ptrdiff_t room = (i < j ? i : j) + 1;
-    MergeAndPool low(target, i, other, j, {targets, others});
-    MergeAndPool high(target + i, n_targets - i, other + j, n_others - j, {targets + room, others + room});
+    MergeAndPool low(target, i, other, j, {step});
+    MergeAndPool high(target + i, n_targets - i, other + j, n_others - j, {step + (i < j ? i : j) + 1});
     while (const std::ptrdiff_t n = low.safe() < high.safe() ? low.safe() : high.safe()) {
         for (std::ptrdiff_t s = 0; s < n; ++s) low.take(), high.take();
         low.pool(), high.pool();
     }
     low.finish(), high.finish();
-    for (std::ptrdiff_t s = 0; s < high.steps.size; ++s) low.steps.add(high.steps.targets[s], high.steps.others[s]);
+    for (std::ptrdiff_t s = 0; s < high.steps.size; ++s) low.steps.add(high.steps.step[s]);
     return low.steps.size;
 }
 

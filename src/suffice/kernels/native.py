@@ -115,6 +115,6 @@ def split_scores(score: Array, target: Array) -> tuple[Array, Array]:
 
 
 def pool_violators(target: Array, other: Array) -> tuple[Array, Array]:
-    targets, others = np.empty((2, min(len(target), len(other)) + 2))
-    m = _native.pool_violators(target, other, targets, others)
-    return targets[:m], others[:m]
+    steps = np.empty((min(len(target), len(other)) + 2, 2))
+    targets, others = steps[: _native.pool_violators(target, other, steps)].T.copy()
+    return targets, others
