@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+from scipy.optimize import minimize
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 from .. import decisions, modelfile
@@ -20,10 +24,13 @@ from ..logistic import LogisticModel, check_expansion, expand
 from ..sources import LocalSource, as_source
 from ..stats import MomentStats
 from ..table import Sparse
+from ..threads import reduce_ordered, thread_count
 from .classifier import LLRClassifier, Prior, given_labels
 
 Array = NDArray[Any]
 _WIDE, _MANY = 1000, 1000  # columns, rows
+_CELLS = 1 << 17  # of rows and their scores, that fit the cache together
+_FLAT = 1e-10  # of a variance: what rounding may leave of none
 
 
 class LogisticClassifier(LLRClassifier):
@@ -43,7 +50,7 @@ class LogisticClassifier(LLRClassifier):
     tol, max_iter : float, int
         When the optimiser stops, as scikit-learn has it.
     n_jobs : int or None
-        Threads for scoring.
+        Threads, of learning from dense rows and of scoring.
 
     Attributes
     ----------
@@ -115,14 +122,17 @@ class LogisticClassifier(LLRClassifier):
         return self
 
     def _optimum(self, rows: Any, code: Array, weight: Array, classes: Array, prior: Array) -> LogisticModel:
-        solver = LogisticRegression(C=self.C, tol=self.tol, max_iter=self.max_iter, warm_start=True)
-        if (start := _gaussian_start(rows, code, weight, prior)) is not None:
-            solver.coef_, solver.intercept_, solver.classes_ = *start, np.arange(len(classes))
-        solver.fit(rows, code, sample_weight=weight)
-        self.n_iter_ = solver.n_iter_
-        slope, constant = solver.coef_.astype(np.float64), solver.intercept_.astype(np.float64)
-        if len(classes) == 2:
-            slope, constant = np.concatenate([0 * slope, slope]), np.concatenate([[0.0], constant])
+        if isinstance(rows, np.ndarray) and rows.shape[1] <= _WIDE:
+            loss = _Loss.of(rows, code, weight, prior, self.C, thread_count(self.n_jobs))
+            slope, constant, steps = loss.least(self.tol, self.max_iter)
+            self.n_iter_ = np.array([steps], np.int32)
+        else:
+            solver = LogisticRegression(C=self.C, tol=self.tol, max_iter=self.max_iter)
+            solver.fit(rows, code, sample_weight=weight)
+            self.n_iter_ = solver.n_iter_
+            slope, constant = solver.coef_.astype(np.float64), solver.intercept_.astype(np.float64)
+            if len(classes) == 2:
+                slope, constant = np.concatenate([0 * slope, slope]), np.concatenate([[0.0], constant])
         center = np.asarray(rows.mean(axis=0), np.float64).reshape(-1)
         constant = constant + slope @ center - np.log(prior)
         return LogisticModel(classes, prior, center, slope, constant, self.expansion)
@@ -183,22 +193,116 @@ class LogisticClassifier(LLRClassifier):
         return tags
 
 
-def _gaussian_start(rows: Any, code: Array, weight: Array, prior: Array) -> tuple[Array, Array] | None:
-    """The slopes and intercepts of the tied Gaussian model of the same rows, which one pass gives and which are often
-    near the optimum; None where they would take too long, or are worse than nothing."""
-    if not isinstance(rows, np.ndarray) or rows.shape[1] > _WIDE or len(rows) < _MANY:
-        return None
+@dataclass(frozen=True)
+class _Loss:
+    """The penalised loss of scikit-learn's logistic regression, over its total weight.
+
+    It is a function of intercepts at the centre of the rows and of slopes for whitened rows, brought to a curvature of
+    about one: however the features are scaled and correlated, an optimiser needs few steps. Of two classes the second
+    has parameters, of more all have.
+    """
+
+    rows: Array  # (n, d)
+    code: Array  # (n,)
+    weight: Array  # (n,), summing to one
+    penalty: float
+    center: Array  # (d,)
+    root: Array  # (d, d) lower triangular, of the curvature of the slopes
+    level: float  # the root of the curvature of the intercepts
+    start: tuple[Array, Array]  # slopes (k, d) and intercepts (k,)
+    threads: int
+
+    @classmethod
+    def of(cls, rows: Array, code: Array, weight: Array, prior: Array, C: float, threads: int) -> _Loss:
+        moments = collect(as_source(rows, code, weight), partial(MomentStats.of, layout="pooled"))
+        k, d = moments.mean.shape
+        penalty, curvature = 1.0 / (C * moments.total), (1 - 1 / k) / k
+        scatter = curvature * moments.scatter / moments.total + penalty * np.eye(d)
+        return cls(
+            rows,
+            code,
+            weight / moments.total,
+            penalty,
+            moments.weight @ moments.mean / moments.total,
+            np.linalg.cholesky(scatter + np.diag(_FLAT * scatter.diagonal())),
+            curvature**0.5,
+            _start(moments, rows, code, weight, prior),
+            threads,
+        )
+
+    def least(self, tol: float, max_iter: int) -> tuple[Array, Array, int]:
+        """Slopes (k, d), intercepts (k,) and the number of steps."""
+        found = minimize(
+            self,
+            self.parameters(*self.start),
+            jac=True,
+            method="L-BFGS-B",
+            options={"maxiter": max_iter, "maxls": 50, "gtol": tol, "ftol": 64 * np.finfo(np.float64).eps},
+        )
+        if found.nit >= max_iter:
+            warnings.warn(
+                f"the optimum is not reached after max_iter={max_iter} steps; allow more, or a larger tol",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        return *self.model(found.x), found.nit
+
+    def parameters(self, slope: Array, intercept: Array) -> Array:
+        if len(slope) == 2:
+            slope, intercept = slope[1:] - slope[:1], intercept[1:] - intercept[:1]
+        return np.column_stack([self.level * (intercept + slope @ self.center), slope @ self.root]).ravel()
+
+    def model(self, parameters: Array) -> tuple[Array, Array]:
+        """Slopes and intercepts of every class."""
+        own = parameters.reshape(-1, len(self.center) + 1)
+        if len(own) == 1:
+            own = np.concatenate([0 * own, own])
+        slope = solve_triangular(self.root, own[:, 1:].T, lower=True, trans="T").T
+        return slope, own[:, 0] / self.level - slope @ self.center
+
+    def __call__(self, parameters: Array) -> tuple[float, Array]:
+        """The loss and its gradient."""
+        slope, intercept = self.model(parameters)
+        n, d = self.rows.shape
+        step = max(256, _CELLS // (d + len(slope)))
+        pieces = [slice(first, first + step) for first in range(0, n, step)]
+        loss, by_slope, by_intercept = reduce_ordered(
+            lambda piece: self._part(piece, slope, intercept),
+            lambda one, other: tuple(a + b for a, b in zip(one, other, strict=True)),
+            pieces,
+            self.threads,
+        )
+        by_slope = by_slope + self.penalty * slope - np.outer(by_intercept, self.center)
+        gradient = np.column_stack([by_intercept / self.level, solve_triangular(self.root, by_slope.T, lower=True).T])
+        own = gradient[len(gradient) == 2 :]
+        return float(loss) + 0.5 * self.penalty * float(np.vdot(slope, slope)), own.ravel()
+
+    def _part(self, piece: slice, slope: Array, intercept: Array) -> tuple[Any, ...]:
+        rows, code, weight = self.rows[piece], self.code[piece], self.weight[piece]
+        own = code, np.arange(len(code))
+        z = slope @ rows.T + intercept[:, None]
+        z -= z.max(axis=0)
+        true = z[own]
+        np.exp(z, out=z)
+        total = z.sum(axis=0)
+        loss = weight @ (np.log(total) - true)
+        z *= weight / total
+        z[own] -= weight
+        return loss, z @ rows, z.sum(axis=1)
+
+
+def _start(moments: MomentStats, rows: Array, code: Array, weight: Array, prior: Array) -> tuple[Array, Array]:
+    """The slopes and intercepts of the tied Gaussian model of the same rows, which are often near the optimum, or those
+    of the prior where these are worse or the rows too few."""
+    nothing = np.zeros_like(moments.mean), np.log(prior)
+    if len(rows) < _MANY:
+        return nothing
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SufficeWarning)
-        moments = collect(as_source(rows, code, weight), partial(MomentStats.of, layout="pooled"))
         center, slope, constant = GaussianDensity.estimate(moments, "tied").linear()
     intercept = constant - slope @ center + np.log(prior)
     some = slice(None, None, max(1, len(rows) // _MANY))
     logit = rows[some] @ slope.T + intercept
     own = logit[np.arange(len(logit)), code[some]]
     loss = np.average(np.logaddexp.reduce(logit, axis=1) - own, weights=weight[some])
-    if not loss < -prior @ np.log(prior):
-        return None
-    if len(prior) == 2:
-        slope, intercept = slope[1:] - slope[:1], intercept[1:] - intercept[:1]
-    return slope, intercept
+    return (slope, intercept) if loss < -prior @ np.log(prior) else nothing
