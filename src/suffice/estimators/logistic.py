@@ -239,7 +239,7 @@ class _Loss:
             method="L-BFGS-B",
             options={"maxiter": max_iter, "maxls": 50, "gtol": tol, "ftol": 64 * np.finfo(np.float64).eps},
         )
-        if found.nit >= max_iter:
+        if found.status == 1:  # neither flat nor stuck at the last digit
             warnings.warn(
                 f"the optimum is not reached after max_iter={max_iter} steps; allow more, or a larger tol",
                 ConvergenceWarning,
