@@ -15,9 +15,6 @@ extensions = [
 autodoc_default_options = {"members": True, "inherited-members": False}
 numpydoc_show_class_members = False
 autodoc_typehints = "none"
-plot_formats = ["svg"]
-plot_html_show_source_link = plot_html_show_formats = False
-plot_rcparams = {"svg.fonttype": "none"}
 html_theme = "furo"
 html_title = "suffice"
 plot_include_source = True  # figures of docs/plots.md are drawn when the documentation is built

@@ -105,6 +105,17 @@ def test_costs_are_what_they_say(kind, point):
     assert metrics.min_dcf(y, scores, *point) == pytest.approx(least / without, rel=1e-12, abs=1e-14)
 
 
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.uint64, np.float32, float])
+def test_many_scores_and_any_type_of_labels(dtype):
+    rng = np.random.default_rng(2)
+    y = rng.random(200_001) < 0.3
+    scores = np.round(rng.normal(size=len(y)) + 2 * y, 3)
+    priors = np.array([0.02, 0.5, 0.9])
+    rates = [by_hand(y, scores, -np.log(p / (1 - p))) for p in priors]
+    costs = [p * miss + (1 - p) * alarm for p, (miss, alarm) in zip(priors, rates, strict=True)]
+    np.testing.assert_allclose(metrics.dcf(y.astype(dtype), scores, priors, normalize=False), costs, rtol=1e-12)
+
+
 SCORES = st.integers(-5000, 5000).map(lambda n: n / 100) | st.sampled_from([-np.inf, np.inf, 0.0])
 
 
@@ -172,6 +183,8 @@ MISTAKES = [
     (([1, 0, 1], [0.0, 1.0]), {}, DataError, "one length"),
     ((["a", "b"], [0.0, 1.0]), {}, DataError, "y_true == target"),
     (([1, 2], [0.0, 1.0]), {}, DataError, "y_true == target"),
+    (([1.0, 0.0, np.nan], [0.0, 1.0, 2.0]), {}, DataError, "y_true == target"),
+    (([], []), {}, DataError, "only one of them"),
     (([1, 0], [0.0, 1.0]), {"prior": 0.0}, DecisionError, "between 0 and 1"),
     (([1, 0], [0.0, 1.0]), {"prior": 1.5}, DecisionError, "between 0 and 1"),
     (([1, 0], [0.0, 1.0]), {"prior": np.nan}, DecisionError, "between 0 and 1"),

@@ -16,8 +16,11 @@ from numpy.typing import NDArray
 from . import decisions, kernels
 from .errors import DataError, DecisionError, listed
 from .labels import encode, positions
+from .threads import reduce_ordered, thread_count
 
 Array = NDArray[Any]
+
+_MANY = 200_000  # scores that take longer to sort than a thread to start
 
 __all__ = [
     "bayes_error_curve",
@@ -120,8 +123,8 @@ def cllr(y_true: Any, llr: Any) -> float:
     >>> cllr([1, 0], [0.0, 0.0])
     1.0
     """
-    scores = SortedScores.of(y_true, llr)
-    return 0.5 * (_mean_bits(-scores.targets) + _mean_bits(scores.others))
+    targets, others = _split(y_true, llr)
+    return 0.5 * (_mean_bits(-targets) + _mean_bits(others))
 
 
 def min_cllr(y_true: Any, llr: Any) -> float:
@@ -271,17 +274,12 @@ class SortedScores:
 
     @classmethod
     def of(cls, y_true: Any, llr: Any) -> SortedScores:
-        y, scores = np.asarray(y_true), np.asarray(llr, dtype=np.float64)
-        if y.ndim != 1 or scores.shape != y.shape:
-            raise DataError(f"y_true and llr must be of one length: their shapes are {y.shape} and {scores.shape}")
-        target = y == 1
-        if y.dtype.kind not in "biuf" or not (target | (y == 0)).all():
-            raise DataError("y_true must hold 1 for targets and 0 for the rest; for other labels pass y_true == target")
-        if target.all() or not target.any():
-            raise DataError("there must be targets (1) and others (0); y_true holds only one of them")
-        targets, others = np.sort(scores[target]), np.sort(scores[~target])
-        if np.isnan(targets[-1]) or np.isnan(others[-1]):
-            raise DataError("llr contains NaN")
+        targets, others = _split(y_true, llr)
+        if len(targets) + len(others) < _MANY:
+            targets.sort()
+            others.sort()
+        else:
+            reduce_ordered(np.ndarray.sort, lambda *_: None, (targets, others), thread_count())
         return cls(targets, others)
 
     def rates(self, threshold: Array) -> tuple[Array, Array]:
@@ -328,6 +326,23 @@ class Hull:
         target = self.targets[some] @ np.logaddexp(0.0, -ratio[some]) / self.targets.sum()
         other = self.others[more] @ np.logaddexp(0.0, ratio[more]) / self.others.sum()
         return float((prior * target + (1 - prior) * other) / np.log(2))
+
+
+def _split(y_true: Any, llr: Any) -> tuple[Array, Array]:
+    """The ratios of targets and of the rest, each in any order, as copies."""
+    y, scores = np.asarray(y_true), np.asarray(llr, dtype=np.float64)
+    if y.ndim != 1 or scores.shape != y.shape:
+        raise DataError(f"y_true and llr must be of one length: their shapes are {y.shape} and {scores.shape}")
+    target = y == 1
+    n_targets = np.count_nonzero(target)
+    if y.dtype.kind not in "biuf" or np.count_nonzero(y) != n_targets:
+        raise DataError("y_true must hold 1 for targets and 0 for the rest; for other labels pass y_true == target")
+    if n_targets in (0, len(y)):
+        raise DataError("there must be targets (1) and others (0); y_true holds only one of them")
+    if np.isnan(scores).any():
+        raise DataError("llr contains NaN")
+    targets, others = kernels.active.split_scores(scores, target)
+    return targets, others
 
 
 def _operating_point(prior: Any, cost_miss: Any, cost_false_alarm: Any) -> tuple[Array, Array, Array]:

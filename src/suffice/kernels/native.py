@@ -107,7 +107,14 @@ def encode(y: Array) -> tuple[Array, Array]:
     return y[first], code
 
 
+def split_scores(score: Array, target: Array) -> tuple[Array, Array]:
+    _check(len(score), target, None)
+    parts = np.empty(len(score))
+    n = _native.split_scores(np.ascontiguousarray(score), np.ascontiguousarray(target).view(np.uint8), parts)
+    return parts[:n], parts[n:]
+
+
 def pool_violators(target: Array, other: Array) -> tuple[Array, Array]:
-    targets, others = np.empty((2, len(target) + len(other)))
-    m = _native.pool_violators(target, other, targets, others)
-    return targets[:m], others[:m]
+    steps = np.empty((min(len(target), len(other)) + 2, 2))
+    targets, others = steps[: _native.pool_violators(target, other, steps)].T.copy()
+    return targets, others

@@ -327,6 +327,11 @@ def encode(y: Array) -> tuple[Array, Array]:
     return distinct, code.astype(np.int32)
 
 
+def split_scores(score: Array, target: Array) -> tuple[Array, Array]:
+    """The scores (n,) of targets, where `target` (n,) is true, and of the others, each in any order."""
+    return score[target], score[~target]
+
+
 def pool_violators(target: Array, other: Array) -> tuple[Array, Array]:
     """How many targets and others, two sorted lists of scores, each step has from the lowest score to the highest, such
     that the share of targets rises from step to step; equal scores stay together."""
