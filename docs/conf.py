@@ -12,7 +12,7 @@ extensions = [
     "numpydoc",
     "matplotlib.sphinxext.plot_directive",
 ]
-autodoc_default_options = {"members": True, "inherited-members": False}
+autodoc_default_options = {"members": True}
 numpydoc_show_class_members = False
 autodoc_typehints = "none"
 html_theme = "furo"

@@ -87,7 +87,8 @@ class DetDisplay(_RatesDisplay):
     """Detection error trade-off: misses against false alarms on probit axes, where Gaussian scores give straight lines.
 
     Axes go from 0.1 % to 50 %; farther down where the rows tell smaller rates, and up to 99.5 % where some system has
-    an equal error rate above 25 %. Where they meet the dotted line is about the equal error rate.
+    an equal error rate above 20 %. Where curves meet the dotted line is about the equal error rate; systems without
+    errors are off the scale.
 
     Parameters
     ----------
@@ -124,7 +125,7 @@ class DetDisplay(_RatesDisplay):
         return self
 
     def _limits(self) -> tuple[float, float]:
-        high = 0.995 if max(curve.eer for curve in self.curves.values()) > 0.25 else 0.5
+        high = 0.995 if max(curve.eer for curve in self.curves.values()) > 0.2 else 0.5
         rates = np.concatenate([[curve.p_miss, curve.p_false_alarm] for curve in self.curves.values()], axis=1)
         seen = rates[:, (rates < high).all(axis=0)]
         least = 0.8 * float(seen[seen > _NEVER].min(initial=high))

@@ -112,6 +112,7 @@ class EvidenceDisplay(Display):
                 textcoords="offset points",
                 ha="left" if side > 0 else "right",
                 va="center",
+                bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
             )
         ax.axvline(0.0, color="black", linewidth=0.8)
         ax.axvline(float(ends[-1]), color="black", linestyle="--", linewidth=0.8, zorder=0)
