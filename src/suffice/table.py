@@ -161,7 +161,7 @@ class Table(ABC):
         """What to call a column in a message."""
         return repr(self.names[j] if self.names else j)
 
-    def _refuse_words(self) -> None:
+    def _refuse_words(self, detail: str = "") -> None:
         """Raise an error that names the columns that are no numbers, if there are any."""
         refused = {}
         for j, column in enumerate(self.columns()):
@@ -175,7 +175,7 @@ class Table(ABC):
             remedy = f"families={{{next(iter(refused))}: 'categorical'}}"
             raise DataError(
                 f"this model takes numbers, but these columns are not numbers: {', '.join(found[:5])}{more}; leave "
-                f"them out, or take them as categories in a MixedClassifier: {remedy}"
+                f"them out, or take them as categories in a MixedClassifier: {remedy}{detail}"
             )
 
 
@@ -202,8 +202,8 @@ class Matrix(Table):
     def floats(self) -> Array:
         try:
             return as_float(self.values)
-        except DataError:
-            self._refuse_words()
+        except DataError as error:
+            self._refuse_words(f" ({error})")
             raise
 
     def columns(self) -> list[Column]:
