@@ -290,7 +290,7 @@ HEADERS = {
     "a later format": (changed(format=999, version="9.9"), r"has format 999, written by suffice 9\.9"),
     "no format": (lambda text: json.dumps(without("format")(json.loads(text))), "header cannot be read"),
     "an unknown estimator": (changed(estimator="Oracle"), "holds a 'Oracle'"),
-    "an unknown statistic": (changed(statistics="Omens"), "Omens"),
+    "an unknown statistic": (changed(learnt="Omens"), "Omens"),
     "an unknown parameter": (changed(params={"wisdom": 3}), "wisdom"),
     "no classes": (lambda text: json.dumps(without("classes")(json.loads(text))), "model"),
     "a dtype that is none": (changed(classes_dtype="nothing"), "model"),
@@ -442,8 +442,8 @@ OTHERS = {
     "counts as categories": (MultinomialClassifier, changed(estimator="CategoricalClassifier", params={})),
     "counts as a mixture": (MultinomialClassifier, changed(estimator="MixedClassifier", params={})),
     "counts as moments": (MultinomialClassifier, changed(estimator="GaussianClassifier", params={})),
-    "counts as a bundle": (MultinomialClassifier, changed(statistics="BundleStats")),
-    "counts as category counts": (MultinomialClassifier, changed(statistics="CategoryStats")),
+    "counts as a bundle": (MultinomialClassifier, changed(learnt="BundleStats")),
+    "counts as category counts": (MultinomialClassifier, changed(learnt="CategoryStats")),
     "alpha that is no number": (MultinomialClassifier, changed(params={"alpha": "much"})),
 }
 
