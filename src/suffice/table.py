@@ -80,6 +80,8 @@ class ArrayColumn(Column):
 
 def _truths_apart(values: Array, distinct: Array, code: Array) -> tuple[Array, Array]:
     """Distinct values and codes, where True is not 1 and False not 0, though they compare equal."""
+    if set(map(type, distinct.tolist())) <= {str, type(None)}:
+        return distinct, code
     for c, value in enumerate(distinct.tolist()):
         if not isinstance(value, Number | np.bool_) or value not in (0, 1):
             continue
