@@ -93,7 +93,7 @@ MASKED = {
     "object": (np.array([["a", 2], [None, 4]], object), [[None, 2], [None, 4]]),
     "other byte order": (np.array([[1.5, 2], [3, 4]], ">f8"), [[np.nan, 2], [3, 4]]),
     "packed floats": (PACKED["float"], [[np.nan, 2], [3, 4]]),
-    "packed integers": (PACKED["integer"], [[None, 2], [3, 4]]),
+    "packed integers": (PACKED["integer"], [[np.nan, 2], [3, 4]]),
 }
 
 

@@ -73,9 +73,10 @@ def _unmasked(table: Any) -> Array:
     """A masked array as it is where nothing is masked; else NaN or, among what has no NaN, None is missing."""
     if not np.ma.is_masked(table) or table.dtype.kind not in "fiubOUS":
         return np.asarray(table.data)
-    plain = table.data.astype(table.dtype if table.dtype.kind == "f" else object)
-    plain[np.ma.getmaskarray(table)] = np.nan if table.dtype.kind == "f" else None
-    return np.asarray(plain)
+    exact = table.dtype.kind == "f" or (table.dtype.kind in "iu" and -(2**53) < table.min() <= table.max() < 2**53)
+    plain = np.array(table.data, (table.dtype if table.dtype.kind == "f" else np.float64) if exact else object)
+    plain[np.ma.getmaskarray(table)] = np.nan if exact else None
+    return plain
 
 
 def check_ndim(ndim: int) -> None:

@@ -80,6 +80,8 @@ class ArrayColumn(Column):
 
 def _truths_apart(values: Array, distinct: Array, code: Array) -> tuple[Array, Array]:
     """Distinct values and codes, where True is not 1 and False not 0, though they compare equal."""
+    if set(map(type, distinct.tolist())) <= {str, type(None)}:
+        return distinct, code
     for c, value in enumerate(distinct.tolist()):
         if not isinstance(value, Number | np.bool_) or value not in (0, 1):
             continue
@@ -161,7 +163,7 @@ class Table(ABC):
         """What to call a column in a message."""
         return repr(self.names[j] if self.names else j)
 
-    def _refuse_words(self) -> None:
+    def _refuse_words(self, detail: str = "") -> None:
         """Raise an error that names the columns that are no numbers, if there are any."""
         refused = {}
         for j, column in enumerate(self.columns()):
@@ -175,7 +177,7 @@ class Table(ABC):
             remedy = f"families={{{next(iter(refused))}: 'categorical'}}"
             raise DataError(
                 f"this model takes numbers, but these columns are not numbers: {', '.join(found[:5])}{more}; leave "
-                f"them out, or take them as categories in a MixedClassifier: {remedy}"
+                f"them out, or take them as categories in a MixedClassifier: {remedy}{detail}"
             )
 
 
@@ -202,8 +204,8 @@ class Matrix(Table):
     def floats(self) -> Array:
         try:
             return as_float(self.values)
-        except DataError:
-            self._refuse_words()
+        except DataError as error:
+            self._refuse_words(f" ({error})")
             raise
 
     def columns(self) -> list[Column]:

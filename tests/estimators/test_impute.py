@@ -140,6 +140,26 @@ def test_integers_become_fractions_only_where_they_must(rows, dtype, wider, more
     assert found[0] == 1
 
 
+NARROW = {
+    "pandas": (pd.DataFrame({"x": pd.array([1, None], "Int8")}), lambda filled: str(filled.dtypes["x"]), "Int64"),
+    "polars": (pl.DataFrame({"x": [1, None]}, {"x": pl.UInt8}), lambda filled: filled.schema["x"], pl.Int64),
+    "Arrow": (pa.table({"x": pa.array([1, None], pa.int8())}), lambda filled: filled["x"].type, pa.int64()),
+}
+
+
+@pytest.mark.parametrize(("rows", "dtype", "wider"), NARROW.values(), ids=NARROW)
+def test_integers_that_are_too_large_for_a_column_widen_it(rows, dtype, wider):
+    clf = CategoricalClassifier().fit(pd.DataFrame({"x": [1000, 1000, 7, 1000]}), LABELS)
+    assert dtype(clf.impute(rows)) == wider
+
+
+@pytest.mark.parametrize("build", [pd.DataFrame, pl.DataFrame, pa.table])
+@pytest.mark.parametrize(("kind", "value"), [(CategoricalClassifier, "u"), (PoissonClassifier, 3)])
+def test_columns_of_nothing_take_the_type_of_what_is_filled_in(kind, value, build):
+    clf = kind().fit(pd.DataFrame({"x": [value] * 4}), LABELS)
+    assert pa.table(clf.impute(build({"x": [None]})))["x"].to_pylist() == [value]
+
+
 def test_huge_integers_are_categories_and_come_back_as_integers():
     rows = pd.DataFrame({"id": pd.array([2**53, 2**53 + 1, 2**53 + 1, None], "Int64")})
     filled = CategoricalClassifier().fit(rows, LABELS).impute(rows)

@@ -101,7 +101,7 @@ class CategoricalDensity(Density):
     # Reading.
 
     def read(self, table: Table) -> Codes:
-        if isinstance(table, Matrix) and self._reads_values(table.values):
+        if isinstance(table, Matrix) and table.values.dtype.kind in self._direct_kinds:
             codes = Codes(native(table.values), direct=True)
         else:
             columns = [self._places(j, column, table) for j, column in enumerate(table.columns())]
@@ -110,10 +110,11 @@ class CategoricalDensity(Density):
             self._refuse_unknown(table, self.places(codes))
         return codes
 
-    def _reads_values(self, values: Array) -> bool:
-        """Whether integers, or truths, are categories of this density without a look into its vocabularies."""
-        truths = {v.dtype.kind == "b" for v in self.categories}
-        return values.dtype.kind in "iub" and truths == {values.dtype.kind == "b"} and self._by_value is not None
+    @cached_property
+    def _direct_kinds(self) -> str:
+        """Kinds of arrays whose values are categories without a look into the vocabularies: integers, or truths."""
+        kinds = "".join({v.dtype.kind for v in self.categories})
+        return "" if self._by_value is None else {"i": "iu", "b": "b"}.get(kinds, "")
 
     def _places(self, j: int, column: Column, table: Table) -> Array:
         try:

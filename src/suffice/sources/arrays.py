@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any
@@ -231,21 +232,21 @@ def _like(value: Any, kind: str) -> Any:
     return int(value) if kind == "integer" and float(value).is_integer() else value
 
 
-def _narrowest(items: list[Any], kind: str, build: Callable[[list[Any], Any], Any], types: tuple[Any, Any, Any]) -> Any:
-    """A column of the first type that holds the items: its own, numbers, text."""
-    own, number, word = types
-    try:
-        if kind != "integer" or not any(isinstance(item, float) and not is_missing(item) for item in items):
-            return build(items, own)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    texts = [None if is_missing(item) else vocabularies.text(item) for item in items]
-    try:
-        if kind == "text":
-            return build(texts, own)
-        return build([None if is_missing(item) else float(item) for item in items], number)
-    except (TypeError, ValueError, OverflowError):
-        return build(texts, word)
+def _narrowest(items: list[Any], kind: str, build: Callable[[list[Any], Any], Any], types: tuple[Any, ...]) -> Any:
+    """A column of the first type that holds the items: its own, integers, floats, text."""
+    own, integer, number, word = types
+    fractions = any(isinstance(item, float) and not is_missing(item) for item in items)
+    attempts: list[tuple[Callable[[Any], Any], Any]] = [(lambda item: item, own)]
+    if kind == "text":
+        attempts.append((vocabularies.text, own))
+    else:
+        if kind == "integer":  # some libraries would cut a fraction off
+            attempts = [] if fractions else [*attempts, (int, integer)]
+        attempts.append((float, number))
+    for convert, dtype in attempts:
+        with suppress(TypeError, ValueError, OverflowError):
+            return build([None if is_missing(item) else convert(item) for item in items], dtype)
+    return build([None if is_missing(item) else vocabularies.text(item) for item in items], word)
 
 
 def _array_with(X: Array, written: dict[int, _Cells]) -> Array:
@@ -278,18 +279,16 @@ def _series_with(series: Any, cells: _Cells) -> Any:
     pandas, dtype, kind = sys.modules["pandas"], series.dtype, looked_at(_series(series)).kind
     if isinstance(dtype, pandas.CategoricalDtype):
         return _categories_with(series, cells)
-    number: Any = "float64" if isinstance(dtype, np.dtype) else "Float64"
+    integer, number = ("int64", "float64") if isinstance(dtype, np.dtype) else ("Int64", "Float64")
     if isinstance(dtype, pandas.ArrowDtype):
-        import pyarrow as pa
-
-        number = pandas.ArrowDtype(pa.float64())
+        integer, number = "int64[pyarrow]", "double[pyarrow]"
 
     items = cells.among(series.tolist(), kind)
 
     def build(values: list[Any], dtype: Any) -> Any:
         return pandas.Series(items if dtype is object else values, index=series.index, dtype=dtype)
 
-    return _narrowest(items, kind, build, (dtype, number, object))
+    return _narrowest(items, kind, build, (dtype, integer, number, object))
 
 
 def _categories_with(series: Any, cells: _Cells) -> Any:
@@ -309,6 +308,8 @@ def _polars_with(X: Any, written: dict[int, _Cells]) -> Any:
 
     def build(items: list[Any], dtype: Any) -> Any:
         try:
+            if dtype == polars.Null:
+                raise ValueError("nothing but null")
             return polars.Series(name, items, dtype=dtype, strict=True)
         except polars.exceptions.PolarsError as error:
             raise ValueError(str(error)) from None
@@ -316,7 +317,8 @@ def _polars_with(X: Any, written: dict[int, _Cells]) -> Any:
     columns = []
     for j, cells in written.items():
         name, series = X.columns[j], X.to_series(j)
-        kind, types = _arrow_column(series.to_arrow(), "").kind, (series.dtype, polars.Float64, polars.String)
+        kind = _arrow_column(series.to_arrow(), "").kind
+        types = series.dtype, polars.Int64, polars.Float64, polars.String
         columns.append(_narrowest(cells.among(series.to_list(), kind), kind, build, types))
     return X.with_columns(columns)
 
@@ -328,7 +330,7 @@ def _arrow_with(X: Any, written: dict[int, _Cells]) -> Any:
     for j, cells in written.items():
         kind = _arrow_column(columns[j], "").kind
         items = cells.among(columns[j].to_pylist(), kind)
-        columns[j] = _narrowest(items, kind, pa.array, (fields[j].type, pa.float64(), pa.string()))
+        columns[j] = _narrowest(items, kind, pa.array, (fields[j].type, pa.int64(), pa.float64(), pa.string()))
         fields[j] = fields[j].with_type(columns[j].type)
     return type(X).from_arrays(columns, schema=pa.schema(fields, X.schema.metadata))
 
