@@ -35,7 +35,7 @@ def cell_texts(table: Table, row: Array, column: Array) -> Array:
     order = np.argsort(column, kind="stable")
     used, starts = np.unique(column[order], return_index=True)
     columns = table.columns()
-    for j, cells in zip(used, np.split(order, starts[1:]), strict=True):
+    for j, cells in zip(used, np.split(order, starts)[1:], strict=True):
         distinct, code = columns[j].coded()
         needed, place = np.unique(code[row[cells]], return_inverse=True)
         known = [*distinct.tolist(), None]
