@@ -81,6 +81,39 @@ def as_cost(cost: Any, classes: Array) -> tuple[Array, Array]:
     return decisions, values
 
 
+def operating_point(prior: Any, cost_miss: Any, cost_false_alarm: Any) -> tuple[Array, Array, Array]:
+    """Priors of the target and costs of two errors, as arrays of one shape, or an error."""
+    try:
+        point = np.broadcast_arrays(*(np.asarray(v, np.float64) for v in (prior, cost_miss, cost_false_alarm)))
+    except ValueError as error:
+        raise DecisionError(f"prior and costs must be numbers, or arrays of one length: {error}") from None
+    if not ((point[0] > 0) & (point[0] < 1)).all():
+        raise DecisionError(f"a prior must lie between 0 and 1, without the ends: {plain(point[0])}")
+    if not all((cost > 0).all() and np.isfinite(cost).all() for cost in point[1:]):
+        raise DecisionError("costs must be finite and above zero")
+    return point[0], point[1], point[2]
+
+
+def effective_prior(prior: Any, cost_miss: Any = 1.0, cost_false_alarm: Any = 1.0) -> Any:
+    """The prior that leads to the same decisions with costs of one: π C_miss / (π C_miss + (1 - π) C_fa).
+
+    >>> effective_prior(0.01, cost_miss=10, cost_false_alarm=1)
+    0.09174311926605505
+    """
+    pi, miss, alarm = operating_point(prior, cost_miss, cost_false_alarm)
+    return plain(pi * miss / (pi * miss + (1 - pi) * alarm))
+
+
+def bayes_threshold(prior: Any, cost_miss: Any = 1.0, cost_false_alarm: Any = 1.0) -> Any:
+    """The ratio above which deciding for the target costs less: -log odds of the effective prior.
+
+    >>> bayes_threshold(0.5)
+    0.0
+    """
+    pi, miss, alarm = operating_point(prior, cost_miss, cost_false_alarm)
+    return plain(0.0 - (np.log(pi) - np.log1p(-pi) + np.log(miss) - np.log(alarm)))
+
+
 def _decisions(names: list[Any], classes: Array) -> Array:
     out = np.empty(len(names), dtype=object)
     for i, name in enumerate(names):  # one by one, since a name may be a tuple
@@ -186,3 +219,8 @@ def estimate_prior(log_likelihood: Array, start: Array, tol: float = 1e-10, max_
         if done:
             break
     return prior
+
+
+def plain(value: Any) -> Any:
+    """A number where there is one, else the array."""
+    return np.asarray(value).item() if np.ndim(value) == 0 else value

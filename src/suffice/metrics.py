@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import decisions, kernels
+from .decisions import bayes_threshold, effective_prior
 from .errors import DataError, DecisionError, listed
 from .labels import encode, positions
 from .threads import reduce_ordered, thread_count
@@ -39,26 +40,6 @@ __all__ = [
 ]
 
 
-def effective_prior(prior: Any, cost_miss: Any = 1.0, cost_false_alarm: Any = 1.0) -> Any:
-    """The prior that leads to the same decisions with costs of one: π C_miss / (π C_miss + (1 - π) C_fa).
-
-    >>> effective_prior(0.01, cost_miss=10, cost_false_alarm=1)
-    0.09174311926605505
-    """
-    pi, miss, alarm = _operating_point(prior, cost_miss, cost_false_alarm)
-    return _plain(pi * miss / (pi * miss + (1 - pi) * alarm))
-
-
-def bayes_threshold(prior: Any, cost_miss: Any = 1.0, cost_false_alarm: Any = 1.0) -> Any:
-    """The ratio above which deciding for the target costs less: -log odds of the effective prior.
-
-    >>> bayes_threshold(0.5)
-    0.0
-    """
-    pi, miss, alarm = _operating_point(prior, cost_miss, cost_false_alarm)
-    return _plain(0.0 - (np.log(pi) - np.log1p(-pi) + np.log(miss) - np.log(alarm)))
-
-
 def dcf(
     y_true: Any,
     llr: Any,
@@ -76,8 +57,8 @@ def dcf(
     >>> dcf([1, 1, 0, 0], [2.0, -1.0, -3.0, 0.5])
     1.0
     """
-    scores, point = SortedScores.of(y_true, llr), _operating_point(prior, cost_miss, cost_false_alarm)
-    return _plain(_cost(*scores.rates(np.asarray(bayes_threshold(*point))), point, normalize))
+    scores, point = SortedScores.of(y_true, llr), decisions.operating_point(prior, cost_miss, cost_false_alarm)
+    return decisions.plain(_cost(*scores.rates(np.asarray(bayes_threshold(*point))), point, normalize))
 
 
 def min_dcf(
@@ -94,8 +75,8 @@ def min_dcf(
     >>> min_dcf([1, 1, 0, 0], [2.0, -1.0, -3.0, 0.5])
     0.5
     """
-    scores, point = SortedScores.of(y_true, llr), _operating_point(prior, cost_miss, cost_false_alarm)
-    return _plain(_cost(*scores.hull().rates(np.asarray(bayes_threshold(*point))), point, normalize))
+    scores, point = SortedScores.of(y_true, llr), decisions.operating_point(prior, cost_miss, cost_false_alarm)
+    return decisions.plain(_cost(*scores.hull().rates(np.asarray(bayes_threshold(*point))), point, normalize))
 
 
 class BayesErrorCurve(NamedTuple):
@@ -167,7 +148,7 @@ class CrossEntropy(NamedTuple):
 def empirical_cross_entropy(y_true: Any, llr: Any, prior: Any = 0.5) -> CrossEntropy:
     """The expected cost in bits of posteriors from these ratios, for each prior; at prior ½ it is Cllr."""
     scores = SortedScores.of(y_true, llr)
-    priors = np.atleast_1d(_operating_point(prior, 1.0, 1.0)[0])
+    priors = np.atleast_1d(decisions.operating_point(prior, 1.0, 1.0)[0])
     odds = np.log(priors) - np.log1p(-priors)
     bits = [
         p * _mean_bits(-scores.targets - o) + (1 - p) * _mean_bits(scores.others + o)
@@ -262,7 +243,7 @@ def bootstrap(
         for _ in range(n)
     ]
     low, high = np.quantile(np.array(values), [(1 - level) / 2, (1 + level) / 2], axis=0)
-    return _plain(low), _plain(high)
+    return decisions.plain(low), decisions.plain(high)
 
 
 @dataclass(frozen=True)
@@ -345,18 +326,6 @@ def _split(y_true: Any, llr: Any) -> tuple[Array, Array]:
     return targets, others
 
 
-def _operating_point(prior: Any, cost_miss: Any, cost_false_alarm: Any) -> tuple[Array, Array, Array]:
-    try:
-        point = np.broadcast_arrays(*(np.asarray(v, np.float64) for v in (prior, cost_miss, cost_false_alarm)))
-    except ValueError as error:
-        raise DecisionError(f"prior and costs must be numbers, or arrays of one length: {error}") from None
-    if not ((point[0] > 0) & (point[0] < 1)).all():
-        raise DecisionError(f"a prior must lie between 0 and 1, without the ends: {_plain(point[0])}")
-    if not all((cost > 0).all() and np.isfinite(cost).all() for cost in point[1:]):
-        raise DecisionError("costs must be finite and above zero")
-    return point[0], point[1], point[2]
-
-
 def _cost(miss: Array, alarm: Array, point: tuple[Array, Array, Array], normalize: bool) -> Array:
     prior, cost_miss, cost_alarm = point
     one, two = prior * cost_miss, (1 - prior) * cost_alarm
@@ -367,8 +336,3 @@ def _cost(miss: Array, alarm: Array, point: tuple[Array, Array, Array], normaliz
 def _mean_bits(scores: Array) -> float:
     """The mean of log2(1 + exp(score))."""
     return float(np.logaddexp(0.0, scores).mean() / np.log(2))
-
-
-def _plain(value: Any) -> Any:
-    """A number where there is one, else the array."""
-    return np.asarray(value).item() if np.ndim(value) == 0 else value
