@@ -615,6 +615,7 @@ MIXED = MixedClassifier().fit(TABLE, "y")
         (lambda: plots.ScatterDisplay.from_estimator(*gaussian(3)), r"choose two, as in columns=\['x0', 'x1'\]"),
         (lambda: plots.ScatterDisplay.from_estimator(*gaussian(), [0, 7]), "no column 7; the columns are 'x0', 'x1'"),
         (lambda: plots.ScatterDisplay.from_estimator(*gaussian(), [0, "x"]), "no column 'x'"),
+        (lambda: plots.DensityDisplay.from_estimator(*gaussian(), []), "columns is empty"),
         (lambda: plots.DensityDisplay.from_estimator(MIXED, TABLE, "y", ["fur"]), "'fur' is not Gaussian"),
         (
             lambda: plots.DensityDisplay.from_estimator(

@@ -41,6 +41,8 @@ class GaussianBlock:
     def chosen(self, columns: Sequence[Any] | None) -> list[int]:
         """Places in the table of the columns asked for, all Gaussian ones by default."""
         places = list(self.places) if columns is None else places_of(columns, self.names)
+        if not places:
+            raise DataError("columns is empty; name one column or more")
         strange = [self.names[j] for j in places if j not in self.places]
         if strange:
             gaussian = listed([self.names[j] for j in self.places], 10)
