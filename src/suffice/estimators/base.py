@@ -14,7 +14,7 @@ from ..collect import refuse_nonfinite
 from ..densities import Density
 from ..errors import DataError, listed
 from ..labels import position
-from ..sources.arrays import with_cells
+from ..sources.cells import with_cells
 from .classifier import LLRClassifier, Prior
 from .learner import Learner
 from .tidy import tidy_shares

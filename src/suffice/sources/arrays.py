@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any
@@ -12,11 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import categories as vocabularies
 from ..batch import Batch, as_labels, as_matrix, as_weight, check_ndim
 from ..errors import DataError, listed
-from ..labels import is_missing
-from ..schema import looked_at
 from ..table import ArrayColumn, CodedColumn, Column, Frame, Matrix, Sparse, Table, without_missing
 from .base import PIECE, LocalSource
 
@@ -55,30 +51,11 @@ def array_source(X: Any, y: Any = None, weight: Any = None) -> ArraySource:
         raise DataError(f"X={X!r} is a path; files are not read yet: pass a table in memory")
     if isinstance(X, Table):
         return ArraySource(X, y, weight)
-    if (library := _library(X)) is not None:
-        table, labels, frame = library.read(X, y)
+    if (name := library(X)) is not None:
+        table, labels, frame = _READERS[name][1](X, y)
         return ArraySource(table, labels, weight, frame)
     matrix = as_matrix(X)
     return ArraySource(Matrix(matrix), y, weight, matrix)
-
-
-def with_cells(frame: Any, cells: Array, values: Any) -> Any:
-    """A table as it came, a copy, with other values in some cells.
-
-    Parameters
-    ----------
-    frame : what a source keeps as its `frame`
-    cells : (n, d) bool, where the values are to be written
-    values : (n, d) an array or an Arrow table
-    """
-    library = _library(frame)
-    columns = np.flatnonzero(cells.any(axis=0)).tolist()
-    written = {j: _Cells(cells[:, j], _values(values, j)[cells[:, j]].tolist()) for j in columns}
-    return (_array_with if library is None else library.write)(frame, written)
-
-
-def _values(table: Any, j: int) -> Array:
-    return np.asarray(table[:, j] if isinstance(table, np.ndarray) else _from_arrow(table.column(j)))
 
 
 Converted = tuple[Table, Any, Any]  # features and labels, and the features as they came
@@ -103,7 +80,7 @@ def _pandas(X: Any, y: Any) -> Converted:
     first = X.dtypes.iloc[0] if X.shape[1] else None
     if isinstance(first, np.dtype) and first.kind in "fiub" and (X.dtypes == first).all() and _is_one_block(X):
         return Matrix(X.to_numpy(copy=False), names), y, X
-    return Frame(tuple(_series(X.iloc[:, j]) for j in range(X.shape[1])), names, len(X)), y, X
+    return Frame(tuple(pandas_column(X.iloc[:, j]) for j in range(X.shape[1])), names, len(X)), y, X
 
 
 def _is_one_block(frame: Any) -> bool:
@@ -112,14 +89,14 @@ def _is_one_block(frame: Any) -> bool:
     return bool(np.shares_memory(head.to_numpy(copy=False), head.iloc[:, 0].to_numpy(copy=False)))
 
 
-def _series(series: Any) -> Column:
+def pandas_column(series: Any) -> Column:
     """A pandas column."""
     dtype, pandas = series.dtype, sys.modules["pandas"]
     if isinstance(dtype, pandas.CategoricalDtype):
         return CodedColumn(series.cat.codes.to_numpy(), np.array(dtype.categories.tolist(), object), str(dtype))
     nullable = not isinstance(dtype, np.dtype | pandas.SparseDtype) and getattr(dtype, "kind", "O") in "fiub"
     if nullable or isinstance(dtype, pandas.ArrowDtype) or getattr(dtype, "storage", None) == "pyarrow":
-        return _arrow_column(_as_arrow(series), str(dtype))
+        return arrow_column(_as_arrow(series), str(dtype))
     return replace(ArrayColumn.of(series.to_numpy(copy=False)), dtype=str(dtype))
 
 
@@ -141,7 +118,7 @@ def _arrow(X: Any, y: Any) -> Converted:
 
     X, y = _split(X, y, X.schema.names, lambda kept, name: (X.select(kept), X.column(name)))
     table = pa.Table.from_batches([X]) if isinstance(X, pa.RecordBatch) else X
-    parts = tuple(_arrow_column(column, str(column.type)) for column in table.columns)
+    parts = tuple(arrow_column(column, str(column.type)) for column in table.columns)
     return Frame(parts, _names(X.schema.names), X.num_rows), y, X
 
 
@@ -183,7 +160,7 @@ class ArrowColumn(Column):
         return without_missing(distinct, code)
 
 
-def _arrow_column(values: Any, dtype: str) -> ArrowColumn:
+def arrow_column(values: Any, dtype: str) -> ArrowColumn:
     import pyarrow as pa
 
     types, kind = pa.types, values.type
@@ -197,168 +174,20 @@ def _arrow_column(values: Any, dtype: str) -> ArrowColumn:
     return ArrowColumn(values, "text" if text or types.is_dictionary(kind) else "other", dtype)
 
 
-# Writing: a column keeps its type where that holds the new values, and takes the next wider one where it does not.
+_READERS: dict[str, tuple[tuple[str, ...], Callable[[Any, Any], Converted]]] = {
+    "pandas": (("DataFrame",), _pandas),
+    "polars": (("DataFrame",), _polars),
+    "pyarrow": (("Table", "RecordBatch"), _arrow),
+    "scipy.sparse": (("sparray", "spmatrix"), _sparse),
+}
 
 
-@dataclass(frozen=True, slots=True)
-class _Cells:
-    """Values for some rows of a column."""
-
-    rows: Array  # (n,) bool
-    values: list[Any]
-
-    def like(self, kind: str) -> list[Any]:
-        """The values as a column of this kind has them, where it can have them."""
-        try:
-            return [_like(value, kind) for value in self.values]
-        except (KeyError, ValueError):
-            return self.values
-
-    def among(self, items: list[Any], kind: str) -> list[Any]:
-        """The items of a column, with the new values in their places."""
-        items = list(items)
-        for row, value in zip(np.flatnonzero(self.rows), self.like(kind), strict=True):
-            items[row] = value
-        return items
-
-
-def _like(value: Any, kind: str) -> Any:
-    if kind == "boolean":  # the more probable truth
-        return {"True": True, "False": False}[value] if isinstance(value, str) else value > 0.5
-    if kind not in ("float", "integer"):
-        return value
-    if isinstance(value, str):  # numbers beside text are known by their names
-        value = int(value) if value.lstrip("-").isdecimal() else float(value)
-    return int(value) if kind == "integer" and float(value).is_integer() else value
-
-
-def _narrowest(items: list[Any], kind: str, build: Callable[[list[Any], Any], Any], types: tuple[Any, ...]) -> Any:
-    """A column of the first type that holds the items: its own, integers, floats, text."""
-    own, integer, number, word = types
-    fractions = any(isinstance(item, float) and not is_missing(item) for item in items)
-    attempts: list[tuple[Callable[[Any], Any], Any]] = [(lambda item: item, own)]
-    if kind == "text":
-        attempts.append((vocabularies.text, own))
-    else:
-        if kind == "integer":  # some libraries would cut a fraction off
-            attempts = [] if fractions else [*attempts, (int, integer)]
-        attempts.append((float, number))
-    for convert, dtype in attempts:
-        with suppress(TypeError, ValueError, OverflowError):
-            return build([None if is_missing(item) else convert(item) for item in items], dtype)
-    return build([None if is_missing(item) else vocabularies.text(item) for item in items], word)
-
-
-def _array_with(X: Array, written: dict[int, _Cells]) -> Array:
-    out = X.copy()
-    for j, cells in written.items():
-        values = np.empty(len(cells.values), object)
-        values[:] = cells.like(looked_at(ArrayColumn.of(X[:, j])).kind)
-        if out.dtype != object and any(isinstance(value, str) for value in values):
-            out = out.astype(object)
-        out[cells.rows, j] = values
-    return out
-
-
-def _sparse_with(X: Any, written: dict[int, _Cells]) -> Any:
-    out = X.tocsr(copy=True)
-    out.sum_duplicates()
-    for j, cells in written.items():
-        out[np.flatnonzero(cells.rows), j] = cells.values
-    return out.asformat(X.format)
-
-
-def _pandas_with(X: Any, written: dict[int, _Cells]) -> Any:
-    out = X.copy()
-    for j, cells in written.items():
-        out.isetitem(j, _series_with(X.iloc[:, j], cells))
-    return out
-
-
-def _series_with(series: Any, cells: _Cells) -> Any:
-    pandas, dtype, kind = sys.modules["pandas"], series.dtype, looked_at(_series(series)).kind
-    if isinstance(dtype, pandas.CategoricalDtype):
-        return _categories_with(series, cells)
-    integer, number = ("int64", "float64") if isinstance(dtype, np.dtype) else ("Int64", "Float64")
-    if isinstance(dtype, pandas.ArrowDtype):
-        integer, number = "int64[pyarrow]", "double[pyarrow]"
-
-    items = cells.among(series.tolist(), kind)
-
-    def build(values: list[Any], dtype: Any) -> Any:
-        return pandas.Series(items if dtype is object else values, index=series.index, dtype=dtype)
-
-    return _narrowest(items, kind, build, (dtype, integer, number, object))
-
-
-def _categories_with(series: Any, cells: _Cells) -> Any:
-    """A pandas column of categories, which may become more."""
-    own = np.empty(len(series.cat.categories), object)
-    own[:] = series.cat.categories.tolist()
-    values = np.empty(len(cells.values), object)
-    values[:] = cells.values
-    known = vocabularies.positions(values, own)
-    series = series.cat.add_categories(list(dict.fromkeys(values[known < 0].tolist())))
-    series.iloc[np.flatnonzero(cells.rows)] = [own[i] if i >= 0 else v for i, v in zip(known, values, strict=True)]
-    return series
-
-
-def _polars_with(X: Any, written: dict[int, _Cells]) -> Any:
-    polars = sys.modules["polars"]
-
-    def build(items: list[Any], dtype: Any) -> Any:
-        try:
-            if dtype == polars.Null:
-                raise ValueError("nothing but null")
-            return polars.Series(name, items, dtype=dtype, strict=True)
-        except polars.exceptions.PolarsError as error:
-            raise ValueError(str(error)) from None
-
-    columns = []
-    for j, cells in written.items():
-        name, series = X.columns[j], X.to_series(j)
-        kind = _arrow_column(series.to_arrow(), "").kind
-        types = series.dtype, polars.Int64, polars.Float64, polars.String
-        columns.append(_narrowest(cells.among(series.to_list(), kind), kind, build, types))
-    return X.with_columns(columns)
-
-
-def _arrow_with(X: Any, written: dict[int, _Cells]) -> Any:
-    import pyarrow as pa
-
-    columns, fields = list(X.columns), list(X.schema)
-    for j, cells in written.items():
-        kind = _arrow_column(columns[j], "").kind
-        items = cells.among(columns[j].to_pylist(), kind)
-        columns[j] = _narrowest(items, kind, pa.array, (fields[j].type, pa.int64(), pa.float64(), pa.string()))
-        fields[j] = fields[j].with_type(columns[j].type)
-    return type(X).from_arrays(columns, schema=pa.schema(fields, X.schema.metadata))
-
-
-@dataclass(frozen=True, slots=True)
-class _Library:
-    """How the tables of a library are read, and written again with other values in some cells."""
-
-    module: str
-    kinds: tuple[str, ...]
-    read: Callable[[Any, Any], Converted]
-    write: Callable[[Any, dict[int, _Cells]], Any]
-
-
-_LIBRARIES = (
-    _Library("pandas", ("DataFrame",), _pandas, _pandas_with),
-    _Library("polars", ("DataFrame",), _polars, _polars_with),
-    _Library("pyarrow", ("Table", "RecordBatch"), _arrow, _arrow_with),
-    _Library("scipy.sparse", ("sparray", "spmatrix"), _sparse, _sparse_with),
-)
-
-
-def _library(X: Any) -> _Library | None:
+def library(X: Any) -> str | None:
     """The library that a table is of; they are looked for only when somebody has imported them."""
-    for library in _LIBRARIES:
-        module = sys.modules.get(library.module)
-        if module is not None and isinstance(X, tuple(getattr(module, kind) for kind in library.kinds)):
-            return library
+    for name, (kinds, _) in _READERS.items():
+        module = sys.modules.get(name)
+        if module is not None and isinstance(X, tuple(getattr(module, kind) for kind in kinds)):
+            return name
     return None
 
 
@@ -385,17 +214,17 @@ def _names(columns: list[Any]) -> tuple[str, ...] | None:
 def _column(values: Any) -> Any:
     """A column of any library as a NumPy array; what is none is returned as it is."""
     if (polars := sys.modules.get("polars")) and isinstance(values, polars.Series):
-        return _from_arrow(values.to_arrow())
+        return from_arrow(values.to_arrow())
     if (pandas := sys.modules.get("pandas")) and isinstance(values, pandas.Series):
         if getattr(values.dtype, "storage", None) == "pyarrow":
-            return _from_arrow(_as_arrow(values))
+            return from_arrow(_as_arrow(values))
         return values.to_numpy()
     if (pa := sys.modules.get("pyarrow")) and isinstance(values, (pa.Array, pa.ChunkedArray)):
-        return _from_arrow(values)
+        return from_arrow(values)
     return values
 
 
-def _from_arrow(values: Any) -> Array:
+def from_arrow(values: Any) -> Array:
     """An Arrow array or chunked array as NumPy; strings become a few shared objects, which encode fast."""
     import pyarrow as pa
 
