@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from .batch import Batch
 from .densities import GaussianDensity
-from .densities.gaussian import feature_variance
+from .densities.covariance import feature_variance
 from .errors import SufficeWarning
 from .stats import MomentStats
 

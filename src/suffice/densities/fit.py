@@ -20,7 +20,8 @@ from ..table import Table
 from .base import Density
 from .categorical import CategoricalDensity
 from .counts import BernoulliDensity, BinomialDensity, PoissonDensity, as_trials, check_alpha
-from .gaussian import STRUCTURES, GaussianDensity
+from .covariance import STRUCTURES
+from .gaussian import GaussianDensity
 from .multinomial import MultinomialDensity
 from .predictive import BetaBinomialDensity, NegativeBinomialDensity, PolyaDensity
 

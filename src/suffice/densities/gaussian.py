@@ -6,18 +6,28 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
-from ..errors import DataError, EmptyClassWarning, SingularWarning, listed
+from ..errors import EmptyClassWarning, listed
 from ..scoring import Wanted
 from ..stats import MomentStats
-from . import shrinkage as _shrinkage
 from .base import Density, patterns
 from .conditional import conditional_fill, conditional_marginal
+from .covariance import (
+    STRUCTURES,
+    FloorReport,
+    Structure,
+    covariances,
+    feature_variance,
+    floored_diagonal,
+    floored_full,
+    neutral,
+    triangular_inverse,
+)
 
 Array = NDArray[Any]
 
@@ -27,29 +37,6 @@ _LINEAR_LIMIT = 1e8  # squared distance between classes, in standard deviations,
 
 
 _SHAPES = ("full", "diag", "spherical")  # by number in arrays: append only
-
-
-class Structure(NamedTuple):
-    """What is shared and what is free in the covariances."""
-
-    shape: str  # "full", "diag" or "spherical"
-    tied: bool  # whether all classes share one covariance
-
-    def layout(self, shrinkage: float | str | None) -> str:
-        """The poorest layout of moments that this structure can be estimated from."""
-        if shrinkage == "ledoit_wolf":
-            return "quartic"
-        return ("pooled" if self.tied else "full") if self.shape == "full" else "diag"
-
-
-STRUCTURES = {
-    "full": Structure("full", False),
-    "diag": Structure("diag", False),
-    "spherical": Structure("spherical", False),
-    "tied": Structure("full", True),
-    "tied_diag": Structure("diag", True),
-    "tied_spherical": Structure("spherical", True),
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +83,7 @@ class GaussianDensity(Density):
         covariance = covariances(stats, kind, shrinkage)
         mean = stats.mean
         if stats.observed is not None:
-            mean, covariance = _neutral(stats, covariance, kind)
+            mean, covariance = neutral(stats, covariance, kind)
         return cls._floored(stats, kind, mean, covariance, floor, names)
 
     @classmethod
@@ -111,13 +98,13 @@ class GaussianDensity(Density):
     ) -> GaussianDensity:
         seen = stats.weight > 0
         owners = np.array([None], object) if kind.tied else stats.classes
-        report = _FloorReport(
+        report = FloorReport(
             owners, names or tuple(range(stats.n_features)), seen if not kind.tied else np.array([seen.any()])
         )
         own = feature_variance(stats)
         if kind.shape == "spherical":
             own = np.full_like(own, own.mean())
-        floored = _floored_full if kind.shape == "full" else _floored_diagonal
+        floored = floored_full if kind.shape == "full" else floored_diagonal
         covariance, whitening, log_det = floored(covariance, own, floor, report)
         report.warn(kind)
         return cls(kind, mean, covariance, whitening, log_det, seen)
@@ -255,7 +242,7 @@ class GaussianDensity(Density):
             rest = {name: getattr(self, name)[:, kept] for name in ("covariance", "whitening")}
             return replace(self, mean=mean, log_det=np.log(rest["covariance"]).sum(axis=1), **rest)
         covariance = np.stack([matrix[np.ix_(kept, kept)] for matrix in self.covariance])
-        whitening = np.stack([_triangular_inverse(np.linalg.cholesky(matrix)) for matrix in covariance])
+        whitening = np.stack([triangular_inverse(np.linalg.cholesky(matrix)) for matrix in covariance])
         log_det = -2 * np.log(np.einsum("gii->gi", whitening)).sum(axis=1)
         return replace(self, mean=mean, covariance=covariance, whitening=whitening, log_det=log_det)
 
@@ -290,152 +277,3 @@ class GaussianDensity(Density):
         log_det = np.linalg.slogdet(correlation[np.ix_(seen, seen)])[1] + 2 * np.log(deviation[seen]).sum()
         expected = self.mean[c, missing] + solved @ correlation[np.ix_(seen, missing)] * deviation[missing]
         return np.einsum("ij,ij->i", dev, solved), float(log_det), expected
-
-
-def covariances(stats: MomentStats, kind: Structure, shrinkage: float | str | None = None) -> Array:
-    """Maximum likelihood covariances, shrunk: (g, d, d), or diagonals (g, d)."""
-    shrinks = shrinkage not in (None, 0)
-    layout = kind.layout(shrinkage)
-    stats = stats.to_layout(layout)
-    n = np.array([stats.total]) if kind.tied else stats.weight
-    divisor = np.where(n > 0, n, 1.0)
-    if kind.shape == "full":
-        scatter = stats.scatter
-        if kind.tied:
-            scatter = (scatter if stats.layout == "pooled" else scatter.sum(axis=0))[None]
-        covariance = np.asarray(scatter / divisor[:, None, None])
-        if not shrinks:
-            return covariance
-        return _shrinkage.shrunk(covariance, _intensity(shrinkage, covariance, n, stats, kind))
-    scatter, weight = stats.scatter, np.broadcast_to(stats.column_weight, stats.scatter.shape)
-    if kind.tied:
-        scatter, weight = scatter.sum(axis=0)[None], weight.sum(axis=0)[None]
-    variance = scatter / np.where(weight > 0, weight, 1.0)
-    # Of the columns that were observed, and for one variance of all of them as often as they were.
-    share = weight if kind.shape == "spherical" else (weight > 0).astype(np.float64)
-    share = np.where(share.any(axis=1, keepdims=True), share, 1.0)
-    mean = (variance * share).sum(axis=1, keepdims=True) / share.sum(axis=1, keepdims=True)
-    even = np.broadcast_to(mean, variance.shape)
-    if kind.shape == "spherical":
-        return even
-    return (1 - shrinkage) * variance + shrinkage * even if shrinks else variance  # type: ignore[operator]
-
-
-def _neutral(stats: MomentStats, variance: Array, kind: Structure) -> tuple[Array, Array]:
-    """Means and variances where a class that never had a column takes those of all rows, which speak for no class."""
-    weight = np.broadcast_to(stats.column_weight, stats.mean.shape)
-    total = np.where(weight.any(axis=0), weight.sum(axis=0), 1.0)
-    share = weight / total
-    grand = (share * stats.mean).sum(axis=0)
-    overall = (share * (stats.mean - grand) ** 2).sum(axis=0) + stats.scatter.sum(axis=0) / total
-    unknown = weight == 0
-    mean = np.where(unknown, grand, stats.mean)
-    return mean, variance if kind.tied or kind.shape == "spherical" else np.where(unknown, overall, variance)
-
-
-def _intensity(
-    shrinkage: float | str | None, covariance: Array, n: Array, stats: MomentStats, kind: Structure
-) -> Array:
-    if shrinkage == "oas":
-        return _shrinkage.oas(covariance, n)
-    if shrinkage == "ledoit_wolf":
-        assert stats.quartic is not None
-        quartic = stats.quartic.sum(keepdims=True) if kind.tied else stats.quartic
-        if ((quartic == 0) & (np.einsum("gii->g", covariance) > 0)).any():
-            raise DataError("the values are too small: their fourth powers vanish; rescale the columns for Ledoit-Wolf")
-        return _shrinkage.ledoit_wolf(covariance, n, quartic)
-    return np.full(len(n), shrinkage, dtype=np.float64)
-
-
-def feature_variance(stats: MomentStats) -> Array:
-    """The variance of each feature within classes, (d,): the yardstick of the floor.
-
-    A feature that never varies within a class is measured by its variance between them, and one that never varies at
-    all says nothing: any positive number serves, and its own square keeps the scale.
-    """
-    weight = stats.column_weight  # (k, d) or (k, 1)
-    total = np.where(weight.any(axis=0), weight.sum(axis=0), 1.0)
-    diagonal = {"diag": "kd->d", "pooled": "dd->d"}.get(stats.layout, "kdd->d")
-    within = np.einsum(diagonal, stats.scatter) / total
-    grand = (weight * stats.mean).sum(axis=0) / total
-    rounding = 8 * np.finfo(np.float64).eps * np.abs(grand)
-    varies = (within > 0) & (np.sqrt(within) > rounding)
-    if varies.all():
-        return np.asarray(within)
-    between = (np.abs(stats.mean - grand) * np.sqrt(weight / total)).max(axis=0)
-    size = np.abs(grand)
-    unit = np.select([varies, between > rounding, size > 1e-100], [np.sqrt(within), between, size], 1.0)
-    return np.asarray(np.minimum(unit, 1e150) ** 2)
-
-
-class _FloorReport:
-    """Which columns of which class were floored, for one warning."""
-
-    def __init__(self, owners: Array, names: tuple[Any, ...], count: Array) -> None:
-        self.owners, self.names, self.count = owners, names, count
-        self.found: dict[int, Array] = {}
-
-    def add(self, g: int, columns: Array) -> None:
-        if self.count[g] and columns.any():
-            self.found[g] = columns
-
-    def warn(self, kind: Structure) -> None:
-        if not self.found:
-            return
-        lines = []
-        for g, columns in list(self.found.items())[:5]:
-            owner = "all classes" if kind.tied else f"class {listed([self.owners[g]])}"
-            lines.append(f"{owner} in columns {listed([self.names[j] for j in np.flatnonzero(columns)], 8)}")
-        more = f" and {len(self.found) - 5} more classes" if len(self.found) > 5 else ""
-        remedy = "use shrinkage" if kind.tied else 'use shrinkage or covariance="tied", or a predictive Gaussian model'
-        warnings.warn(
-            f"no variance of its own in some direction: {'; '.join(lines)}{more}. A floor was applied; "
-            f"remove columns that are constant or copies of others, or {remedy}",
-            SingularWarning,
-            stacklevel=5,
-        )
-
-
-def _floored_diagonal(variance: Array, own: Array, floor: float, report: _FloorReport) -> tuple[Array, Array, Array]:
-    least = np.maximum(floor * own, np.finfo(np.float64).tiny)
-    low = variance < least
-    for g in np.flatnonzero(low.any(axis=1)):
-        report.add(int(g), low[g])
-    variance = np.where(low, least, variance)
-    return variance, 1.0 / np.sqrt(variance), np.log(variance).sum(axis=1)
-
-
-def _floored_full(covariance: Array, own: Array, floor: float, report: _FloorReport) -> tuple[Array, Array, Array]:
-    unit = np.sqrt(own)
-    whitening = np.empty_like(covariance)
-    log_det = np.empty(len(covariance))
-    for g in range(len(covariance)):
-        matrix = covariance[g] / unit / unit[:, None]
-        inverse = _inverse_factor(matrix, floor)
-        if inverse is None:
-            values, vectors = np.linalg.eigh(matrix)
-            least = max(floor, len(values) * np.finfo(np.float64).eps * values[-1])
-            share = (vectors[:, values < least] ** 2).sum(axis=1)
-            report.add(g, share >= 0.5 * share.max(initial=0.0) if share.any() else share > 0)
-            root = vectors * np.sqrt(np.maximum(values, least))  # its square is the floored matrix
-            inverse = _triangular_inverse(np.asarray(np.linalg.qr(root.T, mode="r")).T)
-            covariance[g] = (root @ root.T) * unit * unit[:, None]
-        log_det[g] = 2 * (np.log(unit).sum() - np.log(np.abs(np.diag(inverse))).sum())
-        np.divide(inverse, unit, out=whitening[g])
-    return covariance, whitening, log_det
-
-
-def _inverse_factor(matrix: Array, floor: float) -> Array | None:
-    """The inverse of the Cholesky factor, or None where an eigenvalue may be below the floor."""
-    try:
-        inverse = _triangular_inverse(np.linalg.cholesky(matrix))
-    except np.linalg.LinAlgError:
-        return None
-    # The sum of squares is the trace of the matrix's inverse, which is at least one over its least eigenvalue.
-    return inverse if np.vdot(inverse, inverse) * floor <= 1.0 else None
-
-
-def _triangular_inverse(lower: Array) -> Array:
-    from scipy.linalg.lapack import dtrtri
-
-    return np.asarray(dtrtri(lower, lower=1)[0])

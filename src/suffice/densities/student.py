@@ -20,12 +20,8 @@ from ..scoring import Wanted
 from ..stats import MomentStats
 from .base import Density
 from .conditional import conditional_fill, conditional_marginal
-from .gaussian import (
-    STRUCTURES,
-    GaussianDensity,
-    Structure,
-    covariances,
-)
+from .covariance import STRUCTURES, Structure, covariances
+from .gaussian import GaussianDensity
 
 Array = NDArray[Any]
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..batch import Batch
 from ..collect import collect
 from ..densities import GaussianDensity, StudentDensity
-from ..densities.gaussian import STRUCTURES
+from ..densities.covariance import STRUCTURES
 from ..errors import DataError, listed
 from ..labels import encode, positions
 from ..leave_one_out import GaussianLeaveOneOut

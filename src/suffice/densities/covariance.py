@@ -1,0 +1,187 @@
+"""Covariances from moments: structures, shrinkage, and the floor that keeps them regular."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DataError, SingularWarning, listed
+from ..stats import MomentStats
+from . import shrinkage as _shrinkage
+
+Array = NDArray[Any]
+
+
+class Structure(NamedTuple):
+    """What is shared and what is free in the covariances."""
+
+    shape: str  # "full", "diag" or "spherical"
+    tied: bool  # whether all classes share one covariance
+
+    def layout(self, shrinkage: float | str | None) -> str:
+        """The poorest layout of moments that this structure can be estimated from."""
+        if shrinkage == "ledoit_wolf":
+            return "quartic"
+        return ("pooled" if self.tied else "full") if self.shape == "full" else "diag"
+
+
+STRUCTURES = {
+    "full": Structure("full", False),
+    "diag": Structure("diag", False),
+    "spherical": Structure("spherical", False),
+    "tied": Structure("full", True),
+    "tied_diag": Structure("diag", True),
+    "tied_spherical": Structure("spherical", True),
+}
+
+
+def covariances(stats: MomentStats, kind: Structure, shrinkage: float | str | None = None) -> Array:
+    """Maximum likelihood covariances, shrunk: (g, d, d), or diagonals (g, d)."""
+    shrinks = shrinkage not in (None, 0)
+    layout = kind.layout(shrinkage)
+    stats = stats.to_layout(layout)
+    n = np.array([stats.total]) if kind.tied else stats.weight
+    divisor = np.where(n > 0, n, 1.0)
+    if kind.shape == "full":
+        scatter = stats.scatter
+        if kind.tied:
+            scatter = (scatter if stats.layout == "pooled" else scatter.sum(axis=0))[None]
+        covariance = np.asarray(scatter / divisor[:, None, None])
+        if not shrinks:
+            return covariance
+        return _shrinkage.shrunk(covariance, _intensity(shrinkage, covariance, n, stats, kind))
+    scatter, weight = stats.scatter, np.broadcast_to(stats.column_weight, stats.scatter.shape)
+    if kind.tied:
+        scatter, weight = scatter.sum(axis=0)[None], weight.sum(axis=0)[None]
+    variance = scatter / np.where(weight > 0, weight, 1.0)
+    # Of the columns that were observed, and for one variance of all of them as often as they were.
+    share = weight if kind.shape == "spherical" else (weight > 0).astype(np.float64)
+    share = np.where(share.any(axis=1, keepdims=True), share, 1.0)
+    mean = (variance * share).sum(axis=1, keepdims=True) / share.sum(axis=1, keepdims=True)
+    even = np.broadcast_to(mean, variance.shape)
+    if kind.shape == "spherical":
+        return even
+    return (1 - shrinkage) * variance + shrinkage * even if shrinks else variance  # type: ignore[operator]
+
+
+def neutral(stats: MomentStats, variance: Array, kind: Structure) -> tuple[Array, Array]:
+    """Means and variances where a class that never had a column takes those of all rows, which speak for no class."""
+    weight = np.broadcast_to(stats.column_weight, stats.mean.shape)
+    total = np.where(weight.any(axis=0), weight.sum(axis=0), 1.0)
+    share = weight / total
+    grand = (share * stats.mean).sum(axis=0)
+    overall = (share * (stats.mean - grand) ** 2).sum(axis=0) + stats.scatter.sum(axis=0) / total
+    unknown = weight == 0
+    mean = np.where(unknown, grand, stats.mean)
+    return mean, variance if kind.tied or kind.shape == "spherical" else np.where(unknown, overall, variance)
+
+
+def _intensity(
+    shrinkage: float | str | None, covariance: Array, n: Array, stats: MomentStats, kind: Structure
+) -> Array:
+    if shrinkage == "oas":
+        return _shrinkage.oas(covariance, n)
+    if shrinkage == "ledoit_wolf":
+        assert stats.quartic is not None
+        quartic = stats.quartic.sum(keepdims=True) if kind.tied else stats.quartic
+        if ((quartic == 0) & (np.einsum("gii->g", covariance) > 0)).any():
+            raise DataError("the values are too small: their fourth powers vanish; rescale the columns for Ledoit-Wolf")
+        return _shrinkage.ledoit_wolf(covariance, n, quartic)
+    return np.full(len(n), shrinkage, dtype=np.float64)
+
+
+def feature_variance(stats: MomentStats) -> Array:
+    """The variance of each feature within classes, (d,): the yardstick of the floor.
+
+    A feature that never varies within a class is measured by its variance between them, and one that never varies at
+    all says nothing: any positive number serves, and its own square keeps the scale.
+    """
+    weight = stats.column_weight  # (k, d) or (k, 1)
+    total = np.where(weight.any(axis=0), weight.sum(axis=0), 1.0)
+    diagonal = {"diag": "kd->d", "pooled": "dd->d"}.get(stats.layout, "kdd->d")
+    within = np.einsum(diagonal, stats.scatter) / total
+    grand = (weight * stats.mean).sum(axis=0) / total
+    rounding = 8 * np.finfo(np.float64).eps * np.abs(grand)
+    varies = (within > 0) & (np.sqrt(within) > rounding)
+    if varies.all():
+        return np.asarray(within)
+    between = (np.abs(stats.mean - grand) * np.sqrt(weight / total)).max(axis=0)
+    size = np.abs(grand)
+    unit = np.select([varies, between > rounding, size > 1e-100], [np.sqrt(within), between, size], 1.0)
+    return np.asarray(np.minimum(unit, 1e150) ** 2)
+
+
+class FloorReport:
+    """Which columns of which class were floored, for one warning."""
+
+    def __init__(self, owners: Array, names: tuple[Any, ...], count: Array) -> None:
+        self.owners, self.names, self.count = owners, names, count
+        self.found: dict[int, Array] = {}
+
+    def add(self, g: int, columns: Array) -> None:
+        if self.count[g] and columns.any():
+            self.found[g] = columns
+
+    def warn(self, kind: Structure) -> None:
+        if not self.found:
+            return
+        lines = []
+        for g, columns in list(self.found.items())[:5]:
+            owner = "all classes" if kind.tied else f"class {listed([self.owners[g]])}"
+            lines.append(f"{owner} in columns {listed([self.names[j] for j in np.flatnonzero(columns)], 8)}")
+        more = f" and {len(self.found) - 5} more classes" if len(self.found) > 5 else ""
+        remedy = "use shrinkage" if kind.tied else 'use shrinkage or covariance="tied", or a predictive Gaussian model'
+        warnings.warn(
+            f"no variance of its own in some direction: {'; '.join(lines)}{more}. A floor was applied; "
+            f"remove columns that are constant or copies of others, or {remedy}",
+            SingularWarning,
+            stacklevel=5,
+        )
+
+
+def floored_diagonal(variance: Array, own: Array, floor: float, report: FloorReport) -> tuple[Array, Array, Array]:
+    least = np.maximum(floor * own, np.finfo(np.float64).tiny)
+    low = variance < least
+    for g in np.flatnonzero(low.any(axis=1)):
+        report.add(int(g), low[g])
+    variance = np.where(low, least, variance)
+    return variance, 1.0 / np.sqrt(variance), np.log(variance).sum(axis=1)
+
+
+def floored_full(covariance: Array, own: Array, floor: float, report: FloorReport) -> tuple[Array, Array, Array]:
+    unit = np.sqrt(own)
+    whitening = np.empty_like(covariance)
+    log_det = np.empty(len(covariance))
+    for g in range(len(covariance)):
+        matrix = covariance[g] / unit / unit[:, None]
+        inverse = _inverse_factor(matrix, floor)
+        if inverse is None:
+            values, vectors = np.linalg.eigh(matrix)
+            least = max(floor, len(values) * np.finfo(np.float64).eps * values[-1])
+            share = (vectors[:, values < least] ** 2).sum(axis=1)
+            report.add(g, share >= 0.5 * share.max(initial=0.0) if share.any() else share > 0)
+            root = vectors * np.sqrt(np.maximum(values, least))  # its square is the floored matrix
+            inverse = triangular_inverse(np.asarray(np.linalg.qr(root.T, mode="r")).T)
+            covariance[g] = (root @ root.T) * unit * unit[:, None]
+        log_det[g] = 2 * (np.log(unit).sum() - np.log(np.abs(np.diag(inverse))).sum())
+        np.divide(inverse, unit, out=whitening[g])
+    return covariance, whitening, log_det
+
+
+def _inverse_factor(matrix: Array, floor: float) -> Array | None:
+    """The inverse of the Cholesky factor, or None where an eigenvalue may be below the floor."""
+    try:
+        inverse = triangular_inverse(np.linalg.cholesky(matrix))
+    except np.linalg.LinAlgError:
+        return None
+    # The sum of squares is the trace of the matrix's inverse, which is at least one over its least eigenvalue.
+    return inverse if np.vdot(inverse, inverse) * floor <= 1.0 else None
+
+
+def triangular_inverse(lower: Array) -> Array:
+    from scipy.linalg.lapack import dtrtri
+
+    return np.asarray(dtrtri(lower, lower=1)[0])
