@@ -370,3 +370,26 @@ def test_one_number_is_the_probability_of_the_second_class(prior, expected):
 def test_one_number_must_be_a_probability_of_two_classes(prior, k):
     with pytest.raises(DecisionError):
         decisions.as_prior(prior, np.arange(k), np.empty(0))
+
+
+def test_decide_from_ratios_is_a_threshold(rng):
+    llr = np.r_[rng.normal(0, 3, size=200), np.inf, -np.inf]
+    cost = [[0, 7], [2, 0]]
+    decided = decisions.decide(llr, [0, 1], prior=0.3, cost=cost)
+    assert (decided == (llr > decisions.bayes_threshold(0.3, 7, 2))).all()
+
+
+def test_decide_among_several(rng):
+    scores = rng.normal(size=(100, 3))
+    prior = {"a": 0.2, "b": 0.3, "c": 0.5}
+    joint = scores + np.log([0.2, 0.3, 0.5])
+    assert (decisions.decide(scores, ABC, prior) == ABC[joint.argmax(axis=1)]).all()
+    certain = np.exp(joint - logsumexp(joint, axis=1, keepdims=True)).max(axis=1) >= 0.7
+    decided = decisions.decide(scores, ABC, prior, decisions.rejecting(ABC, 0.3))
+    assert (decided == np.where(certain, ABC[joint.argmax(axis=1)], "reject")).all()
+
+
+@pytest.mark.parametrize("scores", [[1.0, 2.0], [[1.0, 2.0]], [[0.0, np.nan, 1.0]]])
+def test_decide_refuses_what_does_not_fit(scores):
+    with pytest.raises(DecisionError, match=r"do not fit|NaN"):
+        decisions.decide(scores, ABC)

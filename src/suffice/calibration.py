@@ -48,8 +48,8 @@ class AffineMap:
         finite, impossible = _finite(scores)
         if impossible[np.arange(len(code)), code].any():
             raise DataError(
-                "some scores rule out the true class, which no affine map can mend; "
-                'use method="pav", or scores that are finite'
+                "some scores rule out the true class, which no map can mend: they are infinite and wrong. Use a "
+                "classifier that is never certain, or cut the scores off, as in np.clip(llr, -20, 20)"
             )
         rows = weight * (prior / np.bincount(code, weight, minlength=len(prior)))[code]
         problem = _Logistic.of(finite, impossible, code, rows, np.log(prior))

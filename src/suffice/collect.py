@@ -50,5 +50,6 @@ def refuse_nonfinite(source: Source) -> None:
         more = f" and {len(found) - 8} more" if len(found) > 8 else ""
         raise DataError(
             f"X contains NaN or infinity in {rows} row{'s' if rows > 1 else ''}, "
-            f"in columns {', '.join(found[:8])}{more}; remove these rows or impute the values first"
+            f"in columns {', '.join(found[:8])}{more}; remove these rows or impute the values first, or use "
+            "MixedClassifier, which takes missing cells as they are"
         )

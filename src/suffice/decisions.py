@@ -36,6 +36,8 @@ def as_prior(prior: Any, classes: Array, frequencies: Array) -> Array:
             raise DecisionError(f'prior={prior!r} is not known; give numbers, a dictionary by class or "uniform"')
         return np.full(k, 1.0 / k)
     if isinstance(prior, Real) and not isinstance(prior, bool) and k == 2:
+        if not 0 <= float(prior) <= 1:
+            raise DecisionError(f"prior={prior!r} is the probability of {listed(classes[1:])}: from 0 to 1")
         prior = [1.0 - float(prior), float(prior)]
     if _is_labelled(prior):
         prior = _by_label(prior, classes, "prior")
@@ -162,6 +164,25 @@ def cheapest(posterior: Array, cost: Array | None) -> Array:
     if cost is None:
         return np.asarray(posterior.argmax(axis=1))
     return np.asarray((posterior @ cost.T).argmin(axis=1))
+
+
+def decide(scores: Any, classes: Any, prior: Any = "uniform", cost: Any = None) -> Array:
+    """The Bayes decision for each row, (n,), from log-likelihoods (n, k), or ratios (n,) of the second of two classes.
+
+    >>> decide([0.5, 2.5], ["ham", "spam"], prior=0.2)
+    array(['ham', 'spam'], dtype='<U4')
+    """
+    names, table = np.asarray(classes), np.asarray(scores, dtype=np.float64)
+    if table.ndim == 1 and len(names) == 2:
+        infinite = table == np.inf  # rules out the first class
+        table = np.stack([np.where(infinite, -np.inf, 0.0), np.where(infinite, 0.0, table)], axis=1)
+    if table.ndim != 2 or table.shape[1] != len(names):
+        raise DecisionError(f"scores of shape {np.shape(scores)} do not fit {len(names)} classes")
+    if np.isnan(table).any():
+        raise DecisionError("scores contain NaN")
+    actions, costs = (names, None) if cost is None else as_cost(cost, names)
+    log_prior = log(as_prior(prior, names, np.full(len(names), 1 / len(names))))
+    return np.asarray(actions[cheapest(np.exp(log_posterior(table + log_prior, log_prior)), costs)])
 
 
 def rejecting(classes: Any, price: float, label: Any = "reject", cost: Any = None) -> dict[Any, list[float]]:

@@ -176,6 +176,8 @@ def multiclass_dcf(y_true: Any, y_pred: Any, prior: Any = None, cost: Any = None
     count = np.bincount(truth, minlength=len(classes))
     pi = decisions.as_prior(prior, classes, count / count.sum())
     actions, costs = decisions.as_cost(1.0 - np.eye(len(classes)) if cost is None else cost, classes)
+    if np.ndim(y_pred) != 1:
+        raise DataError(f"y_pred holds decisions (n,), not scores of shape {np.shape(y_pred)}; see decisions.decide")
     decided = positions(np.asarray(y_pred), actions)
     if (decided < 0).any():
         raise DataError(f"y_pred holds {listed(np.unique(np.asarray(y_pred)[decided < 0]))}, which are no decisions")

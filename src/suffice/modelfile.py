@@ -150,6 +150,8 @@ def _digest(text: str, arrays: dict[str, Array]) -> str:
 
 
 def _replace(path: Path, content: bytes) -> None:
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"there is no directory {str(path.parent)!r} to write {path.name!r} to")
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
         with open(temporary, "xb") as file:

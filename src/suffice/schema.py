@@ -28,10 +28,11 @@ _KINDS: dict[Any, str] = {float: "float", int: "integer", bool: "boolean", str: 
 class Schema:
     """The family of every column, and why.
 
-    Text, categories and strings are categorical, floats Gaussian, booleans Bernoulli. Integers are judged by the first
-    10 000 rows: zeros and ones alone are Bernoulli, at most 16 different values categorical, not negative with a mean
-    of at most 20 and a variance of at most three times that Poisson, and the rest Gaussian. Objects are what their
-    first 10 000 values are: text unless all are numbers.
+    Text, categories and strings are categorical, floats Gaussian, booleans Bernoulli. Integers, and floats that are
+    whole numbers with missing cells among them, are judged by the first 10 000 rows: zeros and ones alone are
+    Bernoulli, at most 16 different values categorical, not negative with a mean of at most 20 and a variance of at most
+    three times that Poisson, and the rest Gaussian. Objects are what their first 10 000 values are: text unless all are
+    numbers.
     """
 
     names: tuple[str, ...]
@@ -44,9 +45,9 @@ class Schema:
 
         Parameters
         ----------
-        families : "auto", the family of every column, or a dictionary to a family from a column's name or position,
-            from a type (a kind such as "integer" or int, or a library's own name such as "int64"), or from a function
-            of the frame that returns names, like scikit-learn's make_column_selector
+        families : "auto", the family of every column, a schema, or a dictionary to a family from a column's name or
+            position, from a type (a kind such as "integer" or int, or a library's own name such as "int64"), or from a
+            function of the frame that returns names, like scikit-learn's make_column_selector
         """
         names = table.names or tuple(f"x{j}" for j in range(table.n_features))
         columns = [looked_at(column) for column in table.columns()]
@@ -100,10 +101,14 @@ def _kind(value: object) -> str:
 def inferred(column: Column) -> tuple[str, str]:
     """The family of a column by its type, and the reason."""
     dtype = f"object of {column.kind}s" if column.dtype == "object" and column.kind != "text" else column.dtype
-    if column.kind != "integer":
-        return {"float": "gaussian", "boolean": "bernoulli"}.get(column.kind, "categorical"), dtype
+    if column.kind not in ("integer", "float"):
+        return "bernoulli" if column.kind == "boolean" else "categorical", dtype
     values = column[:LOOK].floats()
-    values = values[~np.isnan(values)]
+    missing = np.isnan(values)
+    values = values[~missing]
+    # pandas makes floats of integers where a cell is missing.
+    if column.kind == "float" and not (missing.any() and len(values) and (values == np.rint(values)).all()):
+        return "gaussian", dtype
     different = len(np.unique(values))
     if np.isin(values, (0, 1)).all():
         return "bernoulli", f"{dtype}, only 0 and 1"
@@ -122,6 +127,8 @@ def _chosen(families: Any, names: tuple[str, ...], columns: list[Column], frame:
         if families == "auto":
             return {}
         return dict.fromkeys(range(len(columns)), (_family(families), "asked for"))
+    if isinstance(families, Schema):
+        families = dict(zip(families.names, families.families, strict=True))
     if not isinstance(families, Mapping):
         raise DataError(f'families={families!r} is not known; give "auto", a family or a dictionary to families')
     by_type: dict[int, tuple[str, str]] = {}

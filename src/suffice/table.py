@@ -176,8 +176,8 @@ class Table(ABC):
             more = f" and {len(found) - 5} more" if len(found) > 5 else ""
             remedy = f"families={{{next(iter(refused))}: 'categorical'}}"
             raise DataError(
-                f"this model takes numbers, but these columns are not numbers: {', '.join(found[:5])}{more}; leave "
-                f"them out, or take them as categories in a MixedClassifier: {remedy}{detail}"
+                f"this model takes numbers, but these columns are not numbers: {', '.join(found[:5])}{more}; make "
+                f"them numbers, leave them out, or fit a MixedClassifier with {remedy}{detail}"
             )
 
 

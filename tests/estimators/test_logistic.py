@@ -6,6 +6,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
 from sklearn.naive_bayes import BernoulliNB, GaussianNB
@@ -168,6 +169,8 @@ def test_the_prior_of_a_forest_has_to_be_said(flowers):
     assert np.isinf(ratio).any()
     with pytest.raises(DataError, match="no posteriors; calibrate"):
         as_llr(RidgeClassifier().fit(X, y), X)
+    with pytest.raises(NotFittedError):
+        as_llr(RandomForestClassifier(), X)
     with pytest.raises(DataError, match="name two classes"):
         as_llr(forest, X, np.bincount(y) / len(y), a=0)
     with pytest.raises(DataError, match="without zeros"):
@@ -188,6 +191,15 @@ def test_held_out_ratios_are_pooled(flowers):
                 expected = fitted.llr(X[test], 0, 1)
             np.testing.assert_allclose(pooled[test], expected, rtol=1e-9)
     assert cross_val_llr(GaussianClassifier(), X, y).shape == ((150, 3) if y.max() == 2 else (150,))
+
+
+def test_labels_may_be_a_column_of_the_table(flowers):
+    pandas = pytest.importorskip("pandas")
+    X, y = flowers
+    frame = pandas.DataFrame(X, columns=list("abcd")).assign(kind=y)
+    np.testing.assert_array_equal(
+        cross_val_llr(GaussianClassifier(), frame, "kind"), cross_val_llr(GaussianClassifier(), X, y)
+    )
 
 
 def test_folds_must_have_every_class():

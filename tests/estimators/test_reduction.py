@@ -10,7 +10,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from suffice import LDA, PCA, GaussianClassifier, MomentStats
+from suffice import LDA, PCA, GaussianClassifier, MomentStats, load
 from suffice.batch import Batch
 from suffice.errors import DataError, SingularWarning, StatisticsError
 from suffice.reduction import discriminants, principal_components
@@ -104,6 +104,14 @@ def test_streaming_merging_and_forgetting_change_nothing(wine, make):
     loaded = make(2).fit_statistics(whole.statistics_)
     for other in (streamed, merged, more, weighted, loaded):
         np.testing.assert_allclose(other.transform(X), whole.transform(X), rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("make", [PCA, LDA])
+def test_a_saved_reduction_goes_on(wine, make, tmp_path):
+    X, y = wine
+    make(1).fit(X[:100], y[:100]).save(tmp_path / "it.safetensors")
+    loaded = load(tmp_path / "it.safetensors").partial_fit(X[100:], y[100:])
+    np.testing.assert_allclose(loaded.components_, make(loaded.n_components).fit(X, y).components_, atol=1e-8)
 
 
 def test_labels_do_not_matter_to_components_and_may_name_a_column(wine):

@@ -104,6 +104,11 @@ class BernoulliDensity(CountDensity):
     def mean(self) -> Array:
         return np.exp(self.one)
 
+    def fill(self, X: Counts, posterior: Array) -> Counts:
+        """By the more probable truth."""
+        likely = (posterior @ self.mean > 0.5).astype(np.float64)
+        return X if X.missing is None else Counts(np.where(X.missing, likely, X.values))
+
     def sample(self, code: Array, rng: np.random.Generator) -> Counts:
         drawn = rng.random((len(code), self.n_features)) < self.mean[code]
         return Counts(drawn.astype(np.int64))

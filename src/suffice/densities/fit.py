@@ -73,7 +73,7 @@ def fit_density(family: str, x: Any, *, weight: Any = None, **choices: Any) -> F
     >>> fit_density("bernoulli", [1, 1, 1], alpha=1).parameters["p"]
     array([0.8])
     """
-    if family not in _FAMILIES:
+    if not isinstance(family, str) or family not in _FAMILIES:
         raise DataError(f"the family {family!r} is not known; choose one of {listed(_FAMILIES, 6)}")
     if "alpha" in choices:
         choices["alpha"] = check_alpha(choices["alpha"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from .. import modelfile
 from ..errors import ModelFileError
@@ -11,6 +12,7 @@ from .calibration import LLRCalibrator
 from .classifier import LLRClassifier
 from .discrete import BernoulliClassifier, CategoricalClassifier, MultinomialClassifier, PoissonClassifier
 from .gaussian import GaussianClassifier
+from .learner import Learner
 from .logistic import LogisticClassifier
 from .mixed import MixedClassifier
 from .ratios import as_llr, cross_val_llr
@@ -34,21 +36,23 @@ __all__ = [
     "load",
 ]
 
-_SAVED: dict[str, type[GenerativeClassifier] | type[LogisticClassifier]] = {
+_SAVED: dict[str, type[Learner] | type[LogisticClassifier]] = {
     kind.__name__: kind
     for kind in (
         BernoulliClassifier,
         CategoricalClassifier,
         GaussianClassifier,
+        LDA,
         LogisticClassifier,
         MixedClassifier,
+        PCA,
         MultinomialClassifier,
         PoissonClassifier,
     )
 }
 
 
-def load(path: str | os.PathLike[str]) -> GenerativeClassifier | LogisticClassifier:
+def load(path: str | os.PathLike[str]) -> Any:
     """Read a model that `save` wrote. Loading runs no code from the file."""
     model = modelfile.read(path)
     if model.estimator not in _SAVED:

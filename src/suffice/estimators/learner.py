@@ -113,8 +113,12 @@ class Learner(TableEstimator):
         mine, theirs = self._names(), other._names()
         aligns = self._merges_columns and mine is not None and theirs is not None
         if mine != theirs and not aligns:
-            one, two = (listed(names) if names else "columns without names" for names in (mine, theirs))
-            raise StatisticsError(f"models of different columns do not merge: {one}; and {two}")
+            if mine is None or theirs is None:
+                one, two = (listed(names) if names else "columns without names" for names in (mine, theirs))
+                raise StatisticsError(f"models of different columns do not merge: {one}; and {two}")
+            differ = sorted(set(mine) ^ set(theirs))
+            why = f"only one of them has {listed(differ)}" if differ else "they stand in another order"
+            raise StatisticsError(f"models of different columns do not merge: {why}")
         merged: Self = clone(self)
         statistics = self.statistics_ + other.statistics_
         merged._set_columns(statistics.names if aligns else mine, statistics.n_features)

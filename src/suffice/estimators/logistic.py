@@ -123,7 +123,8 @@ class LogisticClassifier(LLRClassifier):
         slope, intercept, found = problem.solve(center, covariance, start, self.tol, self.max_iter)
         if not found.success:
             warnings.warn(
-                f"the optimiser stopped after {found.nit} steps before it was done: {found.message}; raise max_iter",
+                f"the optimiser stopped after {found.nit} steps before it was done: {found.message}; raise max_iter, "
+                "or bring the columns to one scale",
                 ConvergenceWarning,
                 stacklevel=3,
             )

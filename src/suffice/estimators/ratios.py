@@ -9,10 +9,12 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import check_is_fitted
 
 from .. import decisions
 from ..errors import DataError
 from ..labels import position
+from ..sources.arrays import array_source
 from .classifier import Prior
 
 Array = NDArray[Any]
@@ -39,6 +41,7 @@ def as_llr(estimator: Any, X: Any, prior: Prior = None, a: Any = None, b: Any = 
     >>> as_llr(clf, [[2.0]]).round(2)
     array([-2.74])
     """
+    check_is_fitted(estimator)
     classes = np.asarray(estimator.classes_)
     scores = _log_posterior(estimator, X) - decisions.log(_held(estimator, prior, classes))
     if a is None and b is None:
@@ -55,6 +58,7 @@ def cross_val_llr(estimator: Any, X: Any, y: Any, cv: Any = 5, a: Any = None, b:
     ----------
     estimator : any classifier with posteriors; one that does not say which prior they hold is taken to hold the
         frequencies of the classes it was trained on
+    y : the labels (n,), or the name of the column of X that holds them
     cv : the number of folds, or one of scikit-learn's splitters
     a, b : as in `as_llr`
 
@@ -67,6 +71,9 @@ def cross_val_llr(estimator: Any, X: Any, y: Any, cv: Any = 5, a: Any = None, b:
     >>> metrics.cllr(y, LLRCalibrator().held_out(llr, y)) < metrics.cllr(y, llr)
     True
     """
+    if isinstance(y, str):
+        source = array_source(X, y)
+        X, y = source.frame, source.y
     labels = np.asarray(y)
     classes = np.unique(labels)
     out: Array | None = None

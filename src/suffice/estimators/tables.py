@@ -85,6 +85,8 @@ def given_labels(y: Any, estimator: object) -> Any:
     """Labels as given, but a column vector becomes a vector, with scikit-learn's warning."""
     if y is None:
         raise DataError(f"{type(estimator).__name__} requires y to be passed, but the target y is None")
+    if hasattr(y, "to_numpy") and getattr(y, "shape", (0,))[1:] == (1,):  # a frame of one column
+        y = y.to_numpy()
     if isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] == 1:
         message = "A column-vector y was passed when a 1d array was expected; it is taken as y.ravel()"
         warnings.warn(message, DataConversionWarning, stacklevel=3)
