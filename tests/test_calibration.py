@@ -156,6 +156,46 @@ def test_separable_and_repeated_scores_are_held_down(scores):
     assert np.isfinite(calibrated).all()
 
 
+def test_what_a_row_adds_to_all_classes_says_nothing(three):
+    scores, y = three
+    far = scores + 1e4 * np.random.default_rng(0).normal(size=(400, 1))
+    np.testing.assert_allclose(
+        LLRCalibrator().fit(far, y).map_.scale, LLRCalibrator().fit(scores, y).map_.scale, rtol=1e-6
+    )
+
+
+def test_one_sure_score_and_rare_targets_do_not_flatten_the_map(worked):
+    scores, y = worked
+    before = LLRCalibrator().fit(scores, y).map_.scale[0]
+    scores[0] = 1e6
+    assert LLRCalibrator().fit(scores, y).map_.scale[0] == pytest.approx(before, rel=0.2)
+    rare = [LLRCalibrator(prior).fit(worked[0][1:], y[1:]).map_.scale[0] for prior in (1e-6, 1e-8)]
+    assert rare[0] == pytest.approx(rare[1], rel=1e-3)
+
+
+def test_a_system_that_repeats_or_says_nothing_spoils_no_other(worked):
+    scores, y = worked
+    alone = LLRCalibrator().fit(scores, y).transform(scores)
+    for other in (scores, np.ones(100), -3 * scores):
+        fused = LLRCalibrator().fit(np.stack([scores, other], axis=1), y)
+        np.testing.assert_allclose(fused.transform(np.stack([scores, other], axis=1))[:, 0], alone, atol=1e-6)
+
+
+def test_certain_scores_alone_leave_nothing_to_learn():
+    with pytest.warns(SeparableWarning):
+        calibrator = LLRCalibrator().fit([np.inf, np.inf, -np.inf], [1, 1, 0])
+    assert calibrator.transform([np.inf, -np.inf]).tolist() == [np.inf, -np.inf]
+
+
+def test_systems_are_known_by_their_names(worked):
+    pandas = pytest.importorskip("pandas")
+    scores, y = worked
+    frame = pandas.DataFrame({"one": scores, "two": scores**2})
+    calibrator = LLRCalibrator().fit(frame, y)
+    with pytest.raises(DataError, match="same order"):
+        calibrator.transform(frame[["two", "one"]])
+
+
 def test_held_out_scores_are_those_of_maps_that_have_not_seen_them(worked):
     scores, y = worked
     folds = StratifiedKFold(4, shuffle=True, random_state=0)

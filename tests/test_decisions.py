@@ -357,8 +357,20 @@ def test_an_open_set_has_strangers():
     decided = np.array([0, 1, 1])
     typicality = np.array([[0.3, 0.001], [0.001, 0.009], [0.001, 0.01]])
     assert decisions.open_set(decided, typicality, 0.01, "?").tolist() == [0, "?", 1]
+    assert decisions.open_set(decided, typicality, 0.01, ("no", "one")).tolist() == [0, ("no", "one"), 1]
     with pytest.raises(DecisionError, match="between 0 and 1"):
         decisions.open_set(decided, typicality, 0)
+
+
+def test_costs_of_frames_go_by_their_names():
+    pandas = pytest.importorskip("pandas")
+    polars = pytest.importorskip("polars")
+    swapped = {"b": [1.0, 0.0], "a": [0.0, 2.0]}
+    expected = [[0, 1], [2, 0]]
+    assert as_cost(polars.DataFrame(swapped), AB)[1].tolist() == expected
+    assert as_cost(pandas.DataFrame(swapped, index=["a", "b"]), AB)[1].tolist() == expected
+    with pytest.raises(DecisionError, match="more than once"):
+        as_cost(pandas.DataFrame(swapped, index=["a", "a"]), AB)
 
 
 @pytest.mark.parametrize(("prior", "expected"), [(0.25, [0.75, 0.25]), (np.float32(1), [0, 1]), (0, [1, 0])])

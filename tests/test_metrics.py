@@ -53,6 +53,32 @@ def test_the_worked_case(worked):
     assert [metrics.min_dcf(*worked, *p) for p in points] == pytest.approx([0.366666667, 0.8, 0.616666667], abs=1e-9)
 
 
+def test_extreme_operating_points_and_infinite_costs():
+    y, scores = detection("random")
+    curve = metrics.bayes_error_curve(y, scores, [37.0, 600.0, -600.0])
+    assert np.isfinite(curve.actual).all()
+    assert (curve.minimum <= 1).all()
+    with pytest.raises(DecisionError, match="between -700 and 700"):
+        metrics.bayes_error_curve(y, scores, [800.0])
+    scores[np.flatnonzero(y)[0]] = -np.inf  # some resamples cost infinitely much
+    low, high = metrics.bootstrap(metrics.cllr, y, scores, n=50, random_state=0)
+    assert low < high == np.inf
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: metrics.multiclass_log_cost([0, 1], [[0, np.inf], [0, 1]]), "NaN or \\+inf"),
+        (lambda: metrics.multiclass_log_cost([0, 1], [[0, 1], [0, 1]], prior=0.0), "is certain"),
+        (lambda: metrics.multiclass_dcf([0, 1], [0]), "one length"),
+        (lambda: metrics.multiclass_dcf([0, 1], [[0.1, 0.2], [0.3, 0.4]]), "decisions.decide"),
+    ],
+)
+def test_several_classes_are_checked(call, message):
+    with pytest.raises((DataError, DecisionError), match=message):
+        call()
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_llreval_agrees(kind):
     y, scores = detection(kind)
@@ -69,6 +95,7 @@ def test_llreval_agrees(kind):
         np.testing.assert_allclose(curve.actual * without, fast_Bayes_error_rate(scores, y, ODDS), rtol=1e-10)
 
 
+@pytest.mark.filterwarnings("ignore:.labels. is deprecated:UserWarning")  # in newer releases
 @pytest.mark.parametrize("kind", KINDS)
 def test_lir_agrees(kind):
     y, scores = detection(kind)

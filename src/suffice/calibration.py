@@ -18,7 +18,7 @@ from .metrics import SortedScores
 
 Array = NDArray[Any]
 
-_FLAT = 1e-9  # a curvature of less than this, of standardised scores, is none
+_FLAT = 1e-8  # a curvature of less than this, of standardised scores and for the rarest class, is none
 
 
 @dataclass(frozen=True)
@@ -55,10 +55,10 @@ class AffineMap:
         problem = _Logistic.of(finite, impossible, code, rows, np.log(prior))
         fitted, curvature, loss = problem.solve(0.0)
         entropy = -float(prior @ np.log(prior))
-        if loss < _FLAT * entropy or curvature < _FLAT:
+        if loss < _FLAT * entropy or curvature < _FLAT * prior.min():
             warnings.warn(
-                "the scores separate the classes, or repeat each other: any larger scale, or many others, would fit as "
-                "well; the scale is held down by a penalty worth one row",
+                "the scores separate the classes: any larger scale would fit as well; the scale is held down by a "
+                "penalty worth one row",
                 SeparableWarning,
                 stacklevel=4,
             )
@@ -76,39 +76,64 @@ class _Logistic:
     scores: Array  # (n, S, k), standardised
     center: Array  # (S, k)
     spread: Array  # (S,)
+    size: Array  # (S,) root mean square of the standardised scores, which a penalty is relative to
     base: Array  # (n, k) the log prior, or -inf where a class is ruled out
     code: Array  # (n,)
     weight: Array  # (n,), summing to one
 
     @classmethod
     def of(cls, scores: Array, impossible: Array, code: Array, weight: Array, log_prior: Array) -> _Logistic:
+        # What a row adds to all classes says nothing, and may be far larger than what does.
+        row = np.where(impossible[:, None], np.nan, scores)
+        scores = scores - np.nanmean(row, axis=2, keepdims=True)
+        # Medians, since a few sure scores should not set the scale.
         possible = ~impossible * weight[:, None]
-        total = possible.sum(axis=0)  # of each class, where it is possible
-        center = np.einsum("nk,nsk->sk", possible, scores) / np.where(total > 0, total, 1.0)
+        center = np.array(
+            [[_median(own, w) for own, w in zip(s.T, possible.T, strict=True)] for s in np.swapaxes(scores, 0, 1)]
+        )
         scores = np.where(impossible[:, None], 0.0, scores - center)
-        spread = np.sqrt(np.einsum("nk,nsk->s", weight[:, None] * np.ones_like(possible), scores**2))
+        size = np.abs(scores).max(axis=2)
+        spread = np.array([_median(own, weight) for own in size.T])
+        spread = np.where(spread > 0, spread, size.max(axis=0))
         spread = np.where(spread > 0, spread, 1.0)
-        return cls(scores / spread[:, None], center, spread, np.where(impossible, -np.inf, log_prior), code, weight)
+        scores = scores / spread[:, None]
+        size = np.sqrt(np.einsum("n,nsk->s", weight, scores**2))
+        return cls(scores, center, spread, size, np.where(impossible, -np.inf, log_prior), code, weight)
 
     def solve(self, penalty: float) -> tuple[Array, float, float]:
         """The parameters, the least curvature there, and the cross-entropy."""
         from scipy.optimize import minimize
 
-        _, systems, k = self.scores.shape
-        found = minimize(
-            self._loss,
-            np.zeros(systems + k - 1),
-            args=(penalty,),
+        curved = self._curved() if not penalty else np.eye(len(self.spread) + self.scores.shape[2] - 1)
+
+        def loss(phi: Array) -> tuple[float, Array]:
+            value, gradient = self._loss(curved @ phi, penalty)
+            return value, curved.T @ gradient
+
+        def hessian(phi: Array, penalty: float = penalty) -> Array:
+            return np.asarray(curved.T @ self._hessian(curved @ phi, penalty) @ curved)
+
+        start, rarest = np.zeros(curved.shape[1]), float(np.bincount(self.code, self.weight).min())
+        phi = minimize(
+            loss,
+            start,
             jac=True,
-            hess=self._hessian,
+            hess=hessian,
             method="trust-exact",
-            options={"gtol": 1e-9, "maxiter": 200},
-        )
-        least = float(np.linalg.eigvalsh(self._hessian(found.x, 0.0))[0])
-        theta = found.x
-        if least + penalty > _FLAT:  # one more step of Newton's, since a loss tells half of the digits only
-            theta = theta - np.linalg.solve(self._hessian(theta, penalty), self._loss(theta, penalty)[1])
-        return theta, least, self._loss(theta, 0.0)[0]
+            options={"gtol": 0.1 * _FLAT * rarest, "maxiter": 200},
+        ).x
+        # One more step of Newton's, since a loss tells half of the digits only; none where it is flat.
+        phi = phi - np.linalg.pinv(hessian(phi), 1e-12, True) @ loss(phi)[1]
+        least = float(np.linalg.eigvalsh(hessian(phi, 0.0))[0])
+        return curved @ phi, least, self._loss(curved @ phi, 0.0)[0]
+
+    def _curved(self) -> Array:
+        """The directions in which the loss is curved at all: a system that repeats others, or says nothing, has none of
+        its own, and keeps the least scale that will do."""
+        _, systems, k = self.scores.shape
+        values, vectors = np.linalg.eigh(self._hessian(np.zeros(systems + k - 1), 0.0))
+        curved = values > _FLAT * values[-1]
+        return vectors[:, curved] if curved.any() else vectors
 
     def raw(self, theta: Array) -> tuple[Array, Array]:
         """Scale and offset for scores as they came."""
@@ -132,16 +157,16 @@ class _Logistic:
         error[rows, self.code] -= 1.0
         error *= self.weight[:, None]
         gradient = np.concatenate([np.einsum("nk,nsk->s", error, self.scores), error[:, 1:].sum(axis=0)])
-        gradient[:systems] += penalty * theta[:systems]
-        return loss + 0.5 * penalty * float(theta[:systems] @ theta[:systems]), gradient
+        held = penalty * self.size**2 * theta[:systems]
+        gradient[:systems] += held
+        return loss + 0.5 * float(held @ theta[:systems]), gradient
 
     def _hessian(self, theta: Array, penalty: float) -> Array:
-        systems = self.scores.shape[1]
         p = np.exp(self._log_posterior(theta))
         weighted = p * self.weight[:, None]
         mean = np.einsum("nk,nsk->ns", p, self.scores)
         away = self.scores - mean[:, :, None]
-        scales = np.einsum("nk,nsk,ntk->st", weighted, away, away, optimize=True) + penalty * np.eye(systems)
+        scales = np.einsum("nk,nsk,ntk->st", weighted, away, away, optimize=True) + penalty * np.diag(self.size**2)
         cross = np.einsum("nk,nsk->sk", weighted, away)[:, 1:]
         offsets = (np.diag(weighted.sum(axis=0)) - weighted.T @ p)[1:, 1:]
         return np.block([[scales, cross], [cross.T, offsets]])
@@ -164,6 +189,13 @@ class MonotoneMap:
         hull, everything = ordered.hull(), np.sort(scores)
         last = np.cumsum(hull.targets + hull.others).astype(np.intp)[:-1]  # the first row of the next step
         return cls(_between(everything[last - 1], everything[last]), hull.llr)
+
+
+def _median(values: Array, weight: Array) -> float:
+    """The weighted median of values (n,), of which those without weight do not count."""
+    order = np.argsort(values)
+    reached = np.cumsum(weight[order])
+    return float(values[order[np.searchsorted(reached, reached[-1] / 2 * (1 - 1e-9))]])
 
 
 def _between(low: Array, high: Array) -> Array:

@@ -65,7 +65,12 @@ def as_cost(cost: Any, classes: Array) -> tuple[Array, Array]:
     """
     decisions = classes
     if hasattr(cost, "iterrows"):  # a data frame: decisions by row, classes by column
+        if not cost.index.is_unique:
+            raise DecisionError(f"a decision stands more than once in the costs: {listed(cost.index)}")
         cost = {decision: dict(row.items()) for decision, row in cost.iterrows()}
+    elif hasattr(cost, "to_dicts") or hasattr(cost, "to_pylist"):  # frames without names of rows: classes by column
+        rows = cost.to_dicts() if hasattr(cost, "to_dicts") else cost.to_pylist()
+        cost = [_by_label(row, classes, "cost") for row in rows]
     if isinstance(cost, Mapping):
         decisions = _decisions(list(cost), classes)
         cost = [_by_label(row, classes, "cost") if _is_labelled(row) else row for row in cost.values()]
@@ -208,7 +213,8 @@ def open_set(decided: Array, typicality: Array, level: float, unknown: Any = Non
     if not 0 < level < 1:
         raise DecisionError(f"level={level!r} must lie between 0 and 1")
     out = decided.astype(object)
-    out[(typicality < level).all(axis=1)] = unknown
+    for i in np.flatnonzero((typicality < level).all(axis=1)):  # one by one, since it may be a tuple
+        out[i] = unknown
     return out
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from scipy.optimize import OptimizeResult
 
 Array = NDArray[Any]
+_SMALL = 0.1  # of a loss: one row in so many is undecided
 _CACHED = 1 << 16  # cells of rows that are read twice while they are in the cache
 
 EXPANSIONS = ("linear", "quadratic")
@@ -45,6 +46,10 @@ class LogisticModel(Scorer):
         """Before the expansion."""
         p = len(self.center)
         return p if self.expansion == "linear" else (isqrt(9 + 8 * p) - 3) // 2
+
+    @property
+    def n_read(self) -> int:
+        return len(self.center)
 
     def of_classes(self, places: Sequence[int]) -> Self:
         kept = list(places)
@@ -151,7 +156,7 @@ class LogisticProblem:
         ----------
         center, covariance : (p,) and (p, p), or variances (p,), of the rows within classes
         start : slope and intercept
-        tol : the largest entry of the gradient, in these coordinates, that ends the search
+        tol : the largest entry of the gradient, in these coordinates and relative to a small loss, that ends the search
         """
         from scipy.optimize import minimize
 
@@ -163,21 +168,28 @@ class LogisticProblem:
             slope = basis.slope(theta[: -shape[0]].reshape(shape))
             return slope, theta[-shape[0] :] - slope @ center
 
-        def objective(theta: Array) -> tuple[float, Array]:
+        def objective(theta: Array, unit: float) -> tuple[float, Array]:
             loss, by_slope, by_intercept = self.loss(*unpacked(theta))
             inner = basis.gradient(by_slope - by_intercept[:, None] * center)
-            return loss, np.concatenate([inner.ravel(), by_intercept])
+            return loss / unit, np.concatenate([inner.ravel(), by_intercept]) / unit
 
         slope, intercept = start
-        first = np.concatenate([basis.inner(slope).ravel(), intercept + slope @ center])
-        found = minimize(
-            objective,
-            first,
-            jac=True,
-            method="L-BFGS-B",
-            options={"gtol": tol, "ftol": 64 * np.finfo(float).eps, "maxiter": max_iter, "maxls": 50},
-        )
-        return *unpacked(found.x), found
+        theta, unit, steps = np.concatenate([basis.inner(slope).ravel(), intercept + slope @ center]), 1.0, 0
+        while True:
+            found = minimize(
+                objective,
+                theta,
+                args=(unit,),
+                jac=True,
+                method="L-BFGS-B",
+                options={"gtol": tol, "ftol": 64 * np.finfo(float).eps, "maxiter": max_iter - steps, "maxls": 50},
+            )
+            theta, steps = found.x, steps + found.nit
+            # A small loss has small gradients: go on until they are small for it.
+            if found.fun > _SMALL or steps >= max_iter or not found.fun:
+                found.nit = steps
+                return *unpacked(theta), found
+            unit *= found.fun
 
 
 @dataclass(frozen=True)

@@ -90,11 +90,11 @@ class BayesErrorCurve(NamedTuple):
 def bayes_error_curve(y_true: Any, llr: Any, log_odds: Any = None) -> BayesErrorCurve:
     """Actual and minimum normalised DCF over the log odds of the effective prior (-7 to 7 by default)."""
     odds = np.linspace(-7, 7, 281) if log_odds is None else np.atleast_1d(np.asarray(log_odds, np.float64))
-    if not np.isfinite(odds).all():
-        raise DecisionError("log odds must be finite")
+    if not (np.abs(odds) < 700).all():
+        raise DecisionError("log odds must lie between -700 and 700")
     scores = SortedScores.of(y_true, llr)
-    prior = 0.5 * (1 + np.tanh(odds / 2))
-    point = prior, np.ones_like(odds), np.ones_like(odds)
+    # Of the larger one, what each error costs: 1 - prior would vanish long before the ratio of the two does.
+    point = np.full_like(odds, 0.5), np.exp(np.minimum(odds, 0.0)), np.exp(np.minimum(-odds, 0.0))
     return BayesErrorCurve(odds, *(_cost(*s.rates(-odds), point, True) for s in (scores, scores.hull())))
 
 
@@ -178,6 +178,8 @@ def multiclass_dcf(y_true: Any, y_pred: Any, prior: Any = None, cost: Any = None
     actions, costs = decisions.as_cost(1.0 - np.eye(len(classes)) if cost is None else cost, classes)
     if np.ndim(y_pred) != 1:
         raise DataError(f"y_pred holds decisions (n,), not scores of shape {np.shape(y_pred)}; see decisions.decide")
+    if len(y_pred) != len(truth) or not len(truth):
+        raise DataError(f"y_true and y_pred must be of one length above zero: they have {len(truth)} and {len(y_pred)}")
     decided = positions(np.asarray(y_pred), actions)
     if (decided < 0).any():
         raise DataError(f"y_pred holds {listed(np.unique(np.asarray(y_pred)[decided < 0]))}, which are no decisions")
@@ -208,8 +210,8 @@ def multiclass_log_cost(y_true: Any, log_likelihood: Any, prior: Any = "uniform"
         raise DataError(
             f"log_likelihood of shape {scores.shape} does not fit {len(truth)} rows of {len(classes)} classes"
         )
-    if np.isnan(scores).any():
-        raise DataError("log_likelihood contains NaN")
+    if np.isnan(scores).any() or np.isposinf(scores).any():
+        raise DataError("log_likelihood contains NaN or +inf")
     pi = decisions.as_prior(prior, classes, np.bincount(truth) / len(truth))
     log_prior = decisions.log(pi)
     posterior = decisions.log_posterior(scores + log_prior, log_prior)
@@ -217,6 +219,8 @@ def multiclass_log_cost(y_true: Any, log_likelihood: Any, prior: Any = "uniform"
     per_class = np.bincount(truth, bits, minlength=len(classes)) / np.bincount(truth, minlength=len(classes))
     total = float((pi * np.where(pi > 0, per_class, 0.0)).sum())
     entropy = float(-(pi * np.where(pi > 0, log_prior, 0.0)).sum() / np.log(2))
+    if normalize and not entropy:
+        raise DecisionError("a prior that is certain costs nothing; use normalize=False")
     return total / entropy if normalize else total
 
 
@@ -244,7 +248,12 @@ def bootstrap(
         metric(labels, np.concatenate([part[rng.integers(len(part), size=len(part))] for part in parts]), **choices)
         for _ in range(n)
     ]
-    low, high = np.quantile(np.array(values), [(1 - level) / 2, (1 + level) / 2], axis=0)
+    found = np.array(values)
+    ends = [(1 - level) / 2, (1 + level) / 2]
+    if np.isfinite(found).all():
+        low, high = np.quantile(found, ends, axis=0)
+    else:  # there is nothing between a number and infinity
+        low, high = np.quantile(found, ends, axis=0, method="inverted_cdf")
     return decisions.plain(low), decisions.plain(high)
 
 

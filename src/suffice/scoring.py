@@ -73,6 +73,11 @@ class Scorer(ABC):
     @abstractmethod
     def n_features(self) -> int: ...
 
+    @property
+    def n_read(self) -> int:
+        """How many numbers `read` makes of a row."""
+        return self.n_features
+
     @abstractmethod
     def of_classes(self, places: Sequence[int]) -> Self:
         """The same of some classes alone."""

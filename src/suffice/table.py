@@ -267,10 +267,12 @@ class Sparse(Table):
         """The rows as a SciPy matrix of their own."""
         from scipy.sparse import csr_array
 
+        self.check()
         indices, data = self.stored()
         return csr_array((data, indices, self.indptr - self.indptr[0]), shape=(len(self), self.n_features), copy=True)
 
     def floats(self) -> Array:
+        self.check()
         table = self.canonical()
         indices, data = table.stored()
         out = np.zeros((len(self), self.n_features), data.dtype if data.dtype.kind == "f" else np.float64)

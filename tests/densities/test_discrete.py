@@ -403,6 +403,8 @@ def test_imputed_cells_are_expectations(family, rows):
     posterior = np.exp(joint - np.logaddexp.reduce(joint, axis=1, keepdims=True))
     filled = density.write(density.impute(x, log_prior))
     expected = posterior[0] @ density.mean
+    if family == "bernoulli":  # the more probable truth
+        expected = np.rint(expected)
     np.testing.assert_allclose(filled, [[1, expected[1], 1, expected[3]], [1, 0, 1, 1]], rtol=1e-12)
 
 
@@ -432,7 +434,7 @@ def test_a_product_imputes_every_family(rows):
     own = X[y == "a"]
     assert one["g"] == pytest.approx(own[:, 0].mean())
     assert one["p"] == pytest.approx((own[:, 1].sum() + X[:, 1].mean()) / 31)
-    assert one["b"] == pytest.approx(((own[:, 2] > 0).sum() + 1) / 32)
+    assert one["b"] == round(((own[:, 2] > 0).sum() + 1) / 32)
     assert one["c"] == np.bincount(own[:, 3].astype(int)).argmax()
 
 

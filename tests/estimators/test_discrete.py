@@ -634,9 +634,11 @@ def test_rows_that_miss_everything_are_decided_by_the_prior(kind):
 def test_a_missing_cell_does_not_count(kind):
     data = np.array(data_of(kind), float)
     clf = kind(0.5).fit(holes(data), Y)
-    if kind is MultinomialClassifier:
-        same = kind(0.5).fit(np.nan_to_num(holes(data)), Y)
-        np.testing.assert_allclose(clf.log_likelihood(data), same.log_likelihood(data))
+    if kind is MultinomialClassifier:  # as if the missing cells were like those that are not
+        means = np.array([np.nanmean(holes(data)[label == Y], axis=0) for label in clf.classes_])
+        count = means * np.array([(label == Y).sum() for label in clf.classes_])[:, None] + 0.5
+        expected = np.log(count / count.sum(axis=1, keepdims=True))
+        np.testing.assert_allclose(clf.density_.one, expected)
         return
     single = []
     for j in range(D):
@@ -646,6 +648,17 @@ def test_a_missing_cell_does_not_count(kind):
     seen = ~np.isnan(holes(data))
     expected = sum(np.where(seen[:, j : j + 1], part, 0.0) for j, part in enumerate(single))
     np.testing.assert_allclose(clf.log_likelihood(holes(data)), expected, rtol=1e-9, atol=1e-9)
+
+
+def test_words_that_are_all_alike_are_all_typical():
+    clf = MultinomialClassifier().fit(np.ones((4, 3)), [0, 0, 1, 1])
+    assert (clf.typicality([[5, 0, 0], [3, 3, 3], [0, 0, 1]]) == 1).all()
+    assert clf.predict_open_set([[5, 0, 0]]).tolist() == [0]
+
+
+def test_a_feature_that_a_class_never_had_says_nothing():
+    clf = MultinomialClassifier(alpha=0).fit([[1, np.nan], [2, np.nan], [1, 5], [2, 6]], [0, 0, 1, 1])
+    assert clf.llr([[1, 5]]).tolist() == [0.0]
 
 
 # Bad input.

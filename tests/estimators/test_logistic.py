@@ -8,9 +8,10 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
-from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
-from sklearn.naive_bayes import BernoulliNB, GaussianNB
-from sklearn.preprocessing import PolynomialFeatures
+from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold, cross_val_predict
+from sklearn.naive_bayes import BernoulliNB, ComplementNB, GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from suffice import GaussianClassifier, LLRCalibrator, LogisticClassifier, as_llr, cross_val_llr, load, metrics
@@ -200,6 +201,68 @@ def test_labels_may_be_a_column_of_the_table(flowers):
     np.testing.assert_array_equal(
         cross_val_llr(GaussianClassifier(), frame, "kind"), cross_val_llr(GaussianClassifier(), X, y)
     )
+
+
+def test_one_row_that_overflows_spoils_no_other():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200_000, 2))
+    clf = LogisticClassifier(expansion="quadratic", n_jobs=1).fit(X[:1000], X[:1000, 0] > 0)
+    X[0] = 1e200
+    with pytest.raises(DataError, match="too large to be scored"):
+        clf.predict_proba(X)
+
+
+@pytest.mark.parametrize(("C", "prior"), [(1.0, 1e-6), (1e6, 1e-6), (1e8, 0.5), (1e4, 0.5)])
+@pytest.mark.parametrize("apart", [2.0, 8.0])
+def test_small_losses_and_rare_classes_are_not_left_early(C, prior, apart):
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 500)
+    X = rng.normal(size=(1000, 1)) + apart * y[:, None]
+    weight = np.where(y == 1, 2 * prior, 2 * (1 - prior))
+    peer = LogisticRegression(C=C, solver="newton-cholesky", tol=1e-14, max_iter=10_000).fit(X, y, sample_weight=weight)
+    slope = LogisticClassifier(C, prior=prior).fit(X, y).model_.slope
+    assert slope[1, 0] - slope[0, 0] == pytest.approx(peer.coef_[0, 0], rel=1e-3)
+
+
+def test_sparse_rows_far_out_and_of_integers(rng):
+    x = rng.normal(size=300)
+    y = (x + 0.3 * rng.normal(size=300) > 0).astype(int)
+    far = sparse.csr_array((x + 1e8)[:, None])
+    assert LogisticClassifier().fit(far, y).score(far, y) > 0.8
+    wide = sparse.csr_array(np.c_[rng.integers(0, 100_000, 300), (100 * x).astype(int)]).astype(np.int32)
+    assert LogisticClassifier().fit(wide, y).score(wide, y) > 0.8
+    damaged = sparse.csr_array(np.eye(4))
+    damaged.indices[2] = 10**7
+    with pytest.raises(DataError, match="damaged"):
+        LogisticClassifier().fit(damaged, [0, 1, 0, 1])
+
+
+def test_the_prior_is_found_inside_pipelines_and_where_it_is_not_used(rng):
+    y = np.repeat([0, 1], [90, 10])
+    X = rng.normal(size=(100, 2)) + y[:, None]
+    clf = GaussianClassifier(prior="uniform")
+    inside = cross_val_llr(make_pipeline(StandardScaler(), clf), X, y)
+    np.testing.assert_allclose(inside, cross_val_llr(clf, X, y), atol=1e-9)
+    counts = rng.poisson(3, size=(100, 4))
+    complement = ComplementNB().fit(counts, y)
+    joint = complement.predict_joint_log_proba(counts)
+    np.testing.assert_allclose(as_llr(complement, counts), joint[:, 1] - joint[:, 0], atol=1e-9)
+    with pytest.raises(DataError, match="class_weight changes the prior"):
+        cross_val_llr(LogisticRegression(class_weight="balanced"), X, y)
+    assert np.isfinite(cross_val_llr(LogisticRegression(class_weight="balanced"), X, y, prior=0.5)).all()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda X, y, cv: cross_val_llr(GaussianClassifier(), X, y, cv),
+        lambda X, y, cv: LLRCalibrator().held_out(X[:, 0], y, cv),
+    ],
+)
+def test_folds_must_test_every_row_once(call):
+    X, y = load_breast_cancer(return_X_y=True)
+    with pytest.raises(DataError, match="every row once"):
+        call(X, y, ShuffleSplit(2, random_state=0))
 
 
 def test_folds_must_have_every_class():

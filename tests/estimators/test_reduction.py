@@ -138,8 +138,17 @@ def test_wide_rows_need_no_matrix_of_columns(make):
         projected = model.transform(X)
         assert GaussianClassifier("tied_spherical").fit(projected, y).score(projected, y) == 1
         assert model.eigenvalues_[0] > 100
-    with pytest.raises(DataError, match="use partial_fit from the first rows on"):
-        model.partial_fit(X, y)
+    for call in (
+        lambda: model.partial_fit(X, y),
+        lambda: model.forget(X, y),
+        lambda: model + model,
+        lambda: model.save("nowhere"),
+    ):
+        with pytest.raises(DataError, match="use partial_fit from the first rows on"):
+            call()
+    with pytest.raises(DataError, match="NaN or infinity"):
+        model.fit(X * np.nan, y)
+    assert model.transform(X).shape == (60, 2)  # what was learnt before is still there
 
 
 def test_wide_discriminants_are_those_of_the_components():

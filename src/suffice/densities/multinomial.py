@@ -29,10 +29,11 @@ class MultinomialDensity(CountDensity):
     @classmethod
     def estimate(cls, stats: CountStats, alpha: float = 1.0) -> MultinomialDensity:
         """p_j = (count_j + alpha) / sum over features: maximum likelihood, or pseudo-counts of a Dirichlet prior."""
-        count = stats.count + alpha
+        whole = whole_counts(stats)
+        count = whole + alpha
         total = count.sum(axis=1, keepdims=True)
         if not total.all():  # a class without counts knows no words: what all classes say, or else nothing
-            count = np.where(total > 0, count, stats.count.sum(axis=0) + alpha)
+            count = np.where(total > 0, count, whole.sum(axis=0) + alpha)
             count = np.where(count.any(axis=1, keepdims=True), count, 1.0)
             total = count.sum(axis=1, keepdims=True)
         count /= total
@@ -71,6 +72,7 @@ class MultinomialDensity(CountDensity):
             p, one = p / np.where(mass > 0, mass, 1.0), finite(self.one) - log_mass(mass)
             mean = (p * one).sum(axis=1)
             deviation = np.sqrt(np.maximum((p * (one - mean[:, None]) ** 2).sum(axis=1), 0.0))
+            deviation[deviation <= SOME * (1 + np.abs(mean))] = 0.0  # nothing but rounding: all words are alike
             excess, spread = scores[rows] - total[rows] * mean, np.sqrt(total[rows]) * deviation
             certain = np.where(excess < -SOME * (1 + total[rows]), 0.0, 1.0)
             with np.errstate(divide="ignore", invalid="ignore"):
@@ -85,7 +87,8 @@ class ComplementDensity(MultinomialDensity):
     @classmethod
     def estimate(cls, stats: CountStats, alpha: float = 1.0, normalize: bool = False) -> ComplementDensity:
         """Minus the log share of each word among the other classes; `normalize` divides by the sum of the weights."""
-        others = stats.count.sum(axis=0) - stats.count + alpha
+        whole = whole_counts(stats)
+        others = whole.sum(axis=0) - whole + alpha
         with np.errstate(divide="ignore", invalid="ignore"):
             share = log(others / others.sum(axis=1, keepdims=True))
             share = np.nan_to_num(share, nan=0.0, neginf=np.log(np.finfo(np.float64).tiny))
@@ -113,7 +116,19 @@ def log_mass(mass: Array) -> Array:
     return np.asarray(np.log(np.where(mass > 0, mass, 1.0)))
 
 
+def whole_counts(stats: CountStats) -> Any:
+    """Counts (k, d) of all rows, if the cells that are missing were like those that are not: in the same class, or in
+    all of them where it never had the feature."""
+    if stats.missing is None or stats.is_sparse:
+        return stats.count
+    observed = stats.observed
+    total = observed.sum(axis=0)
+    pooled = stats.count.sum(axis=0) / np.where(total > 0, total, 1.0)
+    rate = np.where(observed > 0, stats.count / np.where(observed > 0, observed, 1.0), pooled)
+    return np.asarray(rate * stats.weight[:, None])
+
+
 def mean_length(stats: CountStats) -> Array:
     """The mean total of a row, (k,)."""
-    total = np.asarray(stats.count.sum(axis=1)).reshape(-1)
+    total = np.asarray(whole_counts(stats).sum(axis=1)).reshape(-1)
     return np.asarray(total / np.where(stats.weight > 0, stats.weight, 1.0))

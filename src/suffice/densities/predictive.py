@@ -16,7 +16,7 @@ from ..stats import CountStats
 from ..table import Sparse
 from .counts import BinomialDensity, PoissonDensity, gamma_posterior, left_over
 from .linear import Counts, LinearDensity
-from .multinomial import MultinomialDensity
+from .multinomial import MultinomialDensity, whole_counts
 
 Array = NDArray[Any]
 
@@ -77,7 +77,7 @@ class PolyaDensity(PredictiveCounts, MultinomialDensity):
         """Under a Dirichlet prior with `alpha` for every feature."""
         _check_prior(alpha)
         plug_in = MultinomialDensity.estimate(stats, alpha)
-        return cls(plug_in.one, plug_in.zero, plug_in.seen, plug_in.length, stats.count + alpha)
+        return cls(plug_in.one, plug_in.zero, plug_in.seen, plug_in.length, whole_counts(stats) + alpha)
 
     def _cell(self, x: Array, j: Array | slice, c: int) -> Array:
         from scipy.special import gammaln
@@ -97,6 +97,9 @@ class PolyaDensity(PredictiveCounts, MultinomialDensity):
 
     def sample(self, code: Array, rng: np.random.Generator) -> Counts:
         share = rng.standard_gamma(self.posterior[code])
+        for i in np.flatnonzero(share.sum(axis=1) == 0):  # all of them underflow: one word has it all
+            own = self.posterior[code[i]]
+            share[i, rng.choice(len(own), p=own / own.sum())] = 1.0
         share /= share.sum(axis=1, keepdims=True)
         return Counts(rng.multinomial(rng.poisson(self.length[code]), share))
 

@@ -6,25 +6,24 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin, clone
-from sklearn.exceptions import NotFittedError
+from sklearn.base import TransformerMixin, clone
 from sklearn.model_selection import check_cv
 from sklearn.utils import ClassifierTags
 
 from .. import decisions
-from ..batch import as_labels, as_matrix, as_weight
+from ..batch import as_labels, as_weight
 from ..calibration import AffineMap, MonotoneMap
 from ..errors import DataError, DecisionError, listed
 from ..labels import SoftLabels, encode
-from ..table import as_float
+from ..sources.arrays import ArraySource, array_source
 from .classifier import Prior
-from .tables import given_labels
+from .tables import TableEstimator, given_labels
 
 Array = NDArray[Any]
 METHODS = ("affine", "pav")
 
 
-class LLRCalibrator(TransformerMixin, BaseEstimator):
+class LLRCalibrator(TransformerMixin, TableEstimator):
     """Scores of any classifier made into log-likelihood ratios.
 
     Of two classes, scores are one number for each row, or one for each of several systems (n, S), which are fused; out
@@ -64,7 +63,8 @@ class LLRCalibrator(TransformerMixin, BaseEstimator):
         """Learn the map from scores with known classes, which no system should have been trained on."""
         if self.method not in METHODS:
             raise DataError(f"method={self.method!r} is not known; choose one of {listed(METHODS)}")
-        table = _table(X)
+        source = _source(X)
+        table = _scores(source)
         labels = as_labels(given_labels(y, self), len(table))
         if isinstance(labels, SoftLabels):
             raise DataError("calibration takes labels, not soft ones")
@@ -83,18 +83,22 @@ class LLRCalibrator(TransformerMixin, BaseEstimator):
             if not (prior.all() and total.all()):
                 raise DecisionError("a class without prior or weight cannot be calibrated")
             found = AffineMap.fit(_likelihoods(table, len(classes)), code, weight, prior)
-        self.map_, self.classes_, self.n_features_in_ = found, classes, table.shape[1]
+        self.map_, self.classes_ = found, classes
+        self._set_columns(source.names, source.n_features)
         return self
 
     def transform(self, X: Any) -> Array:
         """Log-likelihood ratios of two classes, in the shape of one score, or log-likelihoods (n, k) of more."""
-        if not hasattr(self, "map_"):
-            raise NotFittedError("this LLRCalibrator is not fitted yet: call fit first")
-        table, ndim = _table(X), np.asarray(X).ndim
-        if table.shape[1] != self.n_features_in_:
-            expected = f"LLRCalibrator is expecting {self.n_features_in_} features as input."
-            shape = " Reshape your data: X.reshape(1, -1) makes it one row." if ndim == 1 else ""
-            raise DataError(f"X has {table.shape[1]} features, but {expected}{shape}")
+        self._check_fitted()
+        source, ndim = _source(X), np.asarray(X).ndim
+        if ndim == 1 and self.n_features_in_ != 1:
+            raise DataError(
+                f"these are scores of one system, but there are {self.n_features_in_}. Reshape your data: "
+                "X.reshape(1, -1) makes it one row"
+            )
+        if source.names is not None or ndim == 2:
+            self._check_columns(source)
+        table = _scores(source)
         if isinstance(self.map_, MonotoneMap):
             llr = self.map_(table[:, 0])
         else:
@@ -104,13 +108,13 @@ class LLRCalibrator(TransformerMixin, BaseEstimator):
             llr = decisions.log_likelihood_ratio(calibrated, 0, 1)
         return llr if ndim == 1 else llr[:, None]
 
-    def held_out(self, X: Any, y: Any, cv: Any = 5) -> Array:
+    def held_out(self, X: Any, y: Any, cv: Any = 5, groups: Any = None) -> Array:
         """Calibrated scores of each row by a map that was learnt from the other folds, pooled: for honest figures."""
-        table, labels = _table(X), np.asarray(y)
-        parts = [
-            (test, clone(self).fit(table[train], labels[train]).transform(table[test]))
-            for train, test in check_cv(cv, labels, classifier=True).split(table, labels)
-        ]
+        table, labels = _scores(_source(X)), np.asarray(y)
+        splits = list(check_cv(cv, labels, classifier=True).split(table, labels, groups))
+        if (np.bincount(np.concatenate([test for _, test in splits]), minlength=len(labels)) != 1).any():
+            raise DataError("the folds must test every row once; use a splitter such as StratifiedKFold")
+        parts = [(test, clone(self).fit(table[train], labels[train]).transform(table[test])) for train, test in splits]
         out = np.full((len(table), parts[0][1].shape[1]), np.nan)
         for test, calibrated in parts:
             out[test] = calibrated
@@ -126,12 +130,17 @@ class LLRCalibrator(TransformerMixin, BaseEstimator):
         return tags
 
 
-def _table(scores: Any) -> Array:
-    """Scores as an array (n, systems)."""
+def _source(scores: Any) -> ArraySource:
+    """Scores (n,) of one system, or any table (n, systems)."""
     if hasattr(scores, "tocsr"):
         raise DataError("scores are dense: sparse input is not supported")
     values = np.asarray(scores)
-    table = as_float(as_matrix(values[:, None] if values.ndim == 1 else values)).astype(np.float64, copy=False)
+    return array_source(values[:, None] if values.ndim == 1 else scores)
+
+
+def _scores(source: ArraySource) -> Array:
+    """Scores as an array (n, systems)."""
+    table = source.table.floats().astype(np.float64, copy=False)
     if not len(table):
         raise DataError(f"Found array with 0 sample(s) (shape={table.shape}) while a minimum of 1 is required.")
     if np.isnan(table).any():

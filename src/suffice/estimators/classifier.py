@@ -141,15 +141,17 @@ class LLRClassifier(ClassifierMixin, TableEstimator):
         out = make(source.n_rows)
         step = max(1024, _SCORES // len(self.classes_))  # scores of all classes may be as wide as the rows, or wider
         if not density.reads_sparse:
-            step = min(step, max(1, _CELLS // source.n_features))
+            step = min(step, max(1, _CELLS // density.n_read))
 
         def score(batch: Batch) -> bool:
             rows = (slice(start, start + step) for start in range(0, len(batch), step))
             whole = out[batch.start : batch.start + len(batch)]
-            return all(work(density.read(batch.table[part]), whole[part]) for part in rows)
+            finite = [work(density.read(batch.table[part]), whole[part]) for part in rows]  # every part is written
+            return all(finite)
 
         if not source.reduce(score, operator.and_):
             refuse_nonfinite(source)
+            raise DataError("some values are too large to be scored; rescale the columns")
         return out
 
     def _pair(self, a: Any, b: Any) -> tuple[int, int]:

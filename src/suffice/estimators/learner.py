@@ -64,9 +64,15 @@ class Learner(TableEstimator):
         return self._fit_source(self._source(X, self._labels(y), sample_weight, new=True))
 
     def _fit_source(self, source: Source) -> Self:
-        statistics = collect(source, self._statistic(source, new=True))
-        self._set_columns(source.names, source.n_features)
-        return self._learn(statistics)._estimated()
+        before = dict(self.__dict__)
+        try:
+            statistics = collect(source, self._statistic(source, new=True))
+            self._set_columns(source.names, source.n_features)
+            return self._learn(statistics)._estimated()
+        except BaseException:  # what was learnt before is not lost
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from more rows, in place. The model equals one fitted on all rows so far.
@@ -92,7 +98,7 @@ class Learner(TableEstimator):
         """
         self._check_fitted()
         source = self._source(X, self._labels(y), sample_weight, more=True)
-        rest = self.statistics_ - collect(source, self._statistic(source, new=False))
+        rest = self._fitted() - collect(source, self._statistic(source, new=False))
         if rest.n_features != self.n_features_in_:
             new = set(source.names or ()) - set(self._names() or ())
             raise StatisticsError(f"cannot forget rows with column {listed(sorted(new))}, which was never learnt")
@@ -120,7 +126,7 @@ class Learner(TableEstimator):
             why = f"only one of them has {listed(differ)}" if differ else "they stand in another order"
             raise StatisticsError(f"models of different columns do not merge: {why}")
         merged: Self = clone(self)
-        statistics = self.statistics_ + other.statistics_
+        statistics = self._fitted() + other._fitted()
         merged._set_columns(statistics.names if aligns else mine, statistics.n_features)
         return merged._learn(statistics)
 

@@ -45,7 +45,7 @@ class LogisticClassifier(LLRClassifier):
     tol, max_iter : float, int
         When the optimiser stops: the largest entry of the gradient, of features brought to one scale, and steps.
     n_jobs : int or None
-        Threads for scoring.
+        Threads.
 
     Attributes
     ----------
@@ -109,7 +109,8 @@ class LogisticClassifier(LLRClassifier):
         weight = weight * (prior * total.sum() / total)[code]
 
         table, linear = batch.table, self.expansion == "linear"
-        rows = table.matrix() if isinstance(table, Sparse) and linear else expand(table.floats(), self.expansion)
+        sparse = isinstance(table, Sparse) and linear
+        rows = table.matrix().astype(np.float64) if sparse else expand(table.floats(), self.expansion)  # type: ignore[attr-defined]
         if not np.isfinite(rows.sum()):
             refuse_nonfinite(source)
         self.model_ = self._optimum(rows, code, weight, classes, prior)
@@ -119,7 +120,7 @@ class LogisticClassifier(LLRClassifier):
     def _optimum(self, rows: Any, code: Array, weight: Array, classes: Array, prior: Array) -> LogisticModel:
         penalty, threads = 1 / (self.C * weight.sum()), thread_count(self.n_jobs)
         problem = LogisticProblem.of(rows, code, weight, len(classes), penalty, threads)
-        center, covariance, start = _start(problem, rows, code, weight, np.log(prior))
+        center, covariance, start = _start(problem, rows, code, weight, np.log(prior), self.n_jobs)
         slope, intercept, found = problem.solve(center, covariance, start, self.tol, self.max_iter)
         if not found.success:
             warnings.warn(
@@ -190,17 +191,17 @@ class LogisticClassifier(LLRClassifier):
 
 
 def _start(
-    problem: LogisticProblem, rows: Any, code: Array, weight: Array, log_prior: Array
+    problem: LogisticProblem, rows: Any, code: Array, weight: Array, log_prior: Array, n_jobs: int | None
 ) -> tuple[Array, Array, tuple[Array, Array]]:
     """The centre of the rows, their covariance (p, p) or variances (p,) within classes, and where to start: slope and
     intercept of the tied Gaussian model, which one pass gives and which are often near the optimum, or zeros."""
     none = np.zeros((problem.n_outputs, problem.n_columns)), np.zeros(problem.n_outputs)
     if not isinstance(rows, np.ndarray):
-        share = weight / weight.sum()
-        center, square = np.asarray(share @ rows), np.asarray(share @ rows.multiply(rows))
-        return center, square - center**2, none
+        return *_sparse_moments(rows, weight / weight.sum()), none
     wide = problem.n_columns > _WIDE
-    moments = collect(as_source(rows, code, weight), partial(MomentStats.of, layout="diag" if wide else "pooled"))
+    moments = collect(
+        as_source(rows, code, weight, n_jobs), partial(MomentStats.of, layout="diag" if wide else "pooled")
+    )
     center = moments.weight @ moments.mean / moments.total
     if wide:
         return center, moments.scatter.sum(axis=0) / moments.total, none
@@ -212,3 +213,11 @@ def _start(
         slope, intercept = slope[1:] - slope[:1], intercept[1:] - intercept[:1]
     better = problem.loss(slope, intercept)[0] < problem.loss(*none)[0]
     return center, moments.scatter / moments.total, (slope, intercept) if better else none
+
+
+def _sparse_moments(rows: Any, share: Array) -> tuple[Array, Array]:
+    """Mean and variance of the columns of sparse rows, each row with its share; what is not stored is zero."""
+    center, stored, square = np.asarray(share @ rows), rows.copy(), rows.copy()
+    stored.data[:] = 1.0
+    square.data = (square.data - center[square.indices]) ** 2
+    return center, np.asarray(share @ square) + np.maximum(1.0 - np.asarray(share @ stored), 0.0) * center**2

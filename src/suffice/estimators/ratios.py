@@ -51,13 +51,25 @@ def as_llr(estimator: Any, X: Any, prior: Prior = None, a: Any = None, b: Any = 
     return decisions.log_likelihood_ratio(scores, position(a, classes), position(b, classes))
 
 
-def cross_val_llr(estimator: Any, X: Any, y: Any, cv: Any = 5, a: Any = None, b: Any = None) -> Array:
+def cross_val_llr(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    cv: Any = 5,
+    a: Any = None,
+    b: Any = None,
+    *,
+    prior: Prior = None,
+    groups: Any = None,
+) -> Array:
     """Ratios of every row by a model that has not seen it, pooled over folds: what to calibrate and to judge by.
 
     Parameters
     ----------
-    estimator : any classifier with posteriors; one that does not say which prior they hold is taken to hold the
+    estimator : any classifier with posteriors
+    prior : the class probabilities that the posteriors hold; None takes what the estimator says of them, or else the
         frequencies of the classes it was trained on
+    groups : (n,) for splitters that keep groups together
     y : the labels (n,), or the name of the column of X that holds them
     cv : the number of folds, or one of scikit-learn's splitters
     a, b : as in `as_llr`
@@ -76,15 +88,20 @@ def cross_val_llr(estimator: Any, X: Any, y: Any, cv: Any = 5, a: Any = None, b:
         X, y = source.frame, source.y
     labels = np.asarray(y)
     classes = np.unique(labels)
+    splits = list(check_cv(cv, labels, classifier=True).split(X, labels, groups))
+    if (np.bincount(np.concatenate([test for _, test in splits]), minlength=len(labels)) != 1).any():
+        raise DataError("the folds must test every row once; use a splitter such as StratifiedKFold")
     out: Array | None = None
-    for train, test in check_cv(cv, labels, classifier=True).split(X, labels):
+    for train, test in splits:
         fitted = clone(estimator).fit(_safe_indexing(X, train), labels[train])
         if len(fitted.classes_) < len(classes):
             raise DataError("a class is missing in the training rows of a fold; use fewer folds, or stratified ones")
-        prior = (
-            None if _told_prior(fitted) is not None else np.unique(labels[train], return_counts=True)[1] / len(train)
-        )
-        llr = as_llr(fitted, _safe_indexing(X, test), prior, a, b)
+        held = prior
+        if held is None and _told_prior(fitted) is None:
+            if getattr(_innermost(fitted), "class_weight", None) is not None:
+                raise DataError("class_weight changes the prior that the posteriors hold; give it as prior=")
+            held = np.unique(labels[train], return_counts=True)[1] / len(train)
+        llr = as_llr(fitted, _safe_indexing(X, test), held, a, b)
         out = np.full((len(labels), *llr.shape[1:]), np.nan) if out is None else out
         out[test] = llr
     assert out is not None
@@ -102,8 +119,24 @@ def _log_posterior(estimator: Any, X: Any) -> Array:
     )
 
 
+def _innermost(estimator: Any) -> Any:
+    """The classifier at the end of pipelines and searches."""
+    while True:
+        if hasattr(estimator, "best_estimator_"):
+            estimator = estimator.best_estimator_
+        elif hasattr(estimator, "steps"):
+            estimator = estimator.steps[-1][1]
+        else:
+            return estimator
+
+
 def _told_prior(estimator: Any) -> Array | None:
     """What an estimator says of the prior in its posteriors."""
+    estimator = _innermost(estimator)
+    if type(estimator).__name__ == "ComplementNB":  # keeps a prior that it does not use
+        return np.full(len(estimator.classes_), 1 / len(estimator.classes_))
+    if type(estimator).__name__ == "DummyClassifier" and estimator.strategy != "prior":
+        return None
     for name in ("prior_", "priors_", "class_prior_"):
         if getattr(estimator, name, None) is not None:
             return np.asarray(getattr(estimator, name))

@@ -45,25 +45,31 @@ class Reduction(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Learner):
         """The projection of rows that are too wide for a matrix of columns."""
 
     def _fit_source(self, source: Source) -> Self:
-        self.__dict__.pop("_without_statistics", None)
-        if isinstance(source, LocalSource) and source.n_features > max(_WIDE, source.n_rows):
-            batch = source.batch(0, source.n_rows)
-            if not np.isfinite(batch.X).all():
-                refuse_nonfinite(source)
-            whole = self._wide(batch)
-            self.__dict__.pop("statistics_", None)
-            self._without_statistics = whole.first(self._kept(whole))
-            self._set_columns(source.names, source.n_features)
+        if not (isinstance(source, LocalSource) and source.n_features > max(_WIDE, source.n_rows)):
+            super()._fit_source(source)
+            self.__dict__.pop("_without_statistics", None)
             return self
-        return super()._fit_source(source)
+        batch = source.batch(0, source.n_rows)
+        if not np.isfinite(batch.X).all():
+            refuse_nonfinite(source)
+        whole = self._wide(batch)
+        self._without_statistics = whole.first(self._kept(whole))
+        self.__dict__.pop("statistics_", None)
+        self._set_columns(source.names, source.n_features)
+        return self
+
+    def _fitted(self) -> MomentStats:
+        if hasattr(self, "_without_statistics"):
+            raise DataError(
+                f"this {type(self).__name__} was fitted to fewer rows than columns, without a statistic that could go "
+                "on, merge or be saved; use partial_fit from the first rows on"
+            )
+        return cast("MomentStats", super()._fitted())
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from more rows, in place. The result equals one fitted on all rows so far."""
         if hasattr(self, "_without_statistics"):
-            raise DataError(
-                f"this {type(self).__name__} was fitted to fewer rows than columns, without a statistic that could go "
-                "on; use partial_fit from the first rows on"
-            )
+            self._fitted()
         return super().partial_fit(X, y, classes, sample_weight)
 
     def transform(self, X: Any) -> Array:
@@ -222,9 +228,9 @@ class PCA(Reduction):
         return *super()._choices(), self.whiten
 
     def _kept(self, projection: Projection) -> int:
-        if isinstance(self.n_components, float) and self.n_components < 1:
+        if not isinstance(self.n_components, Integral | None):
             reached = np.cumsum(projection.values) / (projection.total or 1.0)
-            return min(int(np.searchsorted(reached, self.n_components, side="right")) + 1, len(reached))
+            return min(int(np.searchsorted(reached, float(self.n_components), side="right")) + 1, len(reached))
         if self.n_components is None:  # directions without variance are arbitrary
             enough = len(projection.values) * np.finfo(float).eps * projection.values[:1].sum()
             return max(1, int((projection.values > enough).sum()))
