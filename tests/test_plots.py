@@ -575,6 +575,17 @@ def test_evidence_may_be_infinite_missing_or_none(penguins):
     drawn(plots.EvidenceDisplay.from_estimator(GaussianClassifier("tied_diag").fit(rows, names), rows[:1]))
 
 
+@pytest.mark.parametrize("shares", [[-300.0, -3.9], [4.0, 0.1], [5.0, -6.0], [np.inf, 1.0], [0.0, 0.0]])
+def test_numbers_of_the_evidence_stand_clear(shares):
+    display = drawn(plots.EvidenceDisplay(["one", "two"], ["1", "2"], np.array(shares), "a", "b").plot())
+    boxes = [text.get_window_extent() for text in display.ax_.texts]
+    assert all(box.x0 > display.ax_.bbox.x1 for box in boxes)
+    labels = [label.get_window_extent() for label in display.ax_.get_yticklabels()]
+    for box, label, bar in zip(boxes, labels, display.ax_.patches, strict=True):
+        assert box.height < bar.get_window_extent().height
+        assert (box.y0 + box.y1) / 2 == pytest.approx((label.y0 + label.y1) / 2, abs=2)
+
+
 # What cannot be drawn.
 
 
