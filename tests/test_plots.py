@@ -9,6 +9,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.collections import PathCollection
+from matplotlib.colors import to_rgb
 from matplotlib.contour import QuadContourSet
 from matplotlib.patches import StepPatch
 from scipy import stats
@@ -85,6 +87,14 @@ def drawn(display):
 def lines(display, style=None):
     """Data of the lines on the axes, (m, 2) each, of one style."""
     return [line.get_xydata() for line in display.ax_.get_lines() if style is None or line.get_linestyle() == style]
+
+
+def cloud(display):
+    """Of the points of each class: where they are, the shapes of their markers, and when they are drawn."""
+    (points,) = [c for c in display.ax_.collections if isinstance(c, PathCollection)]
+    own = [(points.get_facecolor()[:, :3] == to_rgb(PALETTE[c])).all(axis=1) for c in range(len(display.classes))]
+    shapes = [path.vertices.tobytes() for path in points.get_paths()]
+    return [(points.get_offsets()[k], [shapes[i] for i in np.flatnonzero(k)], np.flatnonzero(k)) for k in own]
 
 
 def legend_texts(display):
@@ -490,9 +500,26 @@ def test_contours_are_one_and_two_standard_deviations_of_the_marginal(birds, cov
             off = contour - rows.mean().to_numpy()
             distance = np.sqrt(np.einsum("ij,jk,ik->i", off, np.linalg.inv(matrix), off))
             np.testing.assert_allclose(distance, deviations)
-        np.testing.assert_array_equal(display.ax_.collections[c].get_offsets(), rows)
-    paths = {collection.get_paths()[0].vertices.tobytes() for collection in display.ax_.collections}
-    assert len(paths) == 3  # markers differ
+        np.testing.assert_array_equal(np.sort(cloud(display)[c][0], axis=0), np.sort(rows, axis=0))
+    markers = [set(shapes) for _, shapes, _ in cloud(display)]
+    assert [len(shapes) for shapes in markers] == [1, 1, 1]
+    assert len(set.union(*markers)) == 3
+
+
+@pytest.mark.parametrize("kind", [plots.ScatterDisplay, plots.DecisionRegionsDisplay, plots.PosteriorMapDisplay])
+def test_no_class_is_painted_over(kind):
+    rng = np.random.default_rng(1)
+    for n, size, alpha in ((400, 22, 0.8), (20_000, 8, 0.2)):
+        X, y = rng.normal(size=(n, 2)), np.repeat([0, 1], n // 2)
+        clf = GaussianClassifier("diag").fit(X, y)
+        X[0] = np.nan
+        display = drawn(kind.from_estimator(clf, X, y))
+        (first, _, one), (second, _, two) = cloud(display)
+        assert (len(first), len(second)) == (n // 2 - 1, n // 2)
+        assert abs(one.mean() - two.mean()) < 0.1 * n  # as late as each other
+        (points,) = [c for c in display.ax_.collections if isinstance(c, PathCollection)]
+        assert points.get_sizes().item() == size
+        assert points.get_alpha() == alpha
 
 
 @pytest.mark.filterwarnings("ignore::suffice.errors.EmptyClassWarning", "ignore::suffice.errors.SingularWarning")
