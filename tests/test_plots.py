@@ -482,6 +482,38 @@ def test_densities_of_the_gaussian_block_and_of_predictive_models(birds, penguin
     np.testing.assert_allclose(density, law.pdf(x), rtol=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("values", "bins", "width"),
+    [
+        (np.arange(17.0, 90.0).repeat(100), "rice", 2),  # 2 * 7300 ** (1 / 3) bins over 72: 1.85
+        (np.arange(17.0, 90.0).repeat(2), "rice", 7),
+        (25 * np.arange(0.0, 40.0).repeat(5), "rice", 75),  # 81.25, in steps of 25
+        (np.arange(4.0).repeat(500), "rice", 1),
+        (np.arange(4.0).repeat(500), 6, 0.5),
+        (np.arange(4.0).repeat(500) + 0.5, "rice", 3 / 26),
+        (np.full(20, 3.0), "rice", 1),
+    ],
+)
+def test_bins_of_whole_numbers_hold_equally_many_of_them(values, bins, width):
+    y = np.arange(len(values)) % 2
+    clf = GaussianClassifier("tied").fit(values[:, None] + np.linspace(0, 1, len(y))[:, None], y)
+    (column,) = plots.DensityDisplay.from_estimator(clf, values[:, None], y, bins=bins).columns
+    np.testing.assert_allclose(np.diff(column.edges), width)
+    np.testing.assert_allclose(column.heights.sum(axis=1) * width, 1)  # no value is outside
+
+
+@pytest.mark.parametrize(("k", "filled", "top"), [(4, 4, "heights"), (5, 0, "density")])
+def test_many_classes_have_outlines(k, filled, top):
+    y = np.arange(400) % k
+    x = np.where(np.arange(400) % 10 < 9, 0.0, 0.01 * np.arange(400) + y)
+    display = drawn(plots.DensityDisplay.from_estimator(GaussianClassifier("tied").fit(x[:, None], y), x[:, None], y))
+    assert sum(patch.get_fill() for patch in display.ax_.patches) == filled
+    (column,) = display.columns
+    highest = {"heights": column.heights.max(), "density": 3 * column.density.max()}
+    assert highest["heights"] > highest["density"]
+    assert display.ax_.get_ylim() == pytest.approx((0, 1.1 * highest[top]))
+
+
 @pytest.mark.parametrize("covariance", ["full", "tied", "diag"])
 def test_contours_are_one_and_two_standard_deviations_of_the_marginal(birds, covariance):
     X, y = birds
