@@ -349,7 +349,7 @@ def test_regions_are_the_decisions(prior, cost):
     expected = clf.predict(grid_of(display), prior=prior, cost=cost)
     np.testing.assert_array_equal(display.decisions[display.region.ravel()], expected)
     assert {text.get_text() for text in display.ax_.texts} == {str(c) for c in np.unique(expected)}
-    assert legend_texts(display) == ["0", "1", "2"]
+    assert legend_texts(display) == ["0", "1", "2", "tie of two decisions"]
     for text in display.ax_.texts:  # names stand in their regions
         assert str(clf.predict([text.get_position()], prior=prior, cost=cost).item()) == text.get_text()
 
@@ -408,6 +408,7 @@ def test_other_columns_are_held(birds, penguins):
     )
     np.testing.assert_array_equal(display.decisions[display.region.ravel()], clf.predict(rows))
     assert display.ax_.get_xlabel() == "bill_depth_mm"
+    assert display.ax_.get_title() == f"flipper_length_mm = {X.iloc[:, 2].mean():.4g}, body_mass_g = 4207"
 
     mixed, held = MixedClassifier().fit(penguins, "species"), {"sex": "male", "island": "Biscoe", "year": 2008}
     display = drawn(
@@ -416,6 +417,24 @@ def test_other_columns_are_held(birds, penguins):
     rows = rows.assign(**held, **{FEATURES[0]: grid_of(display)[:, 0], FEATURES[1]: grid_of(display)[:, 1]})
     rows = rows.assign(**{name: penguins[name].mean() for name in FEATURES[2:]})[mixed.feature_names_in_]
     np.testing.assert_allclose(display.posterior.ravel(), mixed.predict_proba(rows)[:, 2], atol=1e-12)
+    said = display.ax_.get_title()
+    assert max(map(len, said.split("\n"))) <= 72
+    assert all(f"{name} = {value}" in said for name, value in held.items())
+
+
+def test_titles_do_not_grow_without_bounds():
+    X, y = load_breast_cancer(return_X_y=True)
+    clf = MixedClassifier().fit(X, y)
+    display = drawn(plots.PosteriorMapDisplay.from_estimator(clf, X, y, [0, 1], at={2: np.nan, 3: 700}))
+    assert display.ax_.get_title().startswith("x2 missing, x3 = 700, x4 = ")
+    assert display.ax_.get_title().endswith("x7 = 0.04892, 22 more held")
+
+
+def test_ties_are_of_our_classifiers():
+    X, y = load_iris(return_X_y=True)
+    display = drawn(plots.DecisionRegionsDisplay.from_estimator(GaussianNB().fit(X[:, 2:], y), X[:, 2:], y))
+    assert len(borders(display)) == 3
+    assert legend_texts(display) == ["0", "1", "2"]
 
 
 def test_regions_of_other_classifiers_and_without_labels(cancer):
@@ -542,6 +561,9 @@ def test_contours_are_one_and_two_standard_deviations_of_the_marginal(birds, cov
     markers = [set(shapes) for _, shapes, _ in cloud(display)]
     assert [len(shapes) for shapes in markers] == [1, 1, 1]
     assert len(set.union(*markers)) == 3
+    assert legend_texts(display)[3:] == ["1 standard deviation", "2 standard deviations"]
+    legend = display.figure_.legends[0].get_lines()[3:]
+    assert [line.get_linewidth() for line in legend] == [line.get_linewidth() for line in display.ax_.get_lines()[:2]]
 
 
 @pytest.mark.parametrize("kind", [plots.ScatterDisplay, plots.DecisionRegionsDisplay, plots.PosteriorMapDisplay])

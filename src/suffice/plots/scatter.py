@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..errors import DataError
 from .marginals import GaussianBlock
 from .rows import codes, floats, labelled, whole
-from .style import Display, color, dashes, marker
+from .style import GREY, Display, color, dashes, marker
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -92,11 +92,17 @@ class ScatterDisplay(Display):
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw on the given axes, or on those of a new figure."""
         ax = self._axes(ax)
+        from matplotlib.lines import Line2D
+
         handles = draw_points(ax, self.points, self.code, self.classes)
         for c in np.flatnonzero(self.seen).tolist():
             for deviations in (1, 2):
                 x, y = self.contour(c, deviations).T
                 ax.plot(x, y, color=color(c), linestyle=dashes(c), linewidth=2.0 / deviations)
+        handles += [
+            Line2D([], [], color=GREY, linewidth=2.0 / deviations, label=name)
+            for deviations, name in ((1, "1 standard deviation"), (2, "2 standard deviations"))
+        ]
         ax.set(xlabel=self.names[0], ylabel=self.names[1])
         self._legend(handles)
         return self
