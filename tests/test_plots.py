@@ -192,6 +192,33 @@ def test_tippett_lines_are_shares_above(detection, unit, size):
     assert {"log10": "log10", "nat": "(nat)"}[unit] in display.ax_.get_xlabel()
 
 
+@pytest.mark.parametrize(
+    ("llr", "title"),
+    [
+        ([1.0, 2.0, -1.0, -2.0], ""),
+        ([np.inf, 2.0, -1.0, -np.inf], "(2 ratios beyond the axis)"),
+        ([np.inf, 1e3, -np.inf, -1e3], "(4 ratios beyond the axis)"),
+        ([47.0, 46.0, -46.0, 45.0], "(1 ratio beyond the axis)"),  # 20 powers of ten are 46.05 nats
+        ([-46.0, -47.0, -46.0, 45.0], "(1 ratio beyond the axis)"),
+    ],
+)
+def test_tippett_says_what_it_does_not_show(llr, title):
+    for unit in ("nat", "log10"):
+        display = drawn(plots.TippettDisplay.from_predictions([1, 1, 0, 0], llr, unit=unit))
+        assert display.ax_.get_legend().get_title().get_text() == title
+    display = plots.TippettDisplay.from_predictions([1, 1, 0, 0], {"this": llr, "that": [1.0, 2.0, -1.0, -2.0]})
+    assert legend_texts(display)[:2] == [f"this {title}".strip(), "that"]
+
+
+@pytest.mark.parametrize("kind", [plots.BayesErrorDisplay, plots.CrossEntropyDisplay, plots.TippettDisplay])
+def test_the_name_of_a_single_system_is_said_once(kind, detection):
+    y, llr = detection
+    display = drawn(kind.from_predictions(y, {"a system": llr}))
+    assert display.ax_.get_legend().get_title().get_text() == "a system"
+    assert "a system" not in legend_texts(display)
+    assert legend_texts(display) == legend_texts(kind.from_predictions(y, llr))
+
+
 def test_cross_entropy_lines(detection):
     y, llr = detection
     odds = np.linspace(-2, 2, 9)
@@ -318,6 +345,19 @@ def test_confusion_of_given_decisions(y_true, y_pred, labels, counts):
     empty = [i for i, row in enumerate(counts) if not any(row)]
     texts = np.array([text.get_text() for text in display.ax_.texts]).reshape(display.counts.shape)
     assert (texts[empty] == "-").all()
+
+
+@pytest.mark.parametrize("own", [True, False])
+@pytest.mark.parametrize("k", [2, 5])
+def test_the_colour_bar_is_as_high_as_the_matrix(k, own):
+    labels, decided = np.arange(k), np.array([*range(k - 1), "ask"], object)
+    ax = None if own else plt.subplots(1, 2)[1][0]
+    display = plots.ConfusionDisplay.from_predictions(labels, decided, labels=labels, ax=ax)
+    display.figure_.canvas.draw()
+    matrix, bar = display.ax_.get_window_extent(), display.ax_.images[0].colorbar.ax.get_window_extent()
+    assert (bar.y0, bar.y1) == pytest.approx((matrix.y0, matrix.y1))
+    assert matrix.height / matrix.width == pytest.approx(k / (k + 1))
+    assert bar.x0 > matrix.x1
 
 
 @pytest.mark.parametrize("k", [2, 12, 45])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
@@ -83,19 +83,22 @@ class SystemsDisplay(Display, Generic[Curve]):
         start = 0.16 * i / len(self.curves)
         return {"color": color(i), "marker": marker(i), "markevery": (start, 0.16), "markersize": 5}
 
-    def _handles(self, lines: Mapping[str, Any], names: Mapping[str, str] | None = None) -> list[Artist]:
-        """What a legend says: what each line style means, and which system has which colour."""
+    def _explain(
+        self, lines: Mapping[str, Any], names: Mapping[str, str] | None = None, more: Sequence[Artist] = ()
+    ) -> None:
+        """A legend that says what each line style means, and which system has which colour; the name of a single
+        system is its title."""
         from matplotlib.lines import Line2D
 
-        only = color(0) if len(self.curves) == 1 else "black"
-        styles: list[Artist] = [Line2D([], [], color=only, linestyle=s, label=meaning) for meaning, s in lines.items()]
-        shown = {name: name for name in self.curves} if names is None else names
-        systems: list[Artist] = [
-            Line2D([], [], **self._look(i) | {"markevery": None}, label=shown[name])
-            for i, name in enumerate(self.curves)
-            if shown[name]
-        ]
-        return systems + styles
+        shown = list(self.curves) if names is None else [names[name] for name in self.curves]
+        alone = len(shown) == 1
+        look = color(0) if alone else "black"
+        styles = [Line2D([], [], color=look, linestyle=s, label=meaning) for meaning, s in lines.items()]
+        systems = [Line2D([], [], **self._look(i) | {"markevery": None}, label=name) for i, name in enumerate(shown)]
+        if alone:
+            self._legend([*styles, *more], title=shown[0] or None)
+        else:
+            self._legend([*systems, *styles, *more])
 
 
 def _pair_ratios(model: Any, rows: Any, labels: Array, a: Any, b: Any) -> tuple[Array, Array]:
