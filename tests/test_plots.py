@@ -743,7 +743,10 @@ MIXED = MixedClassifier().fit(TABLE, "y")
         (lambda: plots.DetDisplay.from_predictions([1, 0], {}), "empty dictionary"),
         (lambda: plots.DetDisplay.from_estimator({}, [[1.0], [0.0]], [1, 0]), "empty dictionary"),
         (lambda: plots.TippettDisplay.from_predictions([1, 0], [1.0, 2.0], unit="bits"), "'nat', 'log10'"),
-        (lambda: plots.BayesErrorDisplay.from_estimator(GaussianNB(), [[1.0]], [0]), "has no llr; give suffice.as_llr"),
+        (
+            lambda: plots.BayesErrorDisplay.from_estimator(GaussianNB(), [[1.0]], [0]),
+            "a GaussianNB has no llr; compute its ratios with suffice.cross_val_llr or suffice.as_llr and use from_",
+        ),
         (lambda: plots.BayesErrorDisplay.from_estimator(*gaussian(k=3)), "name two of them"),
         (lambda: plots.BayesErrorDisplay.from_estimator(*gaussian()[:2], [2] * 30), "y holds 2, of which the model"),
         (

@@ -61,7 +61,8 @@ class SystemsDisplay(Display, Generic[Curve]):
 
         Parameters
         ----------
-        estimator : a classifier with `llr`, or a dictionary of such classifiers by name
+        estimator : a classifier with `llr`, or a dictionary of such classifiers by name; of others, compute the ratios
+            with `suffice.cross_val_llr` or `suffice.as_llr` and use ``from_predictions``
         X, y : rows and labels; y may be the name of a column of X
         a, b : the ratio is of class b, the targets, over class a, and rows of other classes are left out; of two
             classes, the second over the first
@@ -105,8 +106,8 @@ def _pair_ratios(model: Any, rows: Any, labels: Array, a: Any, b: Any) -> tuple[
     """Whether each row of two classes is of the second, and its ratio."""
     if not hasattr(model, "llr"):
         raise DataError(
-            f"a {type(model).__name__} has no llr; give suffice.as_llr(estimator, X), or its calibrated scores, to "
-            "from_predictions"
+            f"a {type(model).__name__} has no llr; compute its ratios with suffice.cross_val_llr or suffice.as_llr and "
+            "use from_predictions"
         )
     llr, classes = model.llr(rows, a, b), model.classes_
     code = codes(labels, classes)
