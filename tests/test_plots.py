@@ -808,6 +808,30 @@ def test_what_cannot_be_drawn_is_said(draw, message):
         draw()
 
 
+CALLS = [
+    (name, call)
+    for name in plots.__all__
+    for call in ("from_estimator", "from_predictions")
+    if call in dir(getattr(plots, name))
+]
+
+
+@pytest.mark.parametrize(("name", "call"), CALLS)
+def test_a_misspelt_choice_names_the_call(name, call):
+    arguments = gaussian() if call == "from_estimator" else ([1, 0], [1.0, 2.0])
+    with pytest.raises(TypeError, match=rf"^{name}\.{call}\(\) got an unexpected keyword argument 'tittle'"):
+        getattr(getattr(plots, name), call)(*arguments, tittle=1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "choice"),
+    [("BayesError", "'ax', 'log_odds'"), ("CrossEntropy", "'ax', 'log10_odds'"), ("Tippett", "'ax', 'unit'")],
+)
+def test_choices_are_named(kind, choice):
+    with pytest.raises(TypeError, match=f"it takes {choice}$"):
+        getattr(plots, f"{kind}Display").from_predictions([1, 0], [1.0, 2.0], units=1)
+
+
 def test_different_classes_do_not_compare():
     two, X, y = gaussian()
     other = GaussianClassifier("diag").fit(X, 1 - y * 2)

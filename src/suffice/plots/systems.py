@@ -5,11 +5,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from inspect import signature
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from numpy.typing import NDArray
 
-from ..errors import DataError
+from ..errors import DataError, listed
 from ..labels import position
 from .rows import codes, labelled
 from .style import Display, color, marker
@@ -48,6 +49,7 @@ class SystemsDisplay(Display, Generic[Curve]):
         ax : matplotlib axes to draw on; None makes a new figure
         choices : further choices, as the class says
         """
+        cls._check("from_predictions", choices)
         systems = llr if isinstance(llr, Mapping) else {"": llr}
         if not systems:
             raise DataError("llr is an empty dictionary; give the ratios of one system or more")
@@ -69,6 +71,7 @@ class SystemsDisplay(Display, Generic[Curve]):
         ax : matplotlib axes to draw on; None makes a new figure
         choices : further choices, as the class says
         """
+        cls._check("from_estimator", choices)
         systems = estimator if isinstance(estimator, Mapping) else {type(estimator).__name__: estimator}
         rows, labels = labelled(X, y)
         if not systems:
@@ -76,6 +79,17 @@ class SystemsDisplay(Display, Generic[Curve]):
         parts = {name: _pair_ratios(model, rows, labels, a, b) for name, model in systems.items()}
         y_true = next(iter(parts.values()))[0]  # the same for all: they know all labels
         return cls.from_predictions(y_true, {name: llr for name, (_, llr) in parts.items()}, ax=ax, **choices)
+
+    @classmethod
+    def _check(cls, call: str, choices: Mapping[str, Any]) -> None:
+        """Raise the error that Python has for an unexpected keyword, but of the call that has it."""
+        known = list(signature(cls._curve).parameters)[2:]
+        for name in choices:
+            if name not in known:
+                raise TypeError(
+                    f"{cls.__name__}.{call}() got an unexpected keyword argument {name!r}; it takes "
+                    f"{listed(['ax', *known])}"
+                )
 
     def _look(self, i: int) -> dict[str, Any]:
         """Colour and, where there are several systems, markers of system i, each system's at other places."""
