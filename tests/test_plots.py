@@ -9,6 +9,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.collections import PathCollection
+from matplotlib.colors import to_rgb
 from matplotlib.contour import QuadContourSet
 from matplotlib.patches import StepPatch
 from scipy import stats
@@ -87,6 +89,14 @@ def lines(display, style=None):
     return [line.get_xydata() for line in display.ax_.get_lines() if style is None or line.get_linestyle() == style]
 
 
+def cloud(display):
+    """Of the points of each class: where they are, the shapes of their markers, and when they are drawn."""
+    (points,) = [c for c in display.ax_.collections if isinstance(c, PathCollection)]
+    own = [(points.get_facecolor()[:, :3] == to_rgb(PALETTE[c])).all(axis=1) for c in range(len(display.classes))]
+    shapes = [path.vertices.tobytes() for path in points.get_paths()]
+    return [(points.get_offsets()[k], [shapes[i] for i in np.flatnonzero(k)], np.flatnonzero(k)) for k in own]
+
+
 def legend_texts(display):
     legend = display.ax_.get_legend() or display.figure_.legends[0]
     return [text.get_text() for text in legend.get_texts()]
@@ -147,7 +157,6 @@ def test_det_axes_are_probits(detection):
     transform = ax.transData.transform(np.column_stack([p, p]))
     place, probit = transform[:, 0], stats.norm.ppf(p)
     np.testing.assert_allclose(np.diff(place) / np.ptp(place), np.diff(probit) / np.ptp(probit), rtol=1e-9)
-    assert [text.get_text() for text in ax.get_xticklabels()][:3] == ["0.1", "0.5", "1"]
 
 
 @pytest.mark.parametrize(
@@ -157,7 +166,14 @@ def test_det_axes_are_probits(detection):
 def test_det_limits_follow_the_rows(scale, n, limits):
     y = np.arange(n) % 2
     llr = stats.norm.ppf((np.arange(n) // 2 + 0.5) / (n / 2)) + scale * y
-    assert plots.DetDisplay.from_predictions(y, llr).ax_.get_xlim() == pytest.approx(limits)
+    display = drawn(plots.DetDisplay.from_predictions(y, {"a system": llr}))
+    assert display.ax_.get_xlim() == pytest.approx(limits)
+    labels = display.ax_.get_xticklabels()
+    assert [text.get_text() for text in labels if text.get_text() in ("0.1", "1", "10")] == ["0.1", "1", "10"]
+    boxes = [label.get_window_extent() for label in labels]
+    assert all(one.x1 + 2 < two.x0 for one, two in pairwise(boxes))
+    (legend,) = display.figure_.legends
+    assert legend.get_window_extent().x0 > display.ax_.bbox.x1  # off the curves
 
 
 @pytest.mark.parametrize(("unit", "size"), [("log10", np.log(10)), ("nat", 1.0)])
@@ -174,6 +190,33 @@ def test_tippett_lines_are_shares_above(detection, unit, size):
         assert part[0, 1] == pytest.approx(100 * (llr[y == kind] > -np.inf).mean())
         assert part[-1, 1] == pytest.approx(100 * (llr[y == kind] == np.inf).mean())
     assert {"log10": "log10", "nat": "(nat)"}[unit] in display.ax_.get_xlabel()
+
+
+@pytest.mark.parametrize(
+    ("llr", "title"),
+    [
+        ([1.0, 2.0, -1.0, -2.0], ""),
+        ([np.inf, 2.0, -1.0, -np.inf], "(2 ratios beyond the axis)"),
+        ([np.inf, 1e3, -np.inf, -1e3], "(4 ratios beyond the axis)"),
+        ([47.0, 46.0, -46.0, 45.0], "(1 ratio beyond the axis)"),  # 20 powers of ten are 46.05 nats
+        ([-46.0, -47.0, -46.0, 45.0], "(1 ratio beyond the axis)"),
+    ],
+)
+def test_tippett_says_what_it_does_not_show(llr, title):
+    for unit in ("nat", "log10"):
+        display = drawn(plots.TippettDisplay.from_predictions([1, 1, 0, 0], llr, unit=unit))
+        assert display.ax_.get_legend().get_title().get_text() == title
+    display = plots.TippettDisplay.from_predictions([1, 1, 0, 0], {"this": llr, "that": [1.0, 2.0, -1.0, -2.0]})
+    assert legend_texts(display)[:2] == [f"this {title}".strip(), "that"]
+
+
+@pytest.mark.parametrize("kind", [plots.BayesErrorDisplay, plots.CrossEntropyDisplay, plots.TippettDisplay])
+def test_the_name_of_a_single_system_is_said_once(kind, detection):
+    y, llr = detection
+    display = drawn(kind.from_predictions(y, {"a system": llr}))
+    assert display.ax_.get_legend().get_title().get_text() == "a system"
+    assert "a system" not in legend_texts(display)
+    assert legend_texts(display) == legend_texts(kind.from_predictions(y, llr))
 
 
 def test_cross_entropy_lines(detection):
@@ -304,6 +347,19 @@ def test_confusion_of_given_decisions(y_true, y_pred, labels, counts):
     assert (texts[empty] == "-").all()
 
 
+@pytest.mark.parametrize("own", [True, False])
+@pytest.mark.parametrize("k", [2, 5])
+def test_the_colour_bar_is_as_high_as_the_matrix(k, own):
+    labels, decided = np.arange(k), np.array([*range(k - 1), "ask"], object)
+    ax = None if own else plt.subplots(1, 2)[1][0]
+    display = plots.ConfusionDisplay.from_predictions(labels, decided, labels=labels, ax=ax)
+    display.figure_.canvas.draw()
+    matrix, bar = display.ax_.get_window_extent(), display.ax_.images[0].colorbar.ax.get_window_extent()
+    assert (bar.y0, bar.y1) == pytest.approx((matrix.y0, matrix.y1))
+    assert matrix.height / matrix.width == pytest.approx(k / (k + 1))
+    assert bar.x0 > matrix.x1
+
+
 @pytest.mark.parametrize("k", [2, 12, 45])
 def test_confusion_of_many_classes_is_readable(k):
     names = np.array([f"class number {i:02d}" for i in range(k)])
@@ -333,7 +389,7 @@ def test_regions_are_the_decisions(prior, cost):
     expected = clf.predict(grid_of(display), prior=prior, cost=cost)
     np.testing.assert_array_equal(display.decisions[display.region.ravel()], expected)
     assert {text.get_text() for text in display.ax_.texts} == {str(c) for c in np.unique(expected)}
-    assert legend_texts(display) == ["0", "1", "2"]
+    assert legend_texts(display) == ["0", "1", "2", "tie of two decisions"]
     for text in display.ax_.texts:  # names stand in their regions
         assert str(clf.predict([text.get_position()], prior=prior, cost=cost).item()) == text.get_text()
 
@@ -392,6 +448,7 @@ def test_other_columns_are_held(birds, penguins):
     )
     np.testing.assert_array_equal(display.decisions[display.region.ravel()], clf.predict(rows))
     assert display.ax_.get_xlabel() == "bill_depth_mm"
+    assert display.ax_.get_title() == f"flipper_length_mm = {X.iloc[:, 2].mean():.4g}, body_mass_g = 4207"
 
     mixed, held = MixedClassifier().fit(penguins, "species"), {"sex": "male", "island": "Biscoe", "year": 2008}
     display = drawn(
@@ -400,6 +457,24 @@ def test_other_columns_are_held(birds, penguins):
     rows = rows.assign(**held, **{FEATURES[0]: grid_of(display)[:, 0], FEATURES[1]: grid_of(display)[:, 1]})
     rows = rows.assign(**{name: penguins[name].mean() for name in FEATURES[2:]})[mixed.feature_names_in_]
     np.testing.assert_allclose(display.posterior.ravel(), mixed.predict_proba(rows)[:, 2], atol=1e-12)
+    said = display.ax_.get_title()
+    assert max(map(len, said.split("\n"))) <= 72
+    assert all(f"{name} = {value}" in said for name, value in held.items())
+
+
+def test_titles_do_not_grow_without_bounds():
+    X, y = load_breast_cancer(return_X_y=True)
+    clf = MixedClassifier().fit(X, y)
+    display = drawn(plots.PosteriorMapDisplay.from_estimator(clf, X, y, [0, 1], at={2: np.nan, 3: 700}))
+    assert display.ax_.get_title().startswith("x2 missing, x3 = 700, x4 = ")
+    assert display.ax_.get_title().endswith("x7 = 0.04892, 22 more held")
+
+
+def test_ties_are_of_our_classifiers():
+    X, y = load_iris(return_X_y=True)
+    display = drawn(plots.DecisionRegionsDisplay.from_estimator(GaussianNB().fit(X[:, 2:], y), X[:, 2:], y))
+    assert len(borders(display)) == 3
+    assert legend_texts(display) == ["0", "1", "2"]
 
 
 def test_regions_of_other_classifiers_and_without_labels(cancer):
@@ -472,6 +547,38 @@ def test_densities_of_the_gaussian_block_and_of_predictive_models(birds, penguin
     np.testing.assert_allclose(density, law.pdf(x), rtol=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("values", "bins", "width"),
+    [
+        (np.arange(17.0, 90.0).repeat(100), "rice", 2),  # 2 * 7300 ** (1 / 3) bins over 72: 1.85
+        (np.arange(17.0, 90.0).repeat(2), "rice", 7),
+        (25 * np.arange(0.0, 40.0).repeat(5), "rice", 75),  # 81.25, in steps of 25
+        (np.arange(4.0).repeat(500), "rice", 1),
+        (np.arange(4.0).repeat(500), 6, 0.5),
+        (np.arange(4.0).repeat(500) + 0.5, "rice", 3 / 26),
+        (np.full(20, 3.0), "rice", 1),
+    ],
+)
+def test_bins_of_whole_numbers_hold_equally_many_of_them(values, bins, width):
+    y = np.arange(len(values)) % 2
+    clf = GaussianClassifier("tied").fit(values[:, None] + np.linspace(0, 1, len(y))[:, None], y)
+    (column,) = plots.DensityDisplay.from_estimator(clf, values[:, None], y, bins=bins).columns
+    np.testing.assert_allclose(np.diff(column.edges), width)
+    np.testing.assert_allclose(column.heights.sum(axis=1) * width, 1)  # no value is outside
+
+
+@pytest.mark.parametrize(("k", "filled", "top"), [(4, 4, "heights"), (5, 0, "density")])
+def test_many_classes_have_outlines(k, filled, top):
+    y = np.arange(400) % k
+    x = np.where(np.arange(400) % 10 < 9, 0.0, 0.01 * np.arange(400) + y)
+    display = drawn(plots.DensityDisplay.from_estimator(GaussianClassifier("tied").fit(x[:, None], y), x[:, None], y))
+    assert sum(patch.get_fill() for patch in display.ax_.patches) == filled
+    (column,) = display.columns
+    highest = {"heights": column.heights.max(), "density": 3 * column.density.max()}
+    assert highest["heights"] > highest["density"]
+    assert display.ax_.get_ylim() == pytest.approx((0, 1.1 * highest[top]))
+
+
 @pytest.mark.parametrize("covariance", ["full", "tied", "diag"])
 def test_contours_are_one_and_two_standard_deviations_of_the_marginal(birds, covariance):
     X, y = birds
@@ -490,9 +597,29 @@ def test_contours_are_one_and_two_standard_deviations_of_the_marginal(birds, cov
             off = contour - rows.mean().to_numpy()
             distance = np.sqrt(np.einsum("ij,jk,ik->i", off, np.linalg.inv(matrix), off))
             np.testing.assert_allclose(distance, deviations)
-        np.testing.assert_array_equal(display.ax_.collections[c].get_offsets(), rows)
-    paths = {collection.get_paths()[0].vertices.tobytes() for collection in display.ax_.collections}
-    assert len(paths) == 3  # markers differ
+        np.testing.assert_array_equal(np.sort(cloud(display)[c][0], axis=0), np.sort(rows, axis=0))
+    markers = [set(shapes) for _, shapes, _ in cloud(display)]
+    assert [len(shapes) for shapes in markers] == [1, 1, 1]
+    assert len(set.union(*markers)) == 3
+    assert legend_texts(display)[3:] == ["1 standard deviation", "2 standard deviations"]
+    legend = display.figure_.legends[0].get_lines()[3:]
+    assert [line.get_linewidth() for line in legend] == [line.get_linewidth() for line in display.ax_.get_lines()[:2]]
+
+
+@pytest.mark.parametrize("kind", [plots.ScatterDisplay, plots.DecisionRegionsDisplay, plots.PosteriorMapDisplay])
+def test_no_class_is_painted_over(kind):
+    rng = np.random.default_rng(1)
+    for n, size, alpha in ((400, 22, 0.8), (20_000, 8, 0.2)):
+        X, y = rng.normal(size=(n, 2)), np.repeat([0, 1], n // 2)
+        clf = GaussianClassifier("diag").fit(X, y)
+        X[0] = np.nan
+        display = drawn(kind.from_estimator(clf, X, y))
+        (first, _, one), (second, _, two) = cloud(display)
+        assert (len(first), len(second)) == (n // 2 - 1, n // 2)
+        assert abs(one.mean() - two.mean()) < 0.1 * n  # as late as each other
+        (points,) = [c for c in display.ax_.collections if isinstance(c, PathCollection)]
+        assert points.get_sizes().item() == size
+        assert points.get_alpha() == alpha
 
 
 @pytest.mark.filterwarnings("ignore::suffice.errors.EmptyClassWarning", "ignore::suffice.errors.SingularWarning")
@@ -575,6 +702,17 @@ def test_evidence_may_be_infinite_missing_or_none(penguins):
     drawn(plots.EvidenceDisplay.from_estimator(GaussianClassifier("tied_diag").fit(rows, names), rows[:1]))
 
 
+@pytest.mark.parametrize("shares", [[-300.0, -3.9], [4.0, 0.1], [5.0, -6.0], [np.inf, 1.0], [0.0, 0.0]])
+def test_numbers_of_the_evidence_stand_clear(shares):
+    display = drawn(plots.EvidenceDisplay(["one", "two"], ["1", "2"], np.array(shares), "a", "b").plot())
+    boxes = [text.get_window_extent() for text in display.ax_.texts]
+    assert all(box.x0 > display.ax_.bbox.x1 for box in boxes)
+    labels = [label.get_window_extent() for label in display.ax_.get_yticklabels()]
+    for box, label, bar in zip(boxes, labels, display.ax_.patches, strict=True):
+        assert box.height < bar.get_window_extent().height
+        assert (box.y0 + box.y1) / 2 == pytest.approx((label.y0 + label.y1) / 2, abs=2)
+
+
 # What cannot be drawn.
 
 
@@ -605,7 +743,10 @@ MIXED = MixedClassifier().fit(TABLE, "y")
         (lambda: plots.DetDisplay.from_predictions([1, 0], {}), "empty dictionary"),
         (lambda: plots.DetDisplay.from_estimator({}, [[1.0], [0.0]], [1, 0]), "empty dictionary"),
         (lambda: plots.TippettDisplay.from_predictions([1, 0], [1.0, 2.0], unit="bits"), "'nat', 'log10'"),
-        (lambda: plots.BayesErrorDisplay.from_estimator(GaussianNB(), [[1.0]], [0]), "has no llr; give suffice.as_llr"),
+        (
+            lambda: plots.BayesErrorDisplay.from_estimator(GaussianNB(), [[1.0]], [0]),
+            "a GaussianNB has no llr; compute its ratios with suffice.cross_val_llr or suffice.as_llr and use from_",
+        ),
         (lambda: plots.BayesErrorDisplay.from_estimator(*gaussian(k=3)), "name two of them"),
         (lambda: plots.BayesErrorDisplay.from_estimator(*gaussian()[:2], [2] * 30), "y holds 2, of which the model"),
         (
@@ -665,6 +806,30 @@ MIXED = MixedClassifier().fit(TABLE, "y")
 def test_what_cannot_be_drawn_is_said(draw, message):
     with pytest.raises(DataError, match=message):
         draw()
+
+
+CALLS = [
+    (name, call)
+    for name in plots.__all__
+    for call in ("from_estimator", "from_predictions")
+    if call in dir(getattr(plots, name))
+]
+
+
+@pytest.mark.parametrize(("name", "call"), CALLS)
+def test_a_misspelt_choice_names_the_call(name, call):
+    arguments = gaussian() if call == "from_estimator" else ([1, 0], [1.0, 2.0])
+    with pytest.raises(TypeError, match=rf"^{name}\.{call}\(\) got an unexpected keyword argument 'tittle'"):
+        getattr(getattr(plots, name), call)(*arguments, tittle=1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "choice"),
+    [("BayesError", "'ax', 'log_odds'"), ("CrossEntropy", "'ax', 'log10_odds'"), ("Tippett", "'ax', 'unit'")],
+)
+def test_choices_are_named(kind, choice):
+    with pytest.raises(TypeError, match=f"it takes {choice}$"):
+        getattr(plots, f"{kind}Display").from_predictions([1, 0], [1.0, 2.0], units=1)
 
 
 def test_different_classes_do_not_compare():

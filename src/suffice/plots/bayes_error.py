@@ -46,7 +46,6 @@ class BayesErrorDisplay(SystemsDisplay[BayesErrorCurve]):
         ax = self._axes(ax)
         largest = max(float(curve.actual.max()) for curve in self.curves.values())
         top = 1.1 * min(largest, _USEFUL) or 1.1
-        lines = {"actual": "-", "minimum": "--"}
         if top > 1:
             ax.axhline(1.0, color=GREY, linestyle=":", linewidth=1)
         for i, curve in enumerate(self.curves.values()):
@@ -58,5 +57,5 @@ class BayesErrorDisplay(SystemsDisplay[BayesErrorCurve]):
             ylim=(0.0, top),
         )
         ax.margins(x=0)
-        self._legend(self._handles(lines))
+        self._explain({"actual": "-", "minimum": "--"})
         return self

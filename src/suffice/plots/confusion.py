@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -17,6 +18,7 @@ from .style import Display
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.transforms import Bbox
 
 Array = NDArray[Any]
 
@@ -129,7 +131,8 @@ class ConfusionDisplay(Display):
         ax.set_yticks(range(k), [str(v) for v in self.classes])
         if m * max(len(str(v)) for v in self.decisions) > 40:
             ax.tick_params(axis="x", labelrotation=90)
-        self.figure_.colorbar(image, ax=ax, label="share of the true class (%)")
+        bar = self.figure_.colorbar(image, ax=ax, label="share of the true class (%)")
+        bar.ax.set_axes_locator(partial(_as_high_as, ax))
         return self
 
     def _cell(self, i: int, j: int, share: Array, shares: bool) -> str:
@@ -143,3 +146,11 @@ def _extended(classes: Array, decided: Array) -> Array:
     """The classes, then the decisions that are none of them."""
     others = [v for v in dict.fromkeys(decided.tolist()) if v not in set(classes.tolist())]
     return np.array([*classes.tolist(), *others], object) if others else classes
+
+
+def _as_high_as(ax: Axes, bar: Axes, _: Any) -> Bbox:
+    """Where a colour bar stands that is as high as the matrix."""
+    from matplotlib.transforms import Bbox
+
+    room, matrix = bar.get_position(original=True), ax.get_position()
+    return Bbox.from_extents(room.x0, matrix.y0, room.x1, matrix.y1)

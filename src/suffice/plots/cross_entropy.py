@@ -66,5 +66,5 @@ class CrossEntropyDisplay(SystemsDisplay[CrossEntropy]):
         )
         ax.margins(x=0)
         prior_alone = Line2D([], [], color="black", linestyle=":", linewidth=1, label="prior alone")
-        self._legend([*self._handles({"actual": "-", "after PAV": "--"}, names), prior_alone])
+        self._explain({"actual": "-", "after PAV": "--"}, names, [prior_alone])
         return self

@@ -39,8 +39,8 @@ class ColumnDensity:
 class DensityDisplay(Display):
     """Histograms of each class with the densities that a Gaussian model has for it, one panel a column.
 
-    Densities are marginals of the model, whatever its covariance. After plotting `axes_` holds all panels, `ax_` the
-    first.
+    Densities are marginals of the model, whatever its covariance. Of more than four classes, histograms are outlines,
+    cut off at three times the highest density. After plotting `axes_` holds all panels, `ax_` the first.
 
     Parameters
     ----------
@@ -71,7 +71,8 @@ class DensityDisplay(Display):
         estimator : a GaussianClassifier, or a MixedClassifier with Gaussian columns
         X, y : rows and labels; y may be the name of a column of X
         columns : names or positions; None takes all Gaussian ones
-        bins : as numpy.histogram takes them; the same for all classes
+        bins : as numpy.histogram takes them; the same for all classes. Where all values are whole numbers, those that
+            the name of a rule gives are made as wide as some whole number of the steps between values
         ax : matplotlib axes to draw on, one for each column; None makes a new figure
         """
         source, labels = labelled(X, y)
@@ -84,19 +85,27 @@ class DensityDisplay(Display):
         """Draw on the given axes, one for each column, or on those of a new figure."""
         for panel, column in zip(self._panels(ax), self.columns, strict=True):
             lines = [self._draw(panel, column, c) for c in range(len(self.classes))]
-            tallest, fitted = float(column.heights.max()), float(column.density.max())
-            # A class that hardly varies has a density without bounds.
-            top = min(fitted, 3 * tallest) if tallest > 0 else fitted
-            panel.set(xlabel=column.name, ylabel="density", ylim=(0, 1.1 * max(top, tallest)))
+            panel.set(xlabel=column.name, ylabel="density", ylim=(0, 1.1 * self._top(column)))
         self._legend(lines, beside=len(self.columns) > 1)
         return self
 
+    def _top(self, column: ColumnDensity) -> float:
+        """How high a panel goes."""
+        tallest, fitted = float(column.heights.max()), float(column.density.max())
+        if tallest == 0:
+            return fitted
+        if len(self.classes) > _FEW:  # where one value is very frequent, the many curves are still told apart
+            tallest = min(tallest, 3 * fitted)
+        # A class that hardly varies has a density without bounds.
+        return max(min(fitted, 3 * tallest), tallest)
+
     def _draw(self, panel: Any, column: ColumnDensity, c: int) -> Artist:
-        if len(self.classes) <= _FEW:
+        few = len(self.classes) <= _FEW
+        if few:
             panel.stairs(column.heights[c], column.edges, fill=True, color=color(c), alpha=0.25)
-        panel.stairs(column.heights[c], column.edges, color=color(c), linewidth=0.7)
-        label = str(self.classes[c])
-        line: Artist = panel.plot(column.grid, column.density[c], color=color(c), linestyle=dashes(c), label=label)[0]
+        panel.stairs(column.heights[c], column.edges, color=color(c), linewidth=0.7, alpha=1.0 if few else 0.6)
+        label, look = str(self.classes[c]), {"color": color(c), "linestyle": dashes(c)}
+        line: Artist = panel.plot(column.grid, column.density[c], **look, label=label, linewidth=1.5 if few else 2)[0]
         return line
 
     def _panels(self, ax: Any) -> list[Any]:
@@ -124,7 +133,7 @@ class DensityDisplay(Display):
 def _column(block: GaussianBlock, place: int, values: Array, code: Array, bins: Any) -> ColumnDensity:
     seen = np.isfinite(values)
     values, code = values[seen], code[seen]
-    edges = np.histogram_bin_edges(values, bins)
+    edges = _edges(values, bins)
     counts = np.stack([np.histogram(values[code == c], edges)[0] for c in range(block.density.n_classes)])
     heights = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1) / np.diff(edges)
     margin = 0.05 * (edges[-1] - edges[0])
@@ -133,3 +142,16 @@ def _column(block: GaussianBlock, place: int, values: Array, code: Array, bins: 
     grid = np.linspace(edges[0] - margin, edges[-1] + margin, 200)
     grid = np.unique(np.concatenate([grid, around[(around > grid[0]) & (around < grid[-1])]]))
     return ColumnDensity(block.names[place], edges, heights, grid, block.marginal(place, grid).T)
+
+
+def _edges(values: Array, bins: Any) -> Array:
+    """Edges of the bins; by a rule, each bin holds equally many of the values that whole numbers can have."""
+    edges = np.histogram_bin_edges(values, bins)
+    if not isinstance(bins, str) or np.abs(edges).max() > 2**53 or (values % 1).any():
+        return edges
+    low, high = values.min(initial=np.inf), values.max(initial=-np.inf)
+    step = np.gcd.reduce((values - low).astype(np.int64))
+    if not step:
+        return edges
+    width = step * max(round((edges[1] - edges[0]) / step), 1)
+    return np.arange(low - step / 2, high + width, width)

@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 
-_TICKS = np.array([1e-6, 1e-5, 1e-4, 1e-3, 5e-3, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.99])
+_TICKS = (  # the roundest first
+    *(1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.1, 0.9, 0.99),
+    *(0.2, 0.4, 0.6, 0.8, 0.05, 0.95, 0.02, 0.005),
+)
+_APART = 0.05  # of the axis, for labels that do not run together
 _NEVER = 1e-12  # where a rate of zero, which has no probit, is drawn: beyond every limit
 
 
@@ -107,11 +111,11 @@ class DetDisplay(_RatesDisplay):
         ax = self._axes(ax)
         from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-        low, high = limits = self._limits()
+        limits = self._limits()
         ax.set(xlabel="false alarms (%)", ylabel="misses (%)", xlim=limits, ylim=limits)
         for axis, set_scale in ((ax.xaxis, ax.set_xscale), (ax.yaxis, ax.set_yscale)):
             set_scale("function", functions=(_probit, ndtr))
-            axis.set_major_locator(FixedLocator(_TICKS[(low <= _TICKS) & (high >= _TICKS)].tolist()))
+            axis.set_major_locator(FixedLocator(_ticks(*limits)))
             axis.set_major_formatter(FuncFormatter(lambda rate, _: f"{100 * rate:g}"))
             axis.set_minor_locator(NullLocator())
         ax.plot(limits, limits, color=GREY, linestyle=":", linewidth=1)
@@ -121,7 +125,7 @@ class DetDisplay(_RatesDisplay):
         ]
         ax.set_box_aspect(1)
         ax.grid(linewidth=0.4)
-        self._legend(lines)
+        self._legend(lines, beside=True)
         return self
 
     def _limits(self) -> tuple[float, float]:
@@ -134,3 +138,13 @@ class DetDisplay(_RatesDisplay):
 
 def _probit(rate: Array) -> Array:
     return np.asarray(ndtri(np.clip(rate, _NEVER, 1 - _NEVER)))
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """Round rates between two limits, as many as have room."""
+    room = _APART * (ndtri(high) - ndtri(low))
+    kept: list[float] = []
+    for tick in _TICKS:
+        if low <= tick <= high and all(abs(ndtri(tick) - ndtri(other)) > room for other in kept):
+            kept.append(tick)
+    return sorted(kept)

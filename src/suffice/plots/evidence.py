@@ -24,7 +24,7 @@ _FOR, _AGAINST = PALETTE[0], PALETTE[1]
 class EvidenceDisplay(Display):
     r"""The shares of the columns in the log-likelihood ratio of one row, the largest first, and their total.
 
-    Bars to the right speak for class b, bars to the left for class a.
+    Bars to the right speak for class b, bars to the left for class a. The numbers stand right of the axes.
 
     Parameters
     ----------
@@ -103,16 +103,14 @@ class EvidenceDisplay(Display):
         colors = [_FOR if share > 0 else _AGAINST for share in shares]
         hatches = [""] * (len(shares) - 1) + ["//"]
         ax.barh(range(len(shares)), ends, color=colors, hatch=hatches, edgecolor="white", height=0.7)
-        for place, (end, share) in enumerate(zip(ends, shares, strict=True)):
-            side = 1 if end >= 0 else -1
+        for place, share in enumerate(shares):  # beside the bars, where nothing else is
             ax.annotate(
                 f"{share:+.2f}".replace("inf", "∞"),
-                (end, place),
-                xytext=(4 * side, 0),
+                (1.0, place),
+                xycoords=ax.get_yaxis_transform(),
+                xytext=(4, 0),
                 textcoords="offset points",
-                ha="left" if side > 0 else "right",
                 va="center",
-                bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
             )
         ax.axvline(0.0, color="black", linewidth=0.8)
         ax.axvline(float(ends[-1]), color="black", linestyle="--", linewidth=0.8, zorder=0)
@@ -120,8 +118,8 @@ class EvidenceDisplay(Display):
         ax.set_yticks(range(len(shares)), labels)
         ax.invert_yaxis()
         low, high = min(float(ends.min()), 0.0), max(float(ends.max()), 0.0)
-        room = 0.15 * ((high - low) or 1.0)  # for the numbers
-        ax.set(xlim=(low - room, high + room), xlabel=f"{name}\n{sides}")
+        margin = 0.05 * ((high - low) or 1.0)
+        ax.set(xlim=(low - margin, high + margin), xlabel=f"{name}\n{sides}")
         return self
 
     def _bars(self, max_columns: int) -> tuple[list[str], Array]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,8 @@ from .rows import codes, floats, labelled, local, names_of, places_of, whole
 Array = NDArray[Any]
 
 _POINTS = 300  # along each axis
+_SAID = 6  # held columns that a caption names
+_LETTERS = 72  # of a caption that fit above the axes
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +32,15 @@ class Plane:
     y: Array  # (g,)
     points: Array  # (n, 2) rows; none where no labels are given
     code: Array  # (n,) their classes
+    held: dict[str, Any]  # values of the other columns that the model looks at
+
+    @property
+    def caption(self) -> str:
+        """Where the other columns are held."""
+        said = [f"{name} {_said(value)}" for name, value in islice(self.held.items(), _SAID)]
+        more = [f"{len(self.held) - _SAID} more held"] if len(self.held) > _SAID else []
+        unbroken = [part.replace(" ", "\N{NO-BREAK SPACE}") for part in said + more]
+        return fill(", ".join(unbroken), _LETTERS).replace("\N{NO-BREAK SPACE}", " ")
 
     @property
     def extent(self) -> tuple[float, float, float, float]:
@@ -64,9 +77,12 @@ def over(estimator: Any, X: Any, y: Any, columns: Sequence[Any] | None, at: Any)
     points = floats(table, places)
     grid = [_range(points[:, i], names[j]) for i, j in enumerate(places)]
     cells = dict(zip(places, (axis.ravel() for axis in np.meshgrid(*grid)), strict=True))
-    cells |= _held(estimator, table, rest, at)
+    held = _held(estimator, table, rest, at)
+    # What a model does not look at may be anything.
+    cells |= {j: np.full(_POINTS * _POINTS, held.get(j, np.nan)) for j in rest}
     code = np.empty(0, np.intp) if labels is None else codes(labels, estimator.classes_)
-    plane = Plane((names[places[0]], names[places[1]]), grid[0], grid[1], points[: len(code)], code)
+    shown = names[places[0]], names[places[1]]
+    plane = Plane(shown, grid[0], grid[1], points[: len(code)], code, {names[j]: v for j, v in held.items()})
     return plane, _rows(estimator, source, [cells[j] for j in range(len(names))])
 
 
@@ -88,8 +104,8 @@ def _outer(grid: Array) -> tuple[float, float]:
     return float(grid[0] - half), float(grid[-1] + half)
 
 
-def _held(estimator: Any, table: Table, rest: Sequence[int], at: Any) -> dict[int, Array]:
-    """Values of the other columns, one for all rows of the grid."""
+def _held(estimator: Any, table: Table, rest: Sequence[int], at: Any) -> dict[int, Any]:
+    """Values of the other columns, without those that the model drops."""
     names = names_of(table)
     if not rest:
         return {}
@@ -105,13 +121,17 @@ def _held(estimator: Any, table: Table, rest: Sequence[int], at: Any) -> dict[in
             f"at={{{names[unnumbered[0]]!r}: ...}}"
         )
 
-    def value(j: int) -> Any:
-        if j in given:
-            return given[j]
-        # What a model does not look at may be anything.
-        return np.nan if families[j] == "drop" else _finite(floats(table, [j]), names[j]).mean()
+    return {
+        j: given[j] if j in given else float(_finite(floats(table, [j]), names[j]).mean())
+        for j in rest
+        if j in given or families[j] != "drop"
+    }
 
-    return {j: np.full(_POINTS * _POINTS, value(j)) for j in rest}
+
+def _said(value: Any) -> str:
+    if value is None or value != value:
+        return "missing"
+    return f"= {value:.4g}" if isinstance(value, float) else f"= {value}"
 
 
 def _rows(estimator: Any, source: LocalSource, columns: list[Array]) -> Any:

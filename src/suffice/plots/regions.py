@@ -18,6 +18,7 @@ from .scatter import draw_points
 from .style import Display, tint
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
 Array = NDArray[Any]
@@ -30,7 +31,8 @@ class DecisionRegionsDisplay(Display):
     """What is decided where, over two columns.
 
     Solid lines part the regions. With up to four decisions, dotted ones go on where two decisions would be equally good
-    if there were no others. Regions have their names in them.
+    if there were no others; not those of other people's classifiers, whose posteriors may jump. Regions have their
+    names in them. The title says where other columns are held.
 
     Parameters
     ----------
@@ -38,6 +40,7 @@ class DecisionRegionsDisplay(Display):
     score : (g, g, m) how good each decision is: its log posterior, or minus its expected cost; rows are those of y
     decisions : (m,)
     classes : (k,) of the rows
+    ties : whether to show where two decisions are equally good
 
     Examples
     --------
@@ -55,6 +58,7 @@ class DecisionRegionsDisplay(Display):
     score: Array
     decisions: Array
     classes: Array
+    ties: bool = True
 
     @classmethod
     def from_estimator(
@@ -88,7 +92,8 @@ class DecisionRegionsDisplay(Display):
         if cost is not None:
             decisions, costs = bayes.as_cost(cost, classes)
             score = -np.exp(score) @ costs.T
-        return cls(plane, score.reshape(len(plane.y), len(plane.x), -1), decisions, classes).plot(ax)
+        score = score.reshape(len(plane.y), len(plane.x), -1)
+        return cls(plane, score, decisions, classes, ties=hasattr(estimator, "llr")).plot(ax)
 
     @property
     def region(self) -> Array:
@@ -98,18 +103,23 @@ class DecisionRegionsDisplay(Display):
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw on the given axes, or on those of a new figure."""
         ax = self._axes(ax)
+        from matplotlib.lines import Line2D
+
         plane, m = self.plane, len(self.decisions)
         tints = np.array([tint(i, 0.3) for i in range(m)])
         ax.imshow(tints[self.region], extent=plane.extent, origin="lower", aspect="auto", interpolation="nearest")
         for i in range(m if m > 2 else 1):
             _line(ax, plane, _margin(self.score, i), linewidths=1.2)
-        for i, j in combinations(range(m), 2) if 2 < m <= _FEW else ():
-            between = _difference(self.score[..., i], self.score[..., j])
-            _line(ax, plane, between, linewidths=0.7, linestyles="dotted")
-        handles = draw_points(ax, plane.points, plane.code, self.classes) if len(plane.code) else []
+        handles = _draw_rows(ax, plane, self.classes)
+        if self.ties and 2 < m <= _FEW:
+            for i, j in combinations(range(m), 2):
+                between = _difference(self.score[..., i], self.score[..., j])
+                _line(ax, plane, between, linewidths=0.7, linestyles="dotted")
+            handles.append(
+                Line2D([], [], color="black", linewidth=0.7, linestyle="dotted", label="tie of two decisions")
+            )
         for i, decision in enumerate(self.decisions):
             self._name_region(ax, i, str(decision))
-        ax.set(xlabel=plane.names[0], ylabel=plane.names[1])
         self._legend(handles, beside=True)
         return self
 
@@ -130,7 +140,7 @@ class PosteriorMapDisplay(Display):
     """The posterior of one class over two columns, with lines where it is 0.1, 0.5 and 0.9.
 
     It is 1 where the colour is that of the class, and 0 where it is white; of two classes, white is 1/2 and the colour
-    of the other one is 0.
+    of the other one is 0. The title says where other columns are held.
 
     Parameters
     ----------
@@ -204,10 +214,16 @@ class PosteriorMapDisplay(Display):
         for level, style in ((0.1, "dotted"), (0.5, "solid"), (0.9, "dashed")):
             if (line := _line(ax, plane, self.posterior - level, linestyles=style, linewidths=1.0)) is not None:
                 ax.clabel(line, fmt=lambda _, level=level: f"{level:g}", fontsize="small")
-        handles = draw_points(ax, plane.points, plane.code, self.classes) if len(plane.code) else []
-        ax.set(xlabel=plane.names[0], ylabel=plane.names[1])
-        self._legend(handles, beside=True)
+        self._legend(_draw_rows(ax, plane, self.classes), beside=True)
         return self
+
+
+def _draw_rows(ax: Axes, plane: Plane, classes: Array) -> list[Artist]:
+    """Name the axes and draw the rows, if there are any; returns what a legend shows."""
+    ax.set(xlabel=plane.names[0], ylabel=plane.names[1])
+    if plane.held:
+        ax.set_title(plane.caption, fontsize="small")
+    return draw_points(ax, plane.points, plane.code, classes) if len(plane.code) else []
 
 
 def _log_posterior(estimator: Any, rows: Any, prior: Any) -> Array:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..errors import DataError
 from .marginals import GaussianBlock
 from .rows import codes, floats, labelled, whole
-from .style import Display, color, dashes, marker
+from .style import GREY, Display, color, dashes, marker
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -92,11 +92,17 @@ class ScatterDisplay(Display):
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw on the given axes, or on those of a new figure."""
         ax = self._axes(ax)
+        from matplotlib.lines import Line2D
+
         handles = draw_points(ax, self.points, self.code, self.classes)
         for c in np.flatnonzero(self.seen).tolist():
             for deviations in (1, 2):
                 x, y = self.contour(c, deviations).T
                 ax.plot(x, y, color=color(c), linestyle=dashes(c), linewidth=2.0 / deviations)
+        handles += [
+            Line2D([], [], color=GREY, linewidth=2.0 / deviations, label=name)
+            for deviations, name in ((1, "1 standard deviation"), (2, "2 standard deviations"))
+        ]
         ax.set(xlabel=self.names[0], ylabel=self.names[1])
         self._legend(handles)
         return self
@@ -113,19 +119,28 @@ def pair_of(places: Sequence[int], names: Sequence[str]) -> tuple[int, int]:
 
 
 def draw_points(ax: Axes, points: Array, code: Array, classes: Array) -> list[Artist]:
-    """Rows as points, with the colour and the marker of their class; returns what a legend shows."""
-    alpha = float(np.clip(1000 / max(len(points), 1), 0.25, 0.8))
+    """Rows as points, with the colour and the marker of their class; returns what a legend shows.
+
+    They are drawn in a fixed random order, so that where classes overlap none is painted over by the next.
+    """
+    from matplotlib.lines import Line2D
+    from matplotlib.markers import MarkerStyle
+
+    styles = [MarkerStyle(marker(c)) for c in range(len(classes))]
+    shapes = [style.get_path().transformed(style.get_transform()) for style in styles]
+    order = np.random.default_rng(0).permutation(np.flatnonzero(np.isfinite(points).all(axis=1)))
+    crowd = max(len(order) / 1000, 1.0)
+    cloud = ax.scatter(
+        points[order, 0],
+        points[order, 1],
+        s=max(22 / crowd, 8),
+        c=[color(c) for c in code[order]],
+        alpha=max(0.8 / crowd, 0.2),
+        edgecolors="white",
+        linewidths=0.3 / crowd,
+    )
+    cloud.set_paths([shapes[c] for c in code[order]])
     return [
-        ax.scatter(
-            points[code == c, 0],
-            points[code == c, 1],
-            s=22,
-            color=color(c),
-            marker=marker(c),
-            alpha=alpha,
-            edgecolors="white",
-            linewidths=0.3,
-            label=str(label),
-        )
+        Line2D([], [], linestyle="none", marker=marker(c), color=color(c), label=str(label))
         for c, label in enumerate(classes)
     ]

@@ -74,14 +74,14 @@ class Display:
         self.figure_ = self.ax_.figure
         return self.ax_
 
-    def _legend(self, handles: Sequence[Artist], beside: bool = False) -> None:
+    def _legend(self, handles: Sequence[Artist], beside: bool = False, title: str | None = None) -> None:
         """A legend beside the data if it is long or would hide some of them anywhere, else where it hides least. In the
         figure of somebody else there may be no room beside."""
         if not handles:
             return
         if self._owns_figure and (beside or len(handles) > _INSIDE):
-            legend = self.figure_.legend(handles=handles, loc="outside right upper")
+            legend = self.figure_.legend(handles=handles, loc="outside right upper", title=title)
             width, height = self.figure_.get_size_inches()  # the data keep the room they had
             self.figure_.set_size_inches(width + legend.get_window_extent().width / self.figure_.dpi, height)
         else:
-            self.ax_.legend(handles=handles, loc="best")
+            self.ax_.legend(handles=handles, loc="best", title=title)

@@ -25,13 +25,22 @@ class TippettCurve(NamedTuple):
     ratio: Array  # (m,) -inf, then the finite ones ascending, in the unit
     targets: Array  # (m,)
     others: Array  # (m,)
+    n_targets: int
+    n_others: int
     unit: str  # "log10" or "nat"
+
+    def beyond(self, low: float, high: float) -> int:
+        """How many ratios are not above `low`, or above `high`."""
+        shares, n = np.stack([self.targets, self.others]), np.array([self.n_targets, self.n_others])
+        below, above = (shares[:, np.searchsorted(self.ratio, x, side="right") - 1] for x in (low, high))
+        return round(float(n @ (1 - below + above)))
 
 
 class TippettDisplay(SystemsDisplay[TippettCurve]):
     """The shares of targets (solid) and non-targets (dashed) whose likelihood ratio is greater than x.
 
-    At x = 0 what the solid line lacks to 100 % and what the dashed one has are the rates of misleading evidence.
+    At x = 0 what the solid line lacks to 100 % and what the dashed one has are the rates of misleading evidence. The
+    axis ends at 20 powers of ten; the legend says how many ratios lie beyond, infinite ones among them.
 
     Parameters
     ----------
@@ -55,7 +64,7 @@ class TippettDisplay(SystemsDisplay[TippettCurve]):
         distinct = np.unique(np.concatenate([scores.targets, scores.others]))
         ratio = np.concatenate([[-np.inf], distinct[np.isfinite(distinct)]])
         miss, alarm = scores.rates(ratio)
-        return TippettCurve(ratio / size, 1.0 - miss, alarm, unit)
+        return TippettCurve(ratio / size, 1.0 - miss, alarm, len(scores.targets), len(scores.others), unit)
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw on the given axes, or on those of a new figure."""
@@ -63,14 +72,18 @@ class TippettDisplay(SystemsDisplay[TippettCurve]):
         size, name = ratio_unit(next(iter(self.curves.values())).unit)
         low, high = self._limits(_USEFUL / size)
         ax.axvline(0.0, color=GREY, linestyle=":", linewidth=1)
-        for i, curve in enumerate(self.curves.values()):
+        names = {}
+        for i, (system, curve) in enumerate(self.curves.items()):
+            beyond = curve.beyond(low, high)
+            said = f"{system} ({beyond} ratio{'s' if beyond > 1 else ''} beyond the axis)".lstrip()
+            names[system] = said if beyond else system
             finite = curve.ratio[1:]
             x = np.concatenate([[finite.min(initial=low)], finite, [finite.max(initial=high)]])
             for share, line in ((curve.targets, "-"), (curve.others, "--")):
                 y = 100 * np.concatenate([share, share[-1:]])
                 ax.plot(x, y, drawstyle="steps-post", linestyle=line, **self._look(i))
         ax.set(xlabel=name, ylabel="share with a greater ratio (%)", xlim=(low, high), ylim=(-2, 102))
-        self._legend(self._handles({"targets": "-", "non-targets": "--"}))
+        self._explain({"targets": "-", "non-targets": "--"}, names)
         return self
 
     def _limits(self, useful: float) -> tuple[float, float]:
