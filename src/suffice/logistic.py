@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from scipy.optimize import OptimizeResult
 
 Array = NDArray[Any]
-_SMALL = 0.1  # of a loss: one row in so many is undecided
 _CACHED = 1 << 16  # cells of rows that are read twice while they are in the cache
 
 EXPANSIONS = ("linear", "quadratic")
@@ -120,6 +119,7 @@ class LogisticProblem:
     n_classes: int
     n_columns: int
     penalty: float  # ½ penalty |slopes|² is added to the loss
+    rarest: float  # the share of the rarest class in the weights, relative to an even one
     threads: int
 
     @classmethod
@@ -129,7 +129,8 @@ class LogisticProblem:
         parts = (slice(start, start + step) for start in range(0, rows.shape[0], step))
         share = weight / weight.sum()
         pieces = tuple((rows[part], code[part], share[part]) for part in parts)
-        return cls(pieces, n_classes, rows.shape[1], penalty, threads)
+        rarest = n_classes * float(np.bincount(code, share).min())
+        return cls(pieces, n_classes, rows.shape[1], penalty, rarest, threads)
 
     @property
     def n_outputs(self) -> int:
@@ -156,7 +157,7 @@ class LogisticProblem:
         ----------
         center, covariance : (p,) and (p, p), or variances (p,), of the rows within classes
         start : slope and intercept
-        tol : the largest entry of the gradient, in these coordinates and relative to a small loss, that ends the search
+        tol : the largest entry of the gradient, in these coordinates and for the rarest class, that ends the search
         """
         from scipy.optimize import minimize
 
@@ -168,28 +169,20 @@ class LogisticProblem:
             slope = basis.slope(theta[: -shape[0]].reshape(shape))
             return slope, theta[-shape[0] :] - slope @ center
 
-        def objective(theta: Array, unit: float) -> tuple[float, Array]:
+        def objective(theta: Array) -> tuple[float, Array]:
             loss, by_slope, by_intercept = self.loss(*unpacked(theta))
             inner = basis.gradient(by_slope - by_intercept[:, None] * center)
-            return loss / unit, np.concatenate([inner.ravel(), by_intercept]) / unit
+            return loss / self.rarest, np.concatenate([inner.ravel(), by_intercept]) / self.rarest
 
         slope, intercept = start
-        theta, unit, steps = np.concatenate([basis.inner(slope).ravel(), intercept + slope @ center]), 1.0, 0
-        while True:
-            found = minimize(
-                objective,
-                theta,
-                args=(unit,),
-                jac=True,
-                method="L-BFGS-B",
-                options={"gtol": tol, "ftol": 64 * np.finfo(float).eps, "maxiter": max_iter - steps, "maxls": 50},
-            )
-            theta, steps = found.x, steps + found.nit
-            # A small loss has small gradients: go on until they are small for it.
-            if found.fun > _SMALL or steps >= max_iter or not found.fun:
-                found.nit = steps
-                return *unpacked(theta), found
-            unit *= found.fun
+        found = minimize(
+            objective,
+            np.concatenate([basis.inner(slope).ravel(), intercept + slope @ center]),
+            jac=True,
+            method="L-BFGS-B",
+            options={"gtol": tol, "ftol": 64 * np.finfo(float).eps, "maxiter": max_iter, "maxls": 50},
+        )
+        return *unpacked(found.x), found
 
 
 @dataclass(frozen=True)
