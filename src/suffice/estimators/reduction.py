@@ -171,7 +171,9 @@ class PCA(Reduction):
 
     Attributes
     ----------
-    components_ : (m, d) directions; mean_ : (d,); n_components_ : m
+    components_ : (m, d) directions
+    mean_ : (d,)
+    n_components_ : m
     explained_variance_, explained_variance_ratio_ : (m,), with divisor n
     statistics_ : MomentStats of all rows
 
@@ -265,7 +267,9 @@ class LDA(Reduction):
 
     Attributes
     ----------
-    components_ : (m, d) directions; mean_ : (d,); n_components_ : m
+    components_ : (m, d) directions
+    mean_ : (d,)
+    n_components_ : m
     eigenvalues_ : (m,) variance between classes over variance within
     classes_ : (k,)
     statistics_ : MomentStats
