@@ -171,6 +171,12 @@ def cheapest(posterior: Array, cost: Array | None) -> Array:
     return np.asarray((posterior @ cost.T).argmin(axis=1))
 
 
+def from_ratio(llr: Array) -> Array:
+    """Log-likelihoods (..., 2) of two classes with this ratio (...); an infinite one rules out a class."""
+    infinite = llr == np.inf
+    return np.stack([np.where(infinite, -np.inf, 0.0), np.where(infinite, 0.0, llr)], axis=-1)
+
+
 def decide(scores: Any, classes: Any, prior: Any = "uniform", cost: Any = None) -> Array:
     """The Bayes decision for each row, (n,), from log-likelihoods (n, k), or ratios (n,) of the second of two classes.
 
@@ -179,8 +185,7 @@ def decide(scores: Any, classes: Any, prior: Any = "uniform", cost: Any = None) 
     """
     names, table = np.asarray(classes), np.asarray(scores, dtype=np.float64)
     if table.ndim == 1 and len(names) == 2:
-        infinite = table == np.inf  # rules out the first class
-        table = np.stack([np.where(infinite, -np.inf, 0.0), np.where(infinite, 0.0, table)], axis=1)
+        table = from_ratio(table)
     if table.ndim != 2 or table.shape[1] != len(names):
         raise DecisionError(f"scores of shape {np.shape(scores)} do not fit {len(names)} classes")
     if np.isnan(table).any():

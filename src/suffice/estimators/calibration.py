@@ -7,7 +7,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import TransformerMixin, clone
-from sklearn.model_selection import check_cv
 from sklearn.utils import ClassifierTags
 
 from .. import decisions
@@ -17,6 +16,7 @@ from ..errors import DataError, DecisionError, listed
 from ..labels import SoftLabels, encode
 from ..sources.arrays import ArraySource, array_source
 from .classifier import Prior
+from .ratios import folds
 from .tables import TableEstimator, given_labels
 
 Array = NDArray[Any]
@@ -111,10 +111,10 @@ class LLRCalibrator(TransformerMixin, TableEstimator):
     def held_out(self, X: Any, y: Any, cv: Any = 5, groups: Any = None) -> Array:
         """Calibrated scores of each row by a map that was learnt from the other folds, pooled: for honest figures."""
         table, labels = _scores(_source(X)), np.asarray(y)
-        splits = list(check_cv(cv, labels, classifier=True).split(table, labels, groups))
-        if (np.bincount(np.concatenate([test for _, test in splits]), minlength=len(labels)) != 1).any():
-            raise DataError("the folds must test every row once; use a splitter such as StratifiedKFold")
-        parts = [(test, clone(self).fit(table[train], labels[train]).transform(table[test])) for train, test in splits]
+        parts = [
+            (test, clone(self).fit(table[train], labels[train]).transform(table[test]))
+            for train, test in folds(cv, table, labels, groups)
+        ]
         out = np.full((len(table), parts[0][1].shape[1]), np.nan)
         for test, calibrated in parts:
             out[test] = calibrated
@@ -151,8 +151,7 @@ def _scores(source: ArraySource) -> Array:
 def _likelihoods(table: Array, k: int) -> Array:
     """Scores (n, systems) of two classes, or (n, systems k) of more, as log-likelihoods (n, systems, k)."""
     if k == 2:
-        # An infinite ratio rules out one of the classes.
-        return np.stack([np.where(table == np.inf, -np.inf, 0.0), np.where(table == np.inf, 0.0, table)], axis=2)
+        return decisions.from_ratio(table)
     if table.shape[1] % k:
         raise DataError(f"{k} classes need {k} scores from each system, but there are {table.shape[1]} columns")
     return table.reshape(len(table), -1, k)

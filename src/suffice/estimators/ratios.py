@@ -88,11 +88,8 @@ def cross_val_llr(
         X, y = source.frame, source.y
     labels = np.asarray(y)
     classes = np.unique(labels)
-    splits = list(check_cv(cv, labels, classifier=True).split(X, labels, groups))
-    if (np.bincount(np.concatenate([test for _, test in splits]), minlength=len(labels)) != 1).any():
-        raise DataError("the folds must test every row once; use a splitter such as StratifiedKFold")
     out: Array | None = None
-    for train, test in splits:
+    for train, test in folds(cv, X, labels, groups):
         fitted = clone(estimator).fit(_safe_indexing(X, train), labels[train])
         if len(fitted.classes_) < len(classes):
             raise DataError("a class is missing in the training rows of a fold; use fewer folds, or stratified ones")
@@ -106,6 +103,14 @@ def cross_val_llr(
         out[test] = llr
     assert out is not None
     return out
+
+
+def folds(cv: Any, X: Any, labels: Array, groups: Any = None) -> list[tuple[Array, Array]]:
+    """Training and test rows of folds that test every row once, so that what they give can be pooled."""
+    splits = list(check_cv(cv, labels, classifier=True).split(X, labels, groups))
+    if (np.bincount(np.concatenate([test for _, test in splits]), minlength=len(labels)) != 1).any():
+        raise DataError("the folds must test every row once; use a splitter such as StratifiedKFold")
+    return splits
 
 
 def _log_posterior(estimator: Any, X: Any) -> Array:
