@@ -51,9 +51,15 @@ class GaussianLeaveOneOut:
     @cached_property
     def _is_far(self) -> bool:
         """Whether every covariance is far above its floor, which moves with every row that leaves."""
-        inverse = (self.density.whitening * self._unit) ** 2
-        known = inverse if self.density.structure.tied else inverse[self.density.seen]
-        return bool((_SAFE * self.floor * known.reshape(len(known), -1).sum(axis=1) < 1).all())
+        known = self._inverse if self.density.structure.tied else self._inverse[self.density.seen]
+        return bool((_SAFE * self.floor * known < 1).all())
+
+    @cached_property
+    def _inverse(self) -> Array:
+        """The traces of the inverse covariances (g,), of columns brought to one scale: more than one over their least
+        eigenvalues."""
+        squares = (self.density.whitening * self._unit) ** 2
+        return np.asarray(squares.reshape(len(squares), -1).sum(axis=1))
 
     @cached_property
     def _eigen(self) -> tuple[Array, Array]:
@@ -93,7 +99,7 @@ class GaussianLeaveOneOut:
         left = 1.0 - w / rest * distance  # of the determinant
         log_det = density.log_det[code] + density.n_features * np.log(n / rest) + np.log(left)
         out[own] = -0.5 * (density.n_features * _LOG_2PI + log_det + n / rest * distance / left)
-        inverse = ((density.whitening * self._unit) ** 2).sum(axis=(1, 2))[code] * rest / n
+        inverse = self._inverse[code] * rest / n
         return np.asarray((_SAFE * self.floor * inverse < left) & (rest > 1e-9 * n))
 
     def _own(self, X: Array, c: int, w: Array) -> tuple[Array, Array]:
@@ -151,7 +157,7 @@ class _Spread:
         if not s:
             basis, diagonal = density.whitening[g], (before / rest)[:, None]
             log_basis = np.full(len(away), density.log_det[g])
-            inverse = float(((basis * unit) ** 2).sum()) * rest / before
+            inverse = model._inverse[g] * rest / before
             z = away @ basis.T
         else:
             values, vectors = (part[g] for part in model._eigen)

@@ -211,7 +211,7 @@ def _start(
     intercept = constant - slope @ middle + log_prior
     if problem.n_outputs == 1:
         slope, intercept = slope[1:] - slope[:1], intercept[1:] - intercept[:1]
-    better = problem.loss(slope, intercept)[0] < problem.loss(*none)[0]
+    better = problem.loss(slope, intercept)[0] < np.log(problem.n_classes)  # what zeros cost
     return center, moments.scatter / moments.total, (slope, intercept) if better else none
 
 
