@@ -94,7 +94,7 @@ class _Logistic:
         scores = np.where(impossible[:, None], 0.0, scores - center)
         size = np.abs(scores).max(axis=2)
         spread = np.array([_median(own, weight) for own in size.T])
-        spread = np.where(spread > 0, spread, size.max(axis=0))
+        spread = np.where(spread > 0, spread, size[weight > 0].max(axis=0))
         spread = np.where(spread > 0, spread, 1.0)
         scores = scores / spread[:, None]
         size = np.sqrt(np.einsum("n,nsk->s", weight, scores**2))
