@@ -27,10 +27,12 @@ if TYPE_CHECKING:
         LogisticClassifier,
         MixedClassifier,
         MultinomialClassifier,
+        OnePassSearchCV,
         PoissonClassifier,
         as_llr,
         cross_val_llr,
         load,
+        scorer,
     )
     from .stats import BundleStats, CategoryStats, CountStats, MomentStats
     from .versions import show_versions
@@ -53,6 +55,7 @@ _HOMES = {
     "MomentStats": "stats",
     "MultinomialClassifier": "estimators",
     "MultinomialDensity": "densities",
+    "OnePassSearchCV": "estimators",
     "PCA": "estimators",
     "PoissonClassifier": "estimators",
     "PoissonDensity": "densities",
@@ -62,6 +65,7 @@ _HOMES = {
     "cross_val_llr": "estimators",
     "fit_density": "densities",
     "load": "estimators",
+    "scorer": "estimators",
     "show_versions": "versions",
 }
 
@@ -84,6 +88,7 @@ __all__ = [
     "MomentStats",
     "MultinomialClassifier",
     "MultinomialDensity",
+    "OnePassSearchCV",
     "PoissonClassifier",
     "PoissonDensity",
     "ProductDensity",
@@ -93,6 +98,7 @@ __all__ = [
     "cross_val_llr",
     "fit_density",
     "load",
+    "scorer",
     "show_versions",
 ]
 

@@ -32,7 +32,7 @@ class SoftLabels:
     def __len__(self) -> int:
         return len(self.responsibility)
 
-    def __getitem__(self, rows: slice) -> SoftLabels:
+    def __getitem__(self, rows: slice | Array) -> SoftLabels:
         return SoftLabels(self.classes, self.responsibility[rows])
 
 

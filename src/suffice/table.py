@@ -16,6 +16,7 @@ from .errors import DataError
 from .labels import is_missing
 
 Array = NDArray[Any]
+Rows = slice | Array  # some rows of a table: a range of them, or their positions
 
 
 class Column(ABC):
@@ -28,7 +29,7 @@ class Column(ABC):
     def __len__(self) -> int: ...
 
     @abstractmethod
-    def __getitem__(self, rows: slice) -> Column: ...
+    def __getitem__(self, rows: Rows) -> Column: ...
 
     @abstractmethod
     def floats(self) -> Array:
@@ -58,7 +59,7 @@ class ArrayColumn(Column):
     def __len__(self) -> int:
         return len(self.values)
 
-    def __getitem__(self, rows: slice) -> ArrayColumn:
+    def __getitem__(self, rows: Rows) -> ArrayColumn:
         return replace(self, values=self.values[rows])
 
     def floats(self) -> Array:
@@ -106,7 +107,7 @@ class CodedColumn(Column):
     def __len__(self) -> int:
         return len(self.code)
 
-    def __getitem__(self, rows: slice) -> CodedColumn:
+    def __getitem__(self, rows: Rows) -> CodedColumn:
         return replace(self, code=self.code[rows])
 
     def floats(self) -> Array:
@@ -142,7 +143,7 @@ class Table(ABC):
     def __len__(self) -> int: ...
 
     @abstractmethod
-    def __getitem__(self, rows: slice) -> Self: ...
+    def __getitem__(self, rows: Rows) -> Self: ...
 
     @abstractmethod
     def take(self, places: Sequence[int]) -> Table:
@@ -195,7 +196,7 @@ class Matrix(Table):
     def __len__(self) -> int:
         return len(self.values)
 
-    def __getitem__(self, rows: slice) -> Matrix:
+    def __getitem__(self, rows: Rows) -> Matrix:
         return replace(self, values=self.values[rows])
 
     def take(self, places: Sequence[int]) -> Matrix:
@@ -225,7 +226,10 @@ class Sparse(Table):
     def __len__(self) -> int:
         return len(self.indptr) - 1
 
-    def __getitem__(self, rows: slice) -> Sparse:
+    def __getitem__(self, rows: Rows) -> Sparse:
+        if not isinstance(rows, slice):
+            part = self.matrix()[rows]
+            return Sparse(part.indptr, part.indices, part.data, self.n_features, self.names)
         start, stop, _ = rows.indices(len(self))
         return replace(self, indptr=self.indptr[start : max(start, stop) + 1])
 
@@ -298,8 +302,8 @@ class Frame(Table):
     def __len__(self) -> int:
         return self.n_rows
 
-    def __getitem__(self, rows: slice) -> Frame:
-        n = len(range(*rows.indices(self.n_rows)))
+    def __getitem__(self, rows: Rows) -> Frame:
+        n = len(range(*rows.indices(self.n_rows))) if isinstance(rows, slice) else len(rows)
         return Frame(tuple(part[rows] for part in self.parts), self.names, n)
 
     def take(self, places: Sequence[int]) -> Frame:
@@ -319,11 +323,11 @@ class Frame(Table):
         return list(self.parts)
 
 
-def contiguous(places: Sequence[int]) -> slice | list[int]:
+def contiguous(places: Sequence[int] | Array) -> Rows:
     """Places as a slice where they follow each other, so that taking them copies nothing."""
-    first = places[0] if len(places) else 0
-    run = list(places) == list(range(first, first + len(places)))
-    return slice(first, first + len(places)) if run else list(places)
+    at = np.asarray(places, dtype=np.intp)
+    first = int(at[0]) if len(at) else 0
+    return slice(first, first + len(at)) if (np.diff(at) == 1).all() else at
 
 
 def native(values: Array) -> Array:

@@ -17,6 +17,8 @@ from .logistic import LogisticClassifier
 from .mixed import MixedClassifier
 from .ratios import as_llr, cross_val_llr
 from .reduction import LDA, PCA
+from .scorers import scorer
+from .search import OnePassSearchCV
 
 __all__ = [
     "LDA",
@@ -30,10 +32,12 @@ __all__ = [
     "LogisticClassifier",
     "MixedClassifier",
     "MultinomialClassifier",
+    "OnePassSearchCV",
     "PoissonClassifier",
     "as_llr",
     "cross_val_llr",
     "load",
+    "scorer",
 ]
 
 _SAVED: dict[str, type[Learner] | type[LogisticClassifier]] = {

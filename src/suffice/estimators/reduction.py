@@ -27,6 +27,11 @@ _WIDE = 1000  # columns, from which on a matrix of them is avoided where there a
 _ROWS = 1 << 18  # cells that are projected at a time
 
 
+def is_wide(source: LocalSource) -> bool:
+    """Whether a matrix of columns is to be avoided."""
+    return source.n_features > max(_WIDE, source.n_rows)
+
+
 class Reduction(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Learner):
     """What both reductions share: a projection that is estimated from moments."""
 
@@ -45,7 +50,7 @@ class Reduction(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Learner):
         """The projection of rows that are too wide for a matrix of columns."""
 
     def _fit_source(self, source: Source) -> Self:
-        if not (isinstance(source, LocalSource) and source.n_features > max(_WIDE, source.n_rows)):
+        if not (isinstance(source, LocalSource) and is_wide(source)):
             super()._fit_source(source)
             self.__dict__.pop("_without_statistics", None)
             return self

@@ -13,7 +13,18 @@ from numpy.typing import NDArray
 
 from ..batch import Batch, as_labels, as_matrix, as_weight, check_ndim
 from ..errors import DataError, listed
-from ..table import ArrayColumn, CodedColumn, Column, Frame, Matrix, Sparse, Table, without_missing
+from ..table import (
+    ArrayColumn,
+    CodedColumn,
+    Column,
+    Frame,
+    Matrix,
+    Rows,
+    Sparse,
+    Table,
+    contiguous,
+    without_missing,
+)
 from .base import PIECE, LocalSource
 
 Array = NDArray[Any]
@@ -43,6 +54,25 @@ class ArraySource(LocalSource):
         y = None if self.y is None else self.y[start:stop]
         weight = None if self.weight is None else self.weight[start:stop]
         return Batch(self.table[start:stop], y, weight, start)
+
+    def rows(self, places: Array) -> LocalSource:
+        """Some of the rows as a source of their own; they are copied a piece at a time, if at all."""
+        return _Selection(self, places)
+
+
+class _Selection(LocalSource):
+    """Some rows of a table in memory."""
+
+    def __init__(self, whole: ArraySource, places: Array) -> None:
+        self.whole, self.places = whole, places
+        self.names, self.frame, self.n_jobs = whole.names, whole.frame, whole.n_jobs
+        self.n_rows, self.n_features = len(places), whole.n_features
+
+    def batch(self, start: int, stop: int) -> Batch:
+        rows = contiguous(self.places[start:stop])
+        y = None if self.whole.y is None else self.whole.y[rows]
+        weight = None if self.whole.weight is None else self.whole.weight[rows]
+        return Batch(self.whole.table[rows], y, weight, start)
 
 
 def array_source(X: Any, y: Any = None, weight: Any = None) -> ArraySource:
@@ -133,7 +163,9 @@ class ArrowColumn(Column):
     def __len__(self) -> int:
         return len(self.values)
 
-    def __getitem__(self, rows: slice) -> ArrowColumn:
+    def __getitem__(self, rows: Rows) -> ArrowColumn:
+        if not isinstance(rows, slice):
+            return replace(self, values=self.values.take(rows))
         start, stop, _ = rows.indices(len(self))
         return replace(self, values=self.values.slice(start, stop - start))
 

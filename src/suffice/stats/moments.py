@@ -287,6 +287,20 @@ class MomentStats(Statistics):
             self, mean=(self.mean - center) @ directions, scatter=(scatter + np.swapaxes(scatter, -1, -2)) / 2
         )
 
+    def scaled(self, center: Array, scale: Array) -> Self:
+        """The moments of (x - center) / scale, column by column."""
+        if self.layout == "quartic":
+            raise StatisticsError("'quartic' moments cannot be scaled; bring them to 'full' ones with to_layout()")
+        by = scale**2 if self.layout == "diag" else np.outer(scale, scale)
+        return replace(self, mean=(self.mean - center) / scale, scatter=self.scatter / by)
+
+    @property
+    def variation(self) -> Array:
+        """The sums of squares of each column about the means of the classes: (k, d), in the pooled layout (1, d)."""
+        if self.layout == "diag":
+            return self.scatter
+        return np.atleast_2d(np.einsum("...ii->...i", self.scatter))
+
     def to_layout(self, layout: str) -> Self:
         """A poorer layout of the same rows: "quartic" to "full" to "diag" or "pooled"."""
         if layout == self.layout:
