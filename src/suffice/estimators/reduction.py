@@ -17,7 +17,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from ..batch import Batch
 from ..collect import refuse_nonfinite
 from ..errors import DataError
-from ..reduction import Projection, discriminants, principal_components, wide_principal_components
+from ..reduction import Projection, discriminants, overall, principal_components, wide_principal_components
 from ..sources import LocalSource, Source
 from ..stats import MomentStats
 from .learner import Learner
@@ -58,10 +58,8 @@ class Reduction(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Learner):
         if not np.isfinite(batch.X).all():
             refuse_nonfinite(source)
         whole = self._wide(batch)
-        self._without_statistics = whole.first(self._kept(whole))
         self.__dict__.pop("statistics_", None)
-        self._set_columns(source.names, source.n_features)
-        return self
+        return self._of(whole.first(self._kept(whole)), source.names)
 
     def _fitted(self) -> MomentStats:
         if hasattr(self, "_without_statistics"):
@@ -94,6 +92,12 @@ class Reduction(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Learner):
         if not source.reduce(project, operator.and_):
             refuse_nonfinite(source)
         return out
+
+    def _of(self, projection: Projection, names: tuple[str, ...] | None) -> Self:
+        """Take a projection that comes from elsewhere."""
+        self._without_statistics = projection
+        self._set_columns(names, len(projection.center))
+        return self
 
     @property
     def projection_(self) -> Projection:
@@ -227,6 +231,14 @@ class PCA(Reduction):
     def _statistic(self, source: Source, new: bool) -> Callable[[Batch], MomentStats]:
         collect = super()._statistic(source, new)
         return lambda batch: collect(replace(batch, y=np.zeros(len(batch), np.int8)))
+
+    def _adopted(self, statistics: Any) -> MomentStats:
+        moments = super()._adopted(statistics)
+        if len(moments.classes) == 1 and moments.classes.dtype == np.int8:
+            return moments
+        center, covariance = overall(moments)
+        one = np.zeros(1, np.int8), np.array([moments.total]), center[None]
+        return MomentStats(*one, covariance * moments.total, "pooled")
 
     def _choices(self) -> tuple[Any, ...]:
         n = self.n_components

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import groupby, islice
 from numbers import Number
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import joblib
 import numpy as np
@@ -24,6 +24,7 @@ from sklearn.utils.validation import _check_method_params
 
 from ..batch import Batch
 from ..errors import DataError
+from ..reduction import Projection
 from ..search import rounds, training_statistics
 from ..sources.arrays import ArraySource, array_source
 from ..stats import MomentStats, Statistics
@@ -136,13 +137,34 @@ class OnePassSearchCV(GridSearchCV):
 
 
 @dataclass(frozen=True)
+class _Step:
+    """A step of a path. A reduction makes two: all directions that some candidate wants, and the first n of them, so
+    that candidates share what is costly."""
+
+    kind: str  # "scale", "reduce", "cut" or "classify"
+    estimator: Any  # not fitted
+    key: str  # equal where steps are
+
+    @classmethod
+    def of(cls, estimator: Any) -> list[_Step]:
+        if not isinstance(estimator, Reduction):
+            kind = "scale" if isinstance(estimator, StandardScaler) else "classify"
+            return [cls(kind, estimator, joblib.hash(estimator))]
+        whole = clone(estimator).set_params(n_components=None)
+        return [
+            cls("reduce", estimator, joblib.hash(whole)),
+            cls("cut", estimator, joblib.hash(estimator.n_components)),
+        ]
+
+
+@dataclass(frozen=True)
 class _Candidate:
     """One point of the grid."""
 
     place: int
     estimator: Any  # with its parameters, not fitted
-    steps: tuple[Any, ...]  # reductions, and the classifier at the end
-    path: tuple[str, ...]  # which statistic it starts from, and a key for each step: equal where the steps are
+    root: str  # the statistic that its path starts from
+    path: list[_Step]
 
     def fitted(self, steps: tuple[Any, ...]) -> Any:
         """The estimator with fitted steps in place of its own."""
@@ -161,27 +183,61 @@ class _State:
     names: tuple[str, ...] | None  # of the columns
     rows: tuple[Any, ...]  # of the test set, and of the training set where it is scored too
     steps: tuple[Any, ...] = ()  # fitted
+    whole: Projection | None = None  # to cut from
 
-    def after(self, step: Any) -> _State:
-        """One step further."""
+    def after(self, steps: list[_Step]) -> _State:
+        """One step further; the steps are equal, but for the number of directions that are to be cut."""
         if isinstance(self.statistic, DataError):
             raise self.statistic
-        fitted, statistic = clone(step), self.statistic
-        if isinstance(step, LLRClassifier):
-            fitted.fit_statistics(statistic)
-            fitted._set_columns(self.names, statistic.n_features)
-            return _State(statistic, None, self.rows, (*self.steps, fitted))
-        moments = statistic.to_layout("full") if statistic.layout == "quartic" else statistic
-        if isinstance(step, StandardScaler):
-            center, scale = _fit_scaler(fitted, moments, self.names)
-            rows: tuple[Any, ...] = tuple((_floats(X) - center) / scale for X in self.rows)
-            moments = moments.scaled(center, scale)
-        else:
-            fitted.fit_statistics(moments)
-            fitted._set_columns(self.names, moments.n_features)
-            rows = tuple(fitted.transform(X) for X in self.rows)
-            moments = fitted.projection_.of_moments(moments)
-        return _State(moments, None, rows, (*self.steps, fitted))
+        return cast("_State", getattr(self, f"_{steps[0].kind}")([step.estimator for step in steps]))
+
+    def fitted(self, reduction: Reduction) -> _State:
+        """After a reduction that keeps its statistic, to be used on its own."""
+        moments = _linear(self.statistic)
+        fitted = clone(reduction).fit_statistics(moments)
+        fitted._set_columns(self.names, moments.n_features)
+        return _State(fitted.projection_.of_moments(moments), None, self.rows, (*self.steps, fitted))
+
+    def _scale(self, estimators: list[Any]) -> _State:
+        fitted, moments = clone(estimators[0]), _linear(self.statistic)
+        center, scale = _fit_scaler(fitted, moments, self.names)
+        rows = tuple((_floats(X) - center) / scale for X in self.rows)
+        return _State(moments.scaled(center, scale), None, rows, (*self.steps, fitted))
+
+    def _reduce(self, estimators: list[Reduction]) -> _State:
+        moments = _linear(self.statistic)
+        whole = estimators[0]._whole(moments)
+        directions = whole.first(max(_kept(estimator, whole) for estimator in estimators))
+        reduction = clone(estimators[0])._of(directions, self.names)
+        rows = tuple(reduction.transform(X) for X in self.rows)
+        return _State(directions.of_moments(moments), self.names, rows, self.steps, whole)
+
+    def _cut(self, estimators: list[Reduction]) -> _State:
+        assert self.whole is not None
+        estimators[0]._choices()
+        directions = self.whole.first(estimators[0]._kept(self.whole))
+        fitted = clone(estimators[0])._of(directions, self.names)
+        n = len(directions.values)
+        return _State(self.statistic.first(n), None, tuple(X[:, :n] for X in self.rows), (*self.steps, fitted))
+
+    def _classify(self, estimators: list[Any]) -> _State:
+        fitted = clone(estimators[0]).fit_statistics(self.statistic)
+        fitted._set_columns(self.names, self.statistic.n_features)
+        return _State(None, None, self.rows, (*self.steps, fitted))
+
+
+def _kept(estimator: Reduction, whole: Projection) -> int:
+    """How many directions an estimator keeps; it will tell later if it cannot."""
+    try:
+        estimator._choices()
+        return estimator._kept(whole)
+    except DataError:
+        return 1
+
+
+def _linear(moments: MomentStats) -> MomentStats:
+    """Moments that a linear map can be applied to."""
+    return moments.to_layout("full") if moments.layout == "quartic" else moments
 
 
 class _Work:
@@ -211,21 +267,30 @@ class _Work:
         n = len(self.splits)
         out: list[dict[str, Any]] = [{}] * (len(self.candidates) * n)
         for s, (split, start) in enumerate(zip(self.splits, self._starts(), strict=True)):
-            for group, end, seconds in self._walk(self.candidates, start):
+            for group, end, seconds in self._ends(start):
                 result = {"fit_time": seconds} | self._judged(group[0], end, split)
                 for candidate in group:
                     out[candidate.place * n + s] = dict(result)
         return out
 
+    def _ends(self, start: dict[str, _State]) -> Iterator[tuple[list[_Candidate], _State | Exception | None, float]]:
+        """The candidates of a split in groups that are one model, and where `_walk` leads them; None where no
+        statistic leads anywhere."""
+        for group in _grouped(self.candidates, lambda candidate: candidate.root):
+            if group[0].root == _ROWS:
+                yield from (([candidate], None, 0.0) for candidate in group)
+            else:
+                yield from self._walk(group, start[group[0].root])
+
     def refitted(self, place: int) -> Any:
         """A candidate fitted to all rows: from their statistic, where it is known."""
         candidate = self.candidates[place]
-        root = candidate.path[0]
-        if root not in self.total:
+        if candidate.root not in self.total:
             return clone(candidate.estimator).fit(self.source.frame, self.source.y, **self.fit_params)
-        state = _State(self.total[root], self.source.names, ())
-        for step in candidate.steps:
-            state = state.after(step)
+        state = _State(self.total[candidate.root], self.source.names, ())
+        for step in candidate.path:
+            if step.kind != "reduce":
+                state = state.fitted(step.estimator) if step.kind == "cut" else state.after([step])
         return candidate.fitted(state.steps)
 
     def _starts(self) -> Iterator[dict[str, _State]]:
@@ -240,24 +305,18 @@ class _Work:
                 self.total = {root: next(each) for root, each in statistics.items()}
 
     def _walk(
-        self, candidates: list[_Candidate], at: dict[str, _State] | _State, depth: int = 0
-    ) -> Iterator[tuple[list[_Candidate], _State | Exception | None, float]]:
+        self, candidates: list[_Candidate], at: _State, depth: int = 0
+    ) -> Iterator[tuple[list[_Candidate], _State | Exception, float]]:
         """Candidates that are one model, where their path ends or the error on the way, and the seconds of the last
         step. Depth first: only one state for each step is in memory."""
-        for key, same in groupby(sorted(candidates, key=lambda one: one.path[depth]), lambda one: one.path[depth]):
-            group, start = list(same), time.perf_counter()
-            if isinstance(at, dict):
-                if key == _ROWS:
-                    yield from (([candidate], None, 0.0) for candidate in group)
-                else:
-                    yield from self._walk(group, at[key], depth + 1)
-                continue
+        for group in _grouped(candidates, lambda candidate: candidate.path[depth].key):
+            start = time.perf_counter()
             try:
-                after = at.after(group[0].steps[depth - 1])
+                after = at.after([candidate.path[depth] for candidate in group])
             except Exception as error:
                 yield group, error, time.perf_counter() - start
                 continue
-            if depth == len(group[0].steps):
+            if depth == len(group[0].path) - 1:
                 yield group, after, time.perf_counter() - start
             else:
                 yield from self._walk(group, after, depth + 1)
@@ -306,6 +365,11 @@ class _Work:
         return {f"{side}_scores": scores for side in self.sides} | {"fit_error": reason, "score_time": 0.0}
 
 
+def _grouped(candidates: list[_Candidate], key: Callable[[_Candidate], str]) -> Iterator[list[_Candidate]]:
+    for _, group in groupby(sorted(candidates, key=key), key):
+        yield list(group)
+
+
 def _paths(estimators: list[Any], source: ArraySource) -> tuple[list[_Candidate], dict[str, Collector]]:
     """The candidates, and how to collect the statistics that their paths begin with."""
     collectors: dict[str, Collector] = {}
@@ -323,7 +387,8 @@ def _paths(estimators: list[Any], source: ArraySource) -> tuple[list[_Candidate]
                 collectors[root] = collector
         except DataError:
             root = _ROWS  # fit will tell what is wrong
-        candidates.append(_Candidate(place, estimator, steps, (root, *map(joblib.hash, steps))))
+        path = [step for one in steps for step in _Step.of(one)]
+        candidates.append(_Candidate(place, estimator, root, path))
     if layouts:
         richest = layouts.pop() if len(layouts) == 1 else "quartic" if "quartic" in layouts else "full"
         collectors[_MOMENTS] = partial(MomentStats.of, layout=richest)

@@ -287,6 +287,14 @@ class MomentStats(Statistics):
             self, mean=(self.mean - center) @ directions, scatter=(scatter + np.swapaxes(scatter, -1, -2)) / 2
         )
 
+    def first(self, m: int) -> Self:
+        """The moments of the first m columns."""
+        if self.layout == "quartic":
+            raise StatisticsError("'quartic' moments are of all columns; bring them to 'full' ones with to_layout()")
+        scatter = self.scatter[:, :m] if self.layout == "diag" else self.scatter[..., :m, :m]
+        observed = None if self.observed is None else self.observed[:, :m]
+        return replace(self, mean=self.mean[:, :m], scatter=np.ascontiguousarray(scatter), observed=observed)
+
     def scaled(self, center: Array, scale: Array) -> Self:
         """The moments of (x - center) / scale, column by column."""
         if self.layout == "quartic":
