@@ -165,6 +165,7 @@ class _Candidate:
     estimator: Any  # with its parameters, not fitted
     root: str  # the statistic that its path starts from
     path: list[_Step]
+    error: DataError | None = None  # for which it makes no sense
 
     def fitted(self, steps: tuple[Any, ...]) -> Any:
         """The estimator with fitted steps in place of its own."""
@@ -278,7 +279,7 @@ class _Work:
         statistic leads anywhere."""
         for group in _grouped(self.candidates, lambda candidate: candidate.root):
             if group[0].root == _ROWS:
-                yield from (([candidate], None, 0.0) for candidate in group)
+                yield from (([candidate], candidate.error, 0.0) for candidate in group)
             else:
                 yield from self._walk(group, start[group[0].root])
 
@@ -376,7 +377,7 @@ def _paths(estimators: list[Any], source: ArraySource) -> tuple[list[_Candidate]
     layouts, candidates = set(), []
     for place, estimator in enumerate(estimators):
         steps = _steps(estimator)
-        root = _ROWS
+        root, wrong = _ROWS, None
         try:
             if layout := _layout(steps, source):
                 layouts.add(layout)
@@ -385,10 +386,10 @@ def _paths(estimators: list[Any], source: ArraySource) -> tuple[list[_Candidate]
                 collector = clone(steps[0])._statistic(source, new=True)
                 root = joblib.hash(collector)
                 collectors[root] = collector
-        except DataError:
-            root = _ROWS  # fit will tell what is wrong
+        except DataError as error:
+            wrong = error
         path = [step for one in steps for step in _Step.of(one)]
-        candidates.append(_Candidate(place, estimator, root, path))
+        candidates.append(_Candidate(place, estimator, root, path, wrong))
     if layouts:
         richest = layouts.pop() if len(layouts) == 1 else "quartic" if "quartic" in layouts else "full"
         collectors[_MOMENTS] = partial(MomentStats.of, layout=richest)

@@ -1,0 +1,364 @@
+"""One-pass search against GridSearchCV, called with the same arguments."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy.sparse import csr_array
+from sklearn import decomposition
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+from sklearn.exceptions import FitFailedWarning
+from sklearn.metrics import make_scorer, matthews_corrcoef
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    KFold,
+    LeaveOneOut,
+    RepeatedStratifiedKFold,
+    ShuffleSplit,
+    TimeSeriesSplit,
+)
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+
+from suffice import (
+    LDA,
+    PCA,
+    BernoulliClassifier,
+    CategoricalClassifier,
+    GaussianClassifier,
+    LogisticClassifier,
+    MixedClassifier,
+    MultinomialClassifier,
+    OnePassSearchCV,
+    PoissonClassifier,
+    metrics,
+    scorer,
+)
+from suffice.errors import DataError
+
+WINE = load_wine(return_X_y=True)
+IRIS = load_iris(return_X_y=True)
+CANCER = load_breast_cancer(return_X_y=True)
+DIGITS = tuple(a[:600] for a in load_digits(return_X_y=True))
+WORDS = np.array(["red", "green", "blue"])[IRIS[1]]
+FRAME = pd.DataFrame(WINE[0][:, :4], columns=list("abcd")).assign(
+    e=np.array(["low", "high"])[(WINE[0][:, 5] > 2).astype(int)], f=(WINE[0][:, 6] > 2)
+)
+HOLED = FRAME.mask(np.random.default_rng(0).random(FRAME.shape) < 0.05)
+COVARIANCES = ["full", "diag", "tied", "tied_diag"]
+PIPE = make_pipeline(StandardScaler(), PCA(), LDA(), GaussianClassifier())
+GRID = {
+    "pca__n_components": [4, None],
+    "lda": ["passthrough", LDA(2)],
+    "gaussianclassifier__covariance": COVARIANCES,
+    "gaussianclassifier__shrinkage": [0, "oas"],
+}
+FLAT = {"covariance": COVARIANCES, "shrinkage": [None, 0.2]}
+ORDER = np.random.default_rng(1).permutation(178)
+GROUPS = np.arange(178) % 7
+WEIGHT = np.random.default_rng(0).integers(0, 4, 178).astype(float)
+
+
+def first_component(estimator: Any, X: Any, y: Any) -> float:
+    return float(estimator[:-1].transform(X)[0, 0])
+
+
+CASES: dict[str, tuple[Any, Any, Any, Any, dict[str, Any], dict[str, Any]]] = {
+    "pipeline": (PIPE, GRID, *WINE, {"cv": 5}, {}),
+    "log loss": (PIPE, GRID, *WINE, {"cv": 3, "scoring": "neg_log_loss", "return_train_score": True}, {}),
+    "repeated": (PIPE, GRID, *WINE, {"cv": RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=0)}, {}),
+    "shuffled": (PIPE, GRID, *WINE, {"cv": ShuffleSplit(3, random_state=0)}, {}),
+    "groups": (PIPE, GRID, *WINE, {"cv": GroupKFold(3)}, {"groups": GROUPS}),
+    "forward": (PIPE, GRID, *(a[ORDER] for a in WINE), {"cv": TimeSeriesSplit(3)}, {}),
+    "a class is missing in a fold": (PIPE, GRID, *WINE, {"cv": KFold(3)}, {}),
+    "splits given": (GaussianClassifier(), FLAT, *WINE, {"cv": [(np.arange(0, 170, 2), np.arange(1, 99, 2))]}, {}),
+    "one by one": (GaussianClassifier(), FLAT, *IRIS, {"cv": LeaveOneOut()}, {}),
+    "whitened": (
+        make_pipeline(PCA(), GaussianClassifier()),
+        {"pca__n_components": [0.5, 0.9, 3], "pca__whiten": [True, False]},
+        *WINE,
+        {},
+        {},
+    ),
+    "scaled only": (
+        make_pipeline(StandardScaler(), GaussianClassifier()),
+        {
+            "standardscaler__with_mean": [True, False],
+            "standardscaler__with_std": [True, False],
+            "gaussianclassifier__covariance": ["diag", "tied_diag"],
+            "gaussianclassifier__shrinkage": [0.3],
+        },
+        *WINE,
+        {},
+        {},
+    ),
+    "two reductions": (make_pipeline(LDA(), PCA(), GaussianClassifier()), {"pca__n_components": [1, 2]}, *WINE, {}, {}),
+    "a list of grids": (PIPE, [{"pca__n_components": [3]}, {"lda__n_components": [1, 2]}], *WINE, {}, {}),
+    "words": (PIPE, {"pca__n_components": [2, 3]}, IRIS[0], WORDS, {"scoring": "f1_macro"}, {}),
+    "a pandas frame": (PIPE, {"pca__n_components": [2, 3]}, pd.DataFrame(IRIS[0], columns=list("abcd")), WORDS, {}, {}),
+    "a polars frame": (GaussianClassifier(), FLAT, pl.DataFrame(IRIS[0], schema=list("abcd")), WORDS, {}, {}),
+    "floats of 32 bits": (GaussianClassifier(), FLAT, IRIS[0].astype(np.float32), IRIS[1], {}, {}),
+    "sparse": (GaussianClassifier(), FLAT, csr_array(DIGITS[0]), DIGITS[1], {"cv": 3}, {}),
+    "weights": (GaussianClassifier(), FLAT, *WINE, {"scoring": scorer("neg_log_cost")}, {"sample_weight": WEIGHT}),
+    "weights of steps": (
+        PIPE,
+        {"pca__n_components": [2, 5]},
+        *WINE,
+        {},
+        {f"{step}__sample_weight": WEIGHT for step in ("standardscaler", "pca", "lda", "gaussianclassifier")},
+    ),
+    "fourth moments": (
+        GaussianClassifier(),
+        {"shrinkage": ["ledoit_wolf", 0.1], "covariance": ["full", "tied"]},
+        *WINE,
+        {},
+        {},
+    ),
+    "fourth moments of components": (
+        PIPE,
+        {"gaussianclassifier__shrinkage": ["ledoit_wolf", 0.1], "pca__n_components": [2, 4]},
+        *WINE,
+        {"cv": 3},
+        {},
+    ),
+    "more columns than rows": (
+        make_pipeline(PCA(), GaussianClassifier()),
+        {"pca__n_components": [2, 4]},
+        np.random.default_rng(0).normal(size=(40, 1200)) + np.arange(40)[:, None] % 2,
+        np.arange(40) % 2,
+        {"cv": 3},
+        {},
+    ),
+    "predictive": (GaussianClassifier(), {"predictive": [True, False], "covariance": ["full", "diag"]}, *WINE, {}, {}),
+    "another function": (PIPE, {"pca__n_components": [2, 3]}, *WINE, {"scoring": first_component}, {}),
+    "a made scorer": (PIPE, {"pca__n_components": [2, 3]}, *WINE, {"scoring": make_scorer(matthews_corrcoef)}, {}),
+    "several scorers": (
+        PIPE,
+        {"pca__n_components": [2, 3]},
+        *WINE,
+        {"scoring": ["accuracy", "neg_log_loss", "roc_auc_ovr"], "refit": "neg_log_loss"},
+        {},
+    ),
+    "own scorers": (
+        GaussianClassifier(),
+        FLAT,
+        *CANCER,
+        {
+            "scoring": {
+                "dcf": scorer("neg_dcf", prior=0.1, cost=[[0, 5], [1, 0]]),
+                "cllr": scorer("neg_cllr"),
+                "log_cost": scorer("neg_log_cost", prior=[0.2, 0.8]),
+                "likelihood": scorer("mean_log_likelihood"),
+            },
+            "refit": "cllr",
+        },
+        {},
+    ),
+    "a function of several": (
+        PIPE,
+        {"pca__n_components": [2, 3]},
+        *WINE,
+        {"scoring": lambda e, X, y: {"n": len(X), "right": e.score(X, y)}, "refit": "right"},
+        {},
+    ),
+    "multinomial": (MultinomialClassifier(), {"alpha": [0.1, 1, 10], "complement": [False, True]}, *DIGITS, {}, {}),
+    "sparse counts": (MultinomialClassifier(), {"alpha": [0.1, 1]}, csr_array(DIGITS[0]), DIGITS[1], {}, {}),
+    "Poisson": (PoissonClassifier(), {"alpha": [0.1, 1], "predictive": [True, False]}, *DIGITS, {}, {}),
+    "Bernoulli": (BernoulliClassifier(), {"alpha": [0.1, 1, 10]}, *DIGITS, {"scoring": "neg_log_loss"}, {}),
+    "categories": (
+        CategoricalClassifier(),
+        {"alpha": [0.1, 1], "unknown": ["ignore", "smooth"]},
+        FRAME[["e", "f"]],
+        WINE[1],
+        {"scoring": "neg_log_loss"},
+        {},
+    ),
+    "mixed": (
+        MixedClassifier(),
+        {"alpha": [0.1, 1], "covariance": ["diag", "tied"], "families": ["auto", {"a": "drop"}]},
+        FRAME,
+        WINE[1],
+        {},
+        {},
+    ),
+    "missing cells": (MixedClassifier(), {"covariance": ["diag", "tied_diag"]}, HOLED, WINE[1], {}, {}),
+    "discriminative": (LogisticClassifier(), {"C": [0.1, 1]}, *IRIS, {}, {}),
+    "discriminative on components": (
+        make_pipeline(PCA(), LogisticClassifier()),
+        {"pca__n_components": [1, 2]},
+        *IRIS,
+        {},
+        {},
+    ),
+}  # fmt: skip
+
+
+def searched(kind: Any, case: str) -> Any:
+    estimator, grid, X, y, choices, fit = CASES[case]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return kind(estimator, grid, **choices).fit(X, y, **fit)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_gives_what_grid_search_gives(case: str) -> None:
+    ours, theirs = (searched(kind, case) for kind in (OnePassSearchCV, GridSearchCV))
+    assert list(ours.cv_results_) == list(theirs.cv_results_)
+    for key, expected in theirs.cv_results_.items():
+        if key.startswith(("split", "mean_test", "std_test", "mean_train", "std_train")):
+            np.testing.assert_allclose(ours.cv_results_[key], expected, rtol=1e-8, atol=1e-8, err_msg=key)
+    assert repr(ours.cv_results_["params"]) == repr(theirs.cv_results_["params"])
+    assert ours.best_score_ == pytest.approx(theirs.best_score_)
+    assert (ours.n_splits_, ours.multimetric_) == (theirs.n_splits_, theirs.multimetric_)
+    best = theirs.best_index_
+    scores = [ours.cv_results_[key] for key in ours.cv_results_ if key.startswith("mean_test")]
+    assert any(score[ours.best_index_] == pytest.approx(score[best], abs=1e-12) for score in scores)
+    if ours.best_index_ == best:  # equal models may differ by rounding
+        X = CASES[case][2]
+        np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), rtol=1e-6, atol=1e-9)
+        assert ours.classes_.tolist() == theirs.classes_.tolist()
+        assert ours.n_features_in_ == theirs.n_features_in_
+        names = getattr(theirs, "feature_names_in_", None)
+        assert names is None or ours.feature_names_in_.tolist() == names.tolist()
+
+
+def test_labels_by_the_name_of_their_column() -> None:
+    grid = {"covariance": ["diag", "tied_diag"]}
+    frame = FRAME.assign(target=WINE[1])
+    one = OnePassSearchCV(MixedClassifier(), grid).fit(frame, "target")
+    two = OnePassSearchCV(MixedClassifier(), grid).fit(FRAME, WINE[1])
+    assert one.cv_results_["mean_test_score"].tolist() == two.cv_results_["mean_test_score"].tolist()
+    assert one.predict(FRAME).tolist() == two.predict(FRAME).tolist()
+
+
+@pytest.mark.parametrize(
+    ("grid", "failing", "reason"),
+    [
+        ({"pca__n_components": [2, 99]}, [1], "n_components=99 is more than"),
+        ({"lda__n_components": [1, 7]}, [1], "n_components=7 is more than"),
+        ({"pca__n_components": [2, -1]}, [1], "n_components=-1"),
+        ({"gaussianclassifier__covariance": ["diag", "round"]}, [1], "'round' is not known"),
+        ({"gaussianclassifier__shrinkage": [2.0, 0.1]}, [0], "shrinkage=2.0"),
+    ],
+)
+def test_candidates_that_cannot_be_fitted(grid: dict[str, Any], failing: list[int], reason: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        with pytest.warns(FitFailedWarning, match=reason):
+            search = OnePassSearchCV(PIPE, grid, cv=3).fit(*WINE)
+    failed = np.flatnonzero(np.isnan(search.cv_results_["mean_test_score"]))
+    assert failed.tolist() == failing
+    assert search.best_index_ not in failing
+    with pytest.raises(DataError, match=reason):
+        OnePassSearchCV(PIPE, grid, cv=3, error_score="raise").fit(*WINE)
+
+
+def test_rows_that_cannot_be_learnt_fail_their_splits() -> None:
+    X = WINE[0].copy()
+    X[0, 0] = np.nan
+    split = [(np.arange(1, 178), np.arange(1, 178)), (np.arange(178), np.arange(1, 178))]
+    grid = {"covariance": ["diag", "tied"]}
+    with pytest.warns(FitFailedWarning, match="NaN"), pytest.warns(UserWarning, match="non-finite"):
+        search = OnePassSearchCV(GaussianClassifier(), grid, cv=split, refit=False).fit(X, WINE[1])
+    assert np.isfinite(search.cv_results_["split0_test_score"]).all()
+    assert np.isnan(search.cv_results_["split1_test_score"]).all()
+    with pytest.raises(ValueError, match="All the 4 fits failed"):
+        OnePassSearchCV(GaussianClassifier(), {"shrinkage": [2, 3]}, cv=2).fit(*WINE)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "named"),
+    [
+        (GaussianNB(), "GaussianNB"),
+        (make_pipeline(MinMaxScaler(), GaussianClassifier()), "minmaxscaler"),
+        (make_pipeline(decomposition.PCA(), GaussianClassifier()), "pca"),
+        (make_pipeline(PCA(), GaussianNB()), "gaussiannb"),
+        (make_pipeline(PCA(), LDA()), "lda"),
+    ],
+)
+def test_what_it_does_not_take_is_named(estimator: Any, named: str) -> None:
+    with pytest.raises(DataError, match=named):
+        OnePassSearchCV(estimator, {}, scoring="accuracy").fit(*IRIS)
+
+
+def test_other_bad_input() -> None:
+    grid = {"covariance": ["diag"]}
+    with pytest.raises(DataError, match="requires y"):
+        OnePassSearchCV(GaussianClassifier(), grid).fit(IRIS[0])
+    with pytest.raises(DataError, match="X has 150 rows, y has 3"):
+        OnePassSearchCV(GaussianClassifier(), grid).fit(IRIS[0], [0, 1, 2])
+    with pytest.raises(DataError, match=r"nothing but weights.*pca__sample_weight"):
+        OnePassSearchCV(PIPE, {}).fit(*IRIS, pca__sample_weight=np.ones(150))
+    with pytest.raises(DataError, match="error_score"):
+        OnePassSearchCV(GaussianClassifier("none"), {}, error_score="never").fit(*IRIS)
+
+
+def test_rows_are_read_once_for_all_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
+    from suffice.stats import MomentStats
+
+    read = []
+    collect = MomentStats.of.__func__
+    monkeypatch.setattr(
+        MomentStats, "of", classmethod(lambda c, b, *a, **k: read.append(len(b)) or collect(c, b, *a, **k))
+    )
+    search = OnePassSearchCV(PIPE, GRID, cv=5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        search.fit(*WINE)
+    assert sum(read) == 178
+
+
+def test_the_best_model_goes_on_learning() -> None:
+    search = OnePassSearchCV(GaussianClassifier(), FLAT).fit(*IRIS)
+    whole = GaussianClassifier(**search.best_params_).fit(np.vstack([IRIS[0], IRIS[0]]), np.tile(IRIS[1], 2))
+    more = search.best_estimator_.partial_fit(*IRIS)
+    np.testing.assert_allclose(more.covariances_, whole.covariances_)
+
+
+def test_it_tells_what_it_does(capsys: pytest.CaptureFixture[str]) -> None:
+    OnePassSearchCV(GaussianClassifier(), FLAT, verbose=1).fit(*IRIS)
+    assert "5 folds for each of 8 candidates" in capsys.readouterr().out
+
+
+class TestScorers:
+    def test_values(self) -> None:
+        X, y = CANCER
+        clf = GaussianClassifier("diag").fit(X, y)
+        likelihood, cost = clf.log_likelihood(X), [[0, 5], [1, 0]]
+        decided = clf.predict(X, prior=[0.9, 0.1], cost=cost)
+        expected = [
+            (scorer("neg_dcf", prior=[0.9, 0.1], cost=cost), -metrics.dcf(y, clf.llr(X), prior=0.1, cost_miss=5)),
+            (scorer("neg_cllr"), -metrics.cllr(y, clf.llr(X))),
+            (scorer("neg_log_cost"), -metrics.cllr(y, clf.llr(X))),
+            (scorer("mean_log_likelihood"), likelihood[np.arange(len(y)), y].mean()),
+        ]
+        assert set(decided) == {0, 1}
+        for one, value in expected:
+            assert one(clf, X, y) == pytest.approx(value), one
+
+    def test_of_other_libraries(self) -> None:
+        X, y = CANCER
+        ours, theirs = GaussianClassifier("diag").fit(X, y), GaussianNB(var_smoothing=0).fit(X, y)
+        assert scorer("neg_cllr")(theirs, X, y) == pytest.approx(scorer("neg_cllr")(ours, X, y))
+        assert scorer("neg_dcf")(make_pipeline(theirs), X, y) == pytest.approx(scorer("neg_dcf")(ours, X, y))
+
+    def test_classes_that_do_not_meet(self) -> None:
+        X, y = IRIS
+        clf = GaussianClassifier().fit(X[:100], y[:100])
+        assert scorer("neg_log_cost")(clf, X, y) == -np.inf
+        assert scorer("mean_log_likelihood")(clf, X, y) == -np.inf
+        with pytest.raises(DataError, match="no rows of class 1"):
+            scorer("neg_log_cost")(clf, X[:50], y[:50])
+        with pytest.raises(DataError, match="two classes"):
+            scorer("neg_cllr")(GaussianClassifier().fit(X, y), X, y)
+        with pytest.raises(DataError, match="no likelihoods"):
+            scorer("mean_log_likelihood")(LogisticClassifier().fit(X, y), X, y)
+        with pytest.raises(DataError, match="no scorer 'accuracy'"):
+            scorer("accuracy")
