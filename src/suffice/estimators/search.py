@@ -18,6 +18,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_method_params
 
 from ..errors import DataError
+from ..progress import progress
 from ..search import rounds, training_statistics
 from ..sources.arrays import ArraySource, array_source
 from ..table import contiguous
@@ -148,11 +149,13 @@ class _Work:
         """What scikit-learn's searches note down of a fit: for each candidate, for each split."""
         n = len(self.splits)
         out: list[dict[str, Any]] = [{}] * (len(self.candidates) * n)
-        for s, (split, start) in enumerate(zip(self.splits, self._starts(), strict=True)):
-            for group, end, seconds in self._ends(start):
-                result = {"fit_time": seconds} | self._judged(group[0], end, split)
-                for candidate in group:
-                    out[candidate.place * n + s] = dict(result)
+        with progress("Searching", len(out)) as advance:
+            for s, (split, start) in enumerate(zip(self.splits, self._starts(), strict=True)):
+                for group, end, seconds in self._ends(start):
+                    result = {"fit_time": seconds} | self._judged(group[0], end, split)
+                    for candidate in group:
+                        out[candidate.place * n + s] = dict(result)
+                    advance(len(group))
         return out
 
     def _ends(self, start: dict[str, State]) -> Iterator[tuple[list[Candidate], State | Exception | None, float]]:
