@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 import suffice.stats.counts
 from suffice import (
+    PCA,
     BernoulliClassifier,
     CategoricalClassifier,
     GaussianClassifier,
@@ -451,6 +452,34 @@ OTHERS = {
 @pytest.mark.parametrize(("make", "header"), OTHERS.values(), ids=OTHERS)
 def test_headers_that_do_not_fit_the_statistics_are_refused(path, make, header):
     rewritten(path, header, model=make().fit(COUNTS, list("abab")))
+    with pytest.raises(ModelFileError):
+        load(path)
+
+
+PROJECTIONS = {
+    "no directions": without("directions"),
+    "too few directions": lambda a: a | {"directions": a["directions"][:, :1]},
+    "directions too short": lambda a: a | {"directions": a["directions"][1:]},
+    "center as a matrix": lambda a: a | {"center": a["center"][None]},
+    "center as a number": lambda a: a | {"center": a["total"]},
+    "values as a matrix": lambda a: a | {"values": np.eye(2)},
+    "several totals": lambda a: a | {"total": a["values"]},
+    "NaN": lambda a: a | {"center": a["center"] * np.nan},
+    "negative": lambda a: a | {"values": -a["values"]},
+}
+
+
+@pytest.mark.parametrize("arrays", PROJECTIONS.values(), ids=PROJECTIONS)
+def test_projections_that_make_no_sense_are_refused(path, arrays):
+    rewritten(path, arrays=arrays, model=PCA(2).fit(np.random.default_rng(0).normal(size=(4, 1100))))
+    with pytest.raises(ModelFileError):
+        load(path)
+
+
+@pytest.mark.parametrize("estimator", ["GaussianClassifier", "LogisticClassifier", "MixedClassifier"])
+def test_a_projection_is_no_classifier(path, estimator):
+    wide = PCA(2).fit(np.random.default_rng(0).normal(size=(4, 1100)))
+    rewritten(path, changed(estimator=estimator, params={}), model=wide)
     with pytest.raises(ModelFileError):
         load(path)
 

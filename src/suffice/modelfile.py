@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from ._version import __version__
 from .errors import ModelFileError
 from .logistic import LogisticModel
+from .reduction import LearntProjection
 from .stats import BundleStats, CategoryStats, CountStats, MomentStats
 
 Array = NDArray[Any]
@@ -45,7 +46,8 @@ class Learnt(Protocol):
 
 
 _LEARNT: dict[str, type[Learnt]] = {
-    kind.__name__: kind for kind in (MomentStats, CountStats, CategoryStats, BundleStats, LogisticModel)
+    kind.__name__: kind
+    for kind in (MomentStats, CountStats, CategoryStats, BundleStats, LogisticModel, LearntProjection)
 }
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import SingularWarning
+from .errors import DataError, SingularWarning
 from .stats import MomentStats
 
 Array = NDArray[Any]
@@ -29,7 +30,7 @@ class Projection:
     def __call__(self, X: Array) -> Array:
         return np.asarray((X - self.center) @ self.directions)
 
-    def first(self, m: int) -> Projection:
+    def first(self, m: int) -> Self:
         """The most worthy directions."""
         return replace(self, directions=self.directions[:, :m], values=self.values[:m])
 
@@ -41,6 +42,31 @@ class Projection:
     def of_moments(self, moments: MomentStats) -> MomentStats:
         """The moments of projected rows, from those of the rows."""
         return moments.projected(self.center, self.directions)
+
+
+@dataclass(frozen=True, eq=False)
+class LearntProjection(Projection):
+    """A projection with the classes of its rows: all that is learnt of them where no statistic is kept."""
+
+    classes: Array  # (k,) sorted; one where labels played no part
+
+    @property
+    def n_features(self) -> int:
+        return len(self.center)
+
+    def to_arrays(self) -> dict[str, Array]:
+        own = {name: getattr(self, name) for name in ("center", "directions", "values")}
+        return own | {"total": np.array(self.total)}
+
+    @classmethod
+    def from_arrays(cls, classes: Array, arrays: Mapping[str, Array]) -> Self:
+        own = {name: np.array(arrays[name], np.float64) for name in ("center", "directions", "values", "total")}
+        d, m = len(own["center"]), len(own["values"])
+        shapes = {"center": (d,), "directions": (d, m), "values": (m,), "total": ()}
+        fits = all(own[name].shape == shape and np.isfinite(own[name]).all() for name, shape in shapes.items())
+        if not (fits and (own["values"] >= 0).all()):
+            raise DataError("the arrays of the projection do not fit together, or are bad")
+        return cls(own["center"], own["directions"], own["values"], float(own["total"]), np.array(classes))
 
 
 def principal_components(moments: MomentStats) -> Projection:

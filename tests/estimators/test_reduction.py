@@ -1,6 +1,7 @@
 """Principal components and discriminants, against published values and scikit-learn."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from scipy.linalg import eigh
@@ -115,9 +116,8 @@ def test_a_saved_reduction_goes_on(wine, make, tmp_path):
 
 
 def test_labels_do_not_matter_to_components_and_may_name_a_column(wine):
-    pandas = pytest.importorskip("pandas")
     X, y = wine
-    frame = pandas.DataFrame(X, columns=[f"c{j}" for j in range(13)]).assign(kind=y.astype(str))
+    frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(13)]).assign(kind=y.astype(str))
     np.testing.assert_allclose(PCA(3).fit(frame, "kind").components_, PCA(3).fit(X).components_)
     assert LDA().fit(frame, "kind").get_feature_names_out().tolist() == ["lda0", "lda1"]
 
@@ -142,13 +142,48 @@ def test_wide_rows_need_no_matrix_of_columns(make):
         lambda: model.partial_fit(X, y),
         lambda: model.forget(X, y),
         lambda: model + model,
-        lambda: model.save("nowhere"),
     ):
         with pytest.raises(DataError, match="use partial_fit from the first rows on"):
             call()
     with pytest.raises(DataError, match="NaN or infinity"):
         model.fit(X * np.nan, y)
     assert model.transform(X).shape == (60, 2)  # what was learnt before is still there
+
+
+@pytest.mark.filterwarnings("ignore::suffice.errors.SingularWarning")
+@pytest.mark.parametrize("model", [PCA(2), PCA(0.5, whiten=True), LDA(), LDA(1)], ids=str)
+@pytest.mark.parametrize("named", [False, True])
+def test_a_saved_wide_reduction_is_the_same(model, named, tmp_path):
+    rng = np.random.default_rng(0)
+    y = np.array(["one", "two", "three"])[rng.integers(3, size=60)]
+    X = rng.normal(size=(60, 1500)) + 1e3
+    X = pd.DataFrame(X, columns=[f"c{j}" for j in range(1500)]) if named else X
+    model.fit(X, y).save(tmp_path / "wide")
+    loaded = load(tmp_path / "wide")
+    assert loaded.get_params() == model.get_params()
+    np.testing.assert_array_equal(loaded.transform(X), model.transform(X))
+    np.testing.assert_array_equal(loaded.explained_variance_ratio_, model.explained_variance_ratio_)
+    assert getattr(loaded, "feature_names_in_", None) is None or loaded.feature_names_in_.tolist() == [*X.columns]
+    if isinstance(model, LDA):
+        assert model.classes_.tolist() == loaded.classes_.tolist() == ["one", "three", "two"]
+    else:
+        Z = model.transform(X)
+        np.testing.assert_array_equal(loaded.inverse_transform(Z), model.inverse_transform(Z))
+    loaded.save(tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "wide").read_bytes()
+    with pytest.raises(DataError, match="use partial_fit from the first rows on"):
+        loaded.partial_fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore::suffice.errors.SingularWarning")
+@pytest.mark.parametrize("make", [PCA, LDA])
+def test_a_wide_reduction_learns_anew_from_narrow_rows_and_back(wine, make):
+    X, y = wine
+    wide, labels = np.random.default_rng(0).normal(size=(30, 1200)), np.arange(30) % 2
+    narrow = make(1).fit(X, y)
+    for model in (make(1).fit(wide, labels).fit(X, y), make(1).fit(wide, labels).fit_statistics(narrow.statistics_)):
+        np.testing.assert_allclose(model.transform(X), narrow.transform(X))
+        np.testing.assert_allclose(model.fit(wide, labels).transform(wide), make(1).fit(wide, labels).transform(wide))
 
 
 def test_wide_discriminants_are_those_of_the_components():

@@ -160,8 +160,12 @@ class Learner(TableEstimator):
     def save(self, path: Any) -> None:
         """Write the model, statistics and all, to a file that `suffice.load` reads."""
         params = self._saved_params()
-        self._adopted(self._fitted())  # or it could not be loaded again
-        modelfile.write(path, modelfile.ModelFile(type(self).__name__, params, self._names(), self._fitted()))
+        modelfile.write(path, modelfile.ModelFile(type(self).__name__, params, self._names(), self._learnt()))
+
+    def _learnt(self) -> modelfile.Learnt:
+        """What a file holds, or an error where it could not be loaded again."""
+        self._adopted(statistics := self._fitted())
+        return statistics
 
     def _saved_params(self) -> dict[str, Any]:
         """The parameters as a file can hold them."""
@@ -172,7 +176,11 @@ class Learner(TableEstimator):
         loaded = cls(**model.params)
         loaded._choices()  # or an error, where they make no sense
         loaded._set_columns(model.names, model.learnt.n_features)
-        return loaded._learn(loaded._adopted(model.learnt))
+        return loaded._resume(model.learnt)
+
+    def _resume(self, learnt: modelfile.Learnt) -> Self:
+        """Take up what a file holds."""
+        return self._learn(self._adopted(learnt))
 
     # Plumbing.
 

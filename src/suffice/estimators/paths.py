@@ -104,7 +104,7 @@ class State:
         moments = _linear(self.statistic)
         whole = estimators[0]._whole(moments)
         directions = whole.first(max(_kept(estimator, whole) for estimator in estimators))
-        reduction = clone(estimators[0])._of(directions, self.names)
+        reduction = clone(estimators[0])._of(directions, moments.classes, self.names)
         rows = tuple(reduction.transform(X) for X in self.rows)
         return State(directions.of_moments(moments), self.names, rows, self.steps, whole)
 
@@ -112,7 +112,7 @@ class State:
         assert self.whole is not None
         estimators[0]._choices()
         directions = self.whole.first(estimators[0]._kept(self.whole))
-        fitted = clone(estimators[0])._of(directions, self.names)
+        fitted = clone(estimators[0])._of(directions, self.statistic.classes, self.names)
         n = len(directions.values)
         return State(self.statistic.first(n), None, tuple(X[:, :n] for X in self.rows), (*self.steps, fitted))
 

@@ -17,14 +17,23 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from ..batch import Batch
 from ..collect import refuse_nonfinite
 from ..errors import DataError
-from ..reduction import Projection, discriminants, overall, principal_components, wide_principal_components
+from ..modelfile import Learnt
+from ..reduction import (
+    LearntProjection,
+    Projection,
+    discriminants,
+    overall,
+    principal_components,
+    wide_principal_components,
+)
 from ..sources import LocalSource, Source
-from ..stats import MomentStats
+from ..stats import MomentStats, Statistics
 from .learner import Learner
 
 Array = NDArray[Any]
 _WIDE = 1000  # columns, from which on a matrix of them is avoided where there are fewer rows
 _ROWS = 1 << 18  # cells that are projected at a time
+_NO_LABELS = np.zeros(1, np.int8)  # the class of all rows where labels play no part
 
 
 def is_wide(source: LocalSource) -> bool:
@@ -46,26 +55,38 @@ class Reduction(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Learner):
     def _whole(self, moments: MomentStats) -> Projection: ...
 
     @abstractmethod
-    def _wide(self, batch: Batch) -> Projection:
-        """The projection of rows that are too wide for a matrix of columns."""
+    def _wide(self, batch: Batch) -> tuple[Projection, Array]:
+        """The projection of rows that are too wide for a matrix of columns, and their classes (k,)."""
 
     def _fit_source(self, source: Source) -> Self:
         if not (isinstance(source, LocalSource) and is_wide(source)):
-            super()._fit_source(source)
-            self.__dict__.pop("_without_statistics", None)
-            return self
+            return super()._fit_source(source)
         batch = source.batch(0, source.n_rows)
         if not np.isfinite(batch.X).all():
             refuse_nonfinite(source)
-        whole = self._wide(batch)
+        whole, classes = self._wide(batch)
+        return self._of(whole.first(self._kept(whole)), classes, source.names)
+
+    def _learn(self, statistics: Statistics) -> Self:
+        self.__dict__.pop("_without_statistics", None)
+        return super()._learn(statistics)
+
+    def _learn_projection(self, projection: LearntProjection) -> Self:
         self.__dict__.pop("statistics_", None)
-        return self._of(whole.first(self._kept(whole)), source.names)
+        self._without_statistics = projection
+        return self
+
+    def _learnt(self) -> Learnt:
+        return getattr(self, "_without_statistics", None) or super()._learnt()
+
+    def _resume(self, learnt: Learnt) -> Self:
+        return self._learn_projection(learnt) if isinstance(learnt, LearntProjection) else super()._resume(learnt)
 
     def _fitted(self) -> MomentStats:
         if hasattr(self, "_without_statistics"):
             raise DataError(
                 f"this {type(self).__name__} was fitted to fewer rows than columns, without a statistic that could go "
-                "on, merge or be saved; use partial_fit from the first rows on"
+                "on or merge; use partial_fit from the first rows on"
             )
         return cast("MomentStats", super()._fitted())
 
@@ -93,11 +114,10 @@ class Reduction(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Learner):
             refuse_nonfinite(source)
         return out
 
-    def _of(self, projection: Projection, names: tuple[str, ...] | None) -> Self:
-        """Take a projection that comes from elsewhere."""
-        self._without_statistics = projection
+    def _of(self, projection: Projection, classes: Array, names: tuple[str, ...] | None) -> Self:
+        """This estimator with a projection of rows of some classes that was found elsewhere."""
         self._set_columns(names, len(projection.center))
-        return self
+        return self._learn_projection(LearntProjection(**vars(projection), classes=classes))
 
     @property
     def projection_(self) -> Projection:
@@ -230,14 +250,14 @@ class PCA(Reduction):
 
     def _statistic(self, source: Source, new: bool) -> Callable[[Batch], MomentStats]:
         collect = super()._statistic(source, new)
-        return lambda batch: collect(replace(batch, y=np.zeros(len(batch), np.int8)))
+        return lambda batch: collect(replace(batch, y=np.repeat(_NO_LABELS, len(batch))))
 
     def _adopted(self, statistics: Any) -> MomentStats:
         moments = super()._adopted(statistics)
         if len(moments.classes) == 1 and moments.classes.dtype == np.int8:
             return moments
         center, covariance = overall(moments)
-        one = np.zeros(1, np.int8), np.array([moments.total]), center[None]
+        one = _NO_LABELS, np.array([moments.total]), center[None]
         return MomentStats(*one, covariance * moments.total, "pooled")
 
     def _choices(self) -> tuple[Any, ...]:
@@ -258,9 +278,9 @@ class PCA(Reduction):
     def _whole(self, moments: MomentStats) -> Projection:
         return self._whitened(principal_components(moments))
 
-    def _wide(self, batch: Batch) -> Projection:
+    def _wide(self, batch: Batch) -> tuple[Projection, Array]:
         self._choices()
-        return self._whitened(wide_principal_components(batch.X, batch.weight))
+        return self._whitened(wide_principal_components(batch.X, batch.weight)), _NO_LABELS
 
     def _whitened(self, projection: Projection) -> Projection:
         if not self.whiten:
@@ -312,7 +332,7 @@ class LDA(Reduction):
     @property
     def classes_(self) -> Array:
         """The labels, sorted."""
-        return self._fitted().classes
+        return self._learnt().classes
 
     def _kept(self, projection: Projection) -> int:
         if not len(projection.values):
@@ -322,8 +342,8 @@ class LDA(Reduction):
     def _whole(self, moments: MomentStats) -> Projection:
         return discriminants(moments)
 
-    def _wide(self, batch: Batch) -> Projection:
+    def _wide(self, batch: Batch) -> tuple[Projection, Array]:
         self._choices()
         first = wide_principal_components(batch.X, batch.weight)
         moments = MomentStats.of(Batch.of(first(batch.X), batch.y, batch.weight), "pooled")
-        return first.then(discriminants(moments))
+        return first.then(discriminants(moments)), moments.classes
