@@ -16,14 +16,16 @@ from matplotlib.contour import QuadContourSet
 from matplotlib.patches import StepPatch
 from scipy import stats
 from scipy.special import expit
-from sklearn.datasets import load_breast_cancer, load_digits, load_iris
+from sklearn import decomposition
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import confusion_matrix, det_curve, roc_curve
 from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
-from suffice import GaussianClassifier, LogisticClassifier, MixedClassifier, MultinomialClassifier, plots
+from suffice import LDA, PCA, GaussianClassifier, LogisticClassifier, MixedClassifier, MultinomialClassifier, plots
 from suffice.errors import DataError, DecisionError
 from suffice.plots.style import PALETTE
 from suffice.sources import Source
@@ -661,6 +663,79 @@ def test_a_certain_posterior_has_no_lines():
     assert display.posterior.max() < 1e-3
 
 
+# Reductions.
+
+
+@pytest.fixture(scope="module")
+def wine():
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    return X / X.std(), y
+
+
+@pytest.mark.parametrize("m", [1, 3, 13])
+def test_scree_bars_are_shares_of_all_variance(wine, m):
+    X, _ = wine
+    display = drawn(plots.ScreeDisplay.from_estimator(PCA(m).fit(X)))
+    share = 100 * decomposition.PCA().fit(X).explained_variance_ratio_
+    np.testing.assert_allclose([bar.get_height() for bar in display.ax_.patches], share[:m])
+    np.testing.assert_allclose([bar.get_x() + bar.get_width() / 2 for bar in display.ax_.patches], np.arange(m) + 1)
+    (cumulative,) = lines(display)
+    np.testing.assert_allclose(cumulative, np.column_stack([np.arange(m) + 1, share.cumsum()[:m]]))
+    assert legend_texts(display) == ["each component", "cumulative"]
+    assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("component", "share of the variance (%)")
+    assert (np.array(display.ax_.get_xticks()) % 1 == 0).all()
+    given = plots.ScreeDisplay.from_values(PCA(m).fit(X).explained_variance_, X.var(ddof=0).sum())
+    np.testing.assert_allclose(given.share, display.share)
+
+
+def test_reductions_of_others_and_pipelines_are_drawn(wine):
+    X, y = wine
+    peer = LinearDiscriminantAnalysis().fit(X, y)
+    for reduction in (LDA().fit(X, y), peer, make_pipeline(PCA(), LDA()).fit(X, y)):
+        scree = drawn(plots.ScreeDisplay.from_estimator(reduction))
+        np.testing.assert_allclose(scree.share, peer.explained_variance_ratio_, rtol=1e-6)
+        assert scree.ax_.get_ylabel() == "share of the variance between classes (%)"
+        display = drawn(plots.ProjectionDisplay.from_estimator(reduction, X, y))
+        assert display.ax_.get_xlabel() == "discriminant 1 (68.7 % of the variance between classes)"
+        np.testing.assert_array_equal(display.points, reduction.transform(X))
+
+
+def test_ellipses_are_those_of_the_projected_rows(wine):
+    X, y = wine
+    names = y.map({0: "barolo", 1: "grignolino", 2: "barbera"})
+    pca = PCA(3).fit(X)
+    display = drawn(plots.ProjectionDisplay.from_estimator(pca, X.assign(kind=names), "kind"))
+    assert display.classes.tolist() == ["barbera", "barolo", "grignolino"]
+    assert display.ax_.get_ylabel() == "component 2 (19.2 % of the variance)"
+    assert legend_texts(display)[:3] == display.classes.tolist()
+    found = lines(display)
+    for c, label in enumerate(display.classes):
+        rows = pca.transform(X)[names == label, :2]
+        np.testing.assert_array_equal(np.sort(cloud(display)[c][0], axis=0), np.sort(rows, axis=0))
+        for deviations, contour in zip((1, 2), found[2 * c : 2 * c + 2], strict=True):
+            off = contour - rows.mean(axis=0)
+            inverse = np.linalg.inv(np.cov(rows.T, bias=True))
+            np.testing.assert_allclose(np.sqrt(np.einsum("ij,jk,ik->i", off, inverse, off)), deviations)
+        text = display.ax_.texts[c]
+        assert text.get_text() == label
+        np.testing.assert_allclose(text.get_position(), rows.mean(axis=0))
+
+
+def test_classes_without_spread_and_many_directions_are_drawn():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 120))
+    y = np.r_[0, 1, 1, np.full(397, 2)]  # one row, a line, a crowd
+    X[1], X[2] = X[2] + np.eye(120)[0], X[2]
+    pca = PCA().fit(X)
+    display = drawn(plots.ProjectionDisplay.from_estimator(pca, X, y))
+    np.testing.assert_allclose(lines(display)[1], np.tile(pca.transform(X[:1])[:, :2], (181, 1)))
+    assert np.isfinite(np.concatenate(lines(display))).all()
+    scree = drawn(plots.ScreeDisplay.from_estimator(pca))
+    assert len(scree.ax_.patches) == 120
+    assert lines(scree)[0][-1, 1] == pytest.approx(100)
+    assert drawn(plots.ScreeDisplay.from_values([0.0, 0.0])).share.tolist() == [0, 0]
+
+
 # Evidence.
 
 
@@ -802,6 +877,19 @@ MIXED = MixedClassifier().fit(TABLE, "y")
         (lambda: plots.EvidenceDisplay.from_estimator(GaussianNB(), [[1.0]]), "cannot explain"),
         (lambda: plots.EvidenceDisplay.from_estimator(gaussian()[0], [[1.0, 0.0]], max_columns=0), "max_columns=0"),
         (lambda: plots.EvidenceDisplay.from_estimator(gaussian()[0], [[1.0, 0.0]], unit="bel"), "unit='bel'"),
+        (lambda: plots.ScreeDisplay.from_estimator(gaussian()[0]), "GaussianClassifier has no explained_variance_rat"),
+        (lambda: plots.ScreeDisplay.from_estimator(PCA()), "give a fitted PCA or LDA"),
+        (lambda: plots.ScreeDisplay.from_values([]), "one or more"),
+        (lambda: plots.ScreeDisplay.from_values([[1.0]]), "in one row"),
+        (lambda: plots.ScreeDisplay.from_values([1.0, np.nan]), "finite"),
+        (lambda: plots.ScreeDisplay.from_values([1.0, -1.0]), "none below zero"),
+        (lambda: plots.ScreeDisplay.from_values([1.0, 2.0], 2.5), "total=2.5 is less than the 3 that"),
+        (lambda: plots.ScreeDisplay.from_values([1.0, 2.0], np.nan), "total=nan is less"),
+        (
+            lambda: plots.ProjectionDisplay.from_estimator(LDA().fit(*gaussian()[1:]), *gaussian()[1:]),
+            "this LDA has one direction, but the plot shows two; .* DensityDisplay",
+        ),
+        (lambda: plots.ProjectionDisplay.from_estimator(PCA().fit(gaussian()[1]), gaussian()[1], None), "one label"),
     ],
 )
 def test_what_cannot_be_drawn_is_said(draw, message):
@@ -851,8 +939,12 @@ EVERY = {
     "DetDisplay": lambda ax: plots.DetDisplay.from_predictions([1, 0], [1.0, -1.0], ax=ax),
     "EvidenceDisplay": lambda ax: plots.EvidenceDisplay.from_estimator(gaussian()[0], [[1.0, 0.0]], ax=ax),
     "PosteriorMapDisplay": lambda ax: plots.PosteriorMapDisplay.from_estimator(*gaussian(), ax=ax),
+    "ProjectionDisplay": lambda ax: plots.ProjectionDisplay.from_estimator(
+        PCA().fit(gaussian()[1]), *gaussian()[1:], ax=ax
+    ),
     "RocDisplay": lambda ax: plots.RocDisplay.from_predictions([1, 0], [1.0, -1.0], ax=ax),
     "ScatterDisplay": lambda ax: plots.ScatterDisplay.from_estimator(*gaussian(), ax=ax),
+    "ScreeDisplay": lambda ax: plots.ScreeDisplay.from_values([2.0, 1.0], ax=ax),
     "TippettDisplay": lambda ax: plots.TippettDisplay.from_predictions([1, 0], [1.0, -1.0], ax=ax),
 }
 

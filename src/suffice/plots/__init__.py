@@ -1,4 +1,4 @@
-"""Pictures of ratios, decisions and densities, as Displays in the manner of scikit-learn.
+"""Pictures of ratios, decisions, densities and reductions, as Displays in the manner of scikit-learn.
 
 A Display holds what it shows. ``from_estimator`` and ``from_predictions`` compute and plot; ``plot(ax=None)`` plots
 again, and leaves `ax_` and `figure_`. Figures are shown, saved and closed by the caller. Only this needs matplotlib:
@@ -11,6 +11,7 @@ from .cross_entropy import CrossEntropyDisplay
 from .density import DensityDisplay
 from .detection import DetDisplay, RocDisplay
 from .evidence import EvidenceDisplay
+from .reduction import ProjectionDisplay, ScreeDisplay
 from .regions import DecisionRegionsDisplay, PosteriorMapDisplay
 from .scatter import ScatterDisplay
 from .tippett import TippettDisplay
@@ -24,7 +25,9 @@ __all__ = [
     "DetDisplay",
     "EvidenceDisplay",
     "PosteriorMapDisplay",
+    "ProjectionDisplay",
     "RocDisplay",
     "ScatterDisplay",
+    "ScreeDisplay",
     "TippettDisplay",
 ]

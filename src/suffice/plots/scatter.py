@@ -24,7 +24,45 @@ _CIRCLE = np.stack([np.cos(t := np.linspace(0, 2 * np.pi, 181)), np.sin(t)])  # 
 
 
 @dataclass(eq=False)
-class ScatterDisplay(Display):
+class CloudDisplay(Display):
+    """Rows in two columns, with an ellipse of each class at 1 and 2 standard deviations."""
+
+    points: Array  # (n, 2)
+    code: Array  # (n,) class of each row
+    classes: Array  # (k,)
+    mean: Array  # (k, 2)
+    covariance: Array  # (k, 2, 2)
+    seen: Array  # (k,) whether a class has an ellipse
+    names: tuple[str, str]  # of the two columns
+
+    def contour(self, c: int, deviations: float) -> Array:
+        """The points (m, 2) at a number of standard deviations from the mean of class c."""
+        (xx, xy), (_, yy) = self.covariance[c]
+        slope = xy / np.sqrt(xx) if xx > 0 else 0.0
+        # Cholesky's, also where a class does not vary
+        factor = np.array([[np.sqrt(xx), 0.0], [slope, np.sqrt(max(yy - slope**2, 0.0))]])
+        return np.asarray(self.mean[c] + deviations * (factor @ _CIRCLE).T)
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw on the given axes, or on those of a new figure."""
+        ax = self._axes(ax)
+        from matplotlib.lines import Line2D
+
+        handles = draw_points(ax, self.points, self.code, self.classes)
+        for c in np.flatnonzero(self.seen).tolist():
+            for deviations in (1, 2):
+                x, y = self.contour(c, deviations).T
+                ax.plot(x, y, color=color(c), linestyle=dashes(c), linewidth=2.0 / deviations)
+        handles += [
+            Line2D([], [], color=GREY, linewidth=2.0 / deviations, label=name)
+            for deviations, name in ((1, "1 standard deviation"), (2, "2 standard deviations"))
+        ]
+        ax.set(xlabel=self.names[0], ylabel=self.names[1])
+        self._legend(handles)
+        return self
+
+
+class ScatterDisplay(CloudDisplay):
     """Rows in two columns, with each class's Gaussian at 1 and 2 standard deviations.
 
     Of a model with more columns it is the marginal of these two; of a predictive one, that of its scale matrix.
@@ -51,14 +89,6 @@ class ScatterDisplay(Display):
     'petal length (cm)'
     """
 
-    points: Array
-    code: Array
-    classes: Array
-    mean: Array
-    covariance: Array
-    seen: Array
-    names: tuple[str, str]
-
     @classmethod
     def from_estimator(
         cls, estimator: Any, X: Any, y: Any, columns: Sequence[Any] | None = None, *, ax: Axes | None = None
@@ -84,28 +114,6 @@ class ScatterDisplay(Display):
             block.density.seen,
             (block.names[one], block.names[two]),
         ).plot(ax)
-
-    def contour(self, c: int, deviations: float) -> Array:
-        """The points (m, 2) at a number of standard deviations from the mean of class c."""
-        return np.asarray(self.mean[c] + deviations * (np.linalg.cholesky(self.covariance[c]) @ _CIRCLE).T)
-
-    def plot(self, ax: Axes | None = None) -> Self:
-        """Draw on the given axes, or on those of a new figure."""
-        ax = self._axes(ax)
-        from matplotlib.lines import Line2D
-
-        handles = draw_points(ax, self.points, self.code, self.classes)
-        for c in np.flatnonzero(self.seen).tolist():
-            for deviations in (1, 2):
-                x, y = self.contour(c, deviations).T
-                ax.plot(x, y, color=color(c), linestyle=dashes(c), linewidth=2.0 / deviations)
-        handles += [
-            Line2D([], [], color=GREY, linewidth=2.0 / deviations, label=name)
-            for deviations, name in ((1, "1 standard deviation"), (2, "2 standard deviations"))
-        ]
-        ax.set(xlabel=self.names[0], ylabel=self.names[1])
-        self._legend(handles)
-        return self
 
 
 def pair_of(places: Sequence[int], names: Sequence[str]) -> tuple[int, int]:
