@@ -1,10 +1,12 @@
-# Everything runs in a virtual environment that make sets up by itself; PYTHON chooses the interpreter.
+# Everything runs in a virtual environment that make sets up by itself; PYTHON chooses the interpreter,
+# MNIST the folder of the images of make mnist.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+MNIST ?= $(wildcard ../shared/mnist)
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard native/*)
 
-.PHONY: demo test bench lint docs clean
+.PHONY: demo test bench mnist lint docs clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/suffice demo
@@ -14,6 +16,9 @@ test: $(VENV)/dev.stamp
 
 bench: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks
+
+mnist: $(VENV)/dev.stamp
+	$(BIN)/python -m benchmarks.mnist $(if $(MNIST),--path $(MNIST))
 
 lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check .

