@@ -75,7 +75,7 @@ def row(case: Case, rounds: int, seconds: float) -> list[str]:
         calls["reference"] = with_reference(ours)
     if case.limit:
         calls["limit"] = case.limit(data)
-    time = race(calls, case.peers, rounds, seconds)
+    time = race(calls, case.peers, case.rounds or rounds, 0 if case.rounds else seconds)
 
     peers = sorted((time[name], name) for name in case.peers)
     grades: list[Grade] = []

@@ -43,3 +43,4 @@ class Case:
     distance: Goal | None = None  # our time, in limits
     reference: Goal | None = Goal(1, 1)  # time of the fastest peer, in ours with the reference kernels
     memory: Goal | None = Goal(64, 16)  # MB beyond input and output
+    rounds: int | None = None  # of the race, where one takes minutes
