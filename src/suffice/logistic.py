@@ -14,14 +14,14 @@ from . import kernels
 from .errors import DataError, listed
 from .scoring import Scorer, Wanted
 from .table import Table
-from .threads import reduce_ordered
+from .threads import reduce_ordered, single_threaded_blas
 
 if TYPE_CHECKING:
     from scipy.optimize import OptimizeResult
 
 Array = NDArray[Any]
 _CACHED = 1 << 16  # cells of rows that are read twice while they are in the cache
-_SMALL = 1 << 19  # cells that one thread has read before another has started
+_SMALL = 1 << 19  # cells that one thread has read before another has started: one piece
 _OUT_OF_STEPS = 1  # SciPy's status; every other one is an end that we asked for, or that of the digits of the loss
 
 EXPANSIONS = ("linear", "quadratic")
@@ -136,13 +136,13 @@ class LogisticProblem:
     def of(cls, rows: Any, code: Array, weight: Array, n_classes: int, penalty: float, threads: int) -> LogisticProblem:
         """Rows are an array or compressed sparse rows; the weights are brought to a sum of one."""
         n, p = rows.shape
-        step = max(1024, _CACHED // p)
+        step = n if n * p <= _SMALL else max(1024, _CACHED // p)
         parts = (slice(start, start + step) for start in range(0, n, step))
         share, outputs = weight / weight.sum(), 1 if n_classes == 2 else n_classes
         pieces = tuple(
             _Piece(rows[part], code[part], share[part], np.empty((outputs, len(code[part])))) for part in parts
         )
-        return cls(pieces, np.bincount(code, share), p, penalty, threads if n * p > _SMALL else 1)
+        return cls(pieces, np.bincount(code, share), p, penalty, threads)
 
     @property
     def n_outputs(self) -> int:
@@ -186,15 +186,16 @@ class LogisticProblem:
         from scipy.optimize import minimize
 
         search = _Search(self, _Coordinates.of(self, center, covariance), tol)
-        found = minimize(
-            search.loss,
-            search.start(),
-            jac=True,
-            hessp=search.curvature,
-            method="trust-ncg",
-            callback=search.stop,
-            options={"gtol": 0.0, "maxiter": max_iter},
-        )
+        with single_threaded_blas():
+            found = minimize(
+                search.loss,
+                search.start(),
+                jac=True,
+                hessp=search.curvature,
+                method="trust-ncg",
+                callback=search.stop,
+                options={"gtol": 0.0, "maxiter": max_iter},
+            )
         found.success = found.status != _OUT_OF_STEPS
         return *search.coordinates.parameters(found.x), found
 
@@ -240,9 +241,6 @@ class _Coordinates:
 class _Search:
     """The loss as SciPy asks for it, and when to stop."""
 
-    # SciPy solves for each step up to the root of the gradient, relative to it: in nats that is better than it helps.
-    _PER_NAT = 100.0
-
     def __init__(self, problem: LogisticProblem, coordinates: _Coordinates, tol: float) -> None:
         self.problem, self.coordinates, self.tol = problem, coordinates, tol
         self.theta, self.value, self.change, self.gradient = np.empty(0), np.inf, np.inf, np.empty(0)
@@ -258,17 +256,16 @@ class _Search:
         loss, *gradients = self.problem.loss(*self.coordinates.parameters(theta))
         self.theta, self.change, self.value = theta.copy(), abs(loss - self.value), loss
         self.gradient = self.coordinates.gradient(*gradients)
-        return self._PER_NAT * loss, self._PER_NAT * self.gradient
+        return loss, self.gradient
 
     def curvature(self, theta: Array, direction: Array) -> Array:
         if not np.array_equal(theta, self.theta):  # the last step was taken back
             self.loss(theta)
-        along = self.problem.curvature(*self.coordinates.parameters(direction))
-        return self._PER_NAT * self.coordinates.gradient(*along)
+        return self.coordinates.gradient(*self.problem.curvature(*self.coordinates.parameters(direction)))
 
     def stop(self, intermediate_result: OptimizeResult) -> None:
         """End the search where the gradient is small, or the loss too much the same to tell one point from the next."""
-        loss = intermediate_result.fun / self._PER_NAT
+        loss = intermediate_result.fun
         if np.abs(self.gradient).max() <= self.tol * loss or self.change <= 64 * np.finfo(float).eps * loss:
             raise StopIteration
 
