@@ -208,8 +208,8 @@ class _Coordinates:
     """
 
     center: Array  # (p,)
-    whitening: Array  # (p, p), or (p,) of each column by itself
-    scale: Array  # (outputs, 1) of each class
+    whitening: Array | None  # (p, p), where columns are not taken one by one
+    scale: Array  # (outputs, p + 1), or (outputs, 1)
 
     @classmethod
     def of(cls, problem: LogisticProblem, center: Array, covariance: Array) -> _Coordinates:
@@ -217,24 +217,23 @@ class _Coordinates:
 
         curved = (problem.prior * (1 - problem.prior))[-problem.n_outputs :, None]
         variance = covariance if covariance.ndim == 1 else np.diag(covariance)
-        ridge = problem.penalty / curved.mean() + 1e-12 * np.where(variance > 0, variance, 1.0)
+        floor = np.where(variance > 0, 1e-12 * variance, 1 + center**2)  # a constant column says nothing
         if covariance.ndim == 1:
-            whitening = 1 / np.sqrt(covariance + ridge)
-        else:
-            factor = np.linalg.cholesky(covariance + np.diag(ridge))
-            whitening = solve_triangular(factor, np.eye(len(factor)), lower=True)
-        return cls(center, whitening, 1 / np.sqrt(curved))
+            scale = 1 / np.sqrt(np.column_stack([curved * (variance + floor) + problem.penalty, curved]))
+            return cls(center, None, scale)
+        factor = np.linalg.cholesky(covariance + np.diag(floor + problem.penalty / curved.mean()))
+        return cls(center, solve_triangular(factor, np.eye(len(factor)), lower=True), 1 / np.sqrt(curved))
 
     def parameters(self, theta: Array) -> tuple[Array, Array]:
         """Slope and intercept."""
         inner = theta.reshape(len(self.scale), -1) * self.scale
-        slope = inner[:, :-1] * self.whitening if self.whitening.ndim == 1 else inner[:, :-1] @ self.whitening
+        slope = inner[:, :-1] if self.whitening is None else inner[:, :-1] @ self.whitening
         return slope, inner[:, -1] - slope @ self.center
 
     def gradient(self, by_slope: Array, by_intercept: Array) -> Array:
         """The gradient for theta, from those for slope and intercept."""
         outer = by_slope - by_intercept[:, None] * self.center
-        inner = outer * self.whitening if self.whitening.ndim == 1 else outer @ self.whitening.T
+        inner = outer if self.whitening is None else outer @ self.whitening.T
         return np.asarray((self.scale * np.column_stack([inner, by_intercept])).ravel())
 
 
@@ -249,7 +248,7 @@ class _Search:
         """No slopes, and the log prior."""
         log_prior = np.log(self.problem.prior)
         theta = np.zeros((self.problem.n_outputs, self.problem.n_columns + 1))
-        theta[:, -1:] = (log_prior - log_prior[0])[-len(theta) :, None] / self.coordinates.scale
+        theta[:, -1] = (log_prior - log_prior[0])[-len(theta) :] / self.coordinates.scale[:, -1]
         return theta.ravel()
 
     def loss(self, theta: Array) -> tuple[float, Array]:

@@ -247,6 +247,16 @@ def test_a_rare_class_among_others_is_as_exact(rng):
     np.testing.assert_allclose(clf.model_.slope, peer.coef_, rtol=1e-3)
 
 
+@pytest.mark.parametrize("value", [0.0, 1e8])
+@pytest.mark.parametrize("wrap", [np.asarray, sparse.csr_array])
+def test_a_constant_column_changes_nothing(flowers, value, wrap):
+    X, y = flowers
+    with_constant = wrap(np.c_[X, np.full(len(X), value)])
+    expected = LogisticClassifier(10.0).fit(X, y).predict_proba(X)
+    found = LogisticClassifier(10.0).fit(with_constant, y).predict_proba(with_constant)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
 def test_sparse_rows_far_out_and_of_integers(rng):
     x = rng.normal(size=300)
     y = (x + 0.3 * rng.normal(size=300) > 0).astype(int)
