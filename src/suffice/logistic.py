@@ -217,7 +217,8 @@ class _Coordinates:
 
         curved = (problem.prior * (1 - problem.prior))[-problem.n_outputs :, None]
         variance = covariance if covariance.ndim == 1 else np.diag(covariance)
-        floor = np.where(variance > 0, 1e-12 * variance, 1 + center**2)  # a constant column says nothing
+        varies = variance > (1e-14 * center) ** 2  # by more than rounding
+        floor = np.where(varies, 1e-12 * variance, 1 + center**2)
         if covariance.ndim == 1:
             scale = 1 / np.sqrt(np.column_stack([curved * (variance + floor) + problem.penalty, curved]))
             return cls(center, None, scale)
