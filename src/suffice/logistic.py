@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isqrt
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +14,15 @@ from . import kernels
 from .errors import DataError, listed
 from .scoring import Scorer, Wanted
 from .table import Table
-from .threads import reduce_ordered
+from .threads import reduce_ordered, single_threaded_blas
 
 if TYPE_CHECKING:
     from scipy.optimize import OptimizeResult
 
 Array = NDArray[Any]
 _CACHED = 1 << 16  # cells of rows that are read twice while they are in the cache
+_SMALL = 1 << 19  # cells that one thread has read before another has started: one piece
+_OUT_OF_STEPS = 1  # SciPy's status; every other one is an end that we asked for, or that of the digits of the loss
 
 EXPANSIONS = ("linear", "quadratic")
 
@@ -108,132 +110,185 @@ def expand(X: Array, expansion: str) -> Array:
     return out
 
 
+class _Piece(NamedTuple):
+    """Rows that stay in the cache."""
+
+    rows: Any
+    code: Array  # (n,)
+    weight: Array  # (n,)
+    posterior: Array  # (outputs, n), written anew by each loss
+
+
 @dataclass(frozen=True)
 class LogisticProblem:
-    """The mean loss of weighted rows and its gradient, with an L2 penalty on the slopes, piece by piece.
+    """The mean loss of weighted rows with an L2 penalty on the slopes, its gradient and curvature, piece by piece.
 
     Of two classes the first has no parameters: its slope and intercept are zero.
     """
 
-    pieces: tuple[tuple[Any, Array, Array], ...]  # rows, codes and weights that stay in the cache
-    n_classes: int
+    pieces: tuple[_Piece, ...]
+    prior: Array  # (k,) the shares of the classes in the weights
     n_columns: int
     penalty: float  # ½ penalty |slopes|² is added to the loss
-    rarest: float  # the share of the rarest class in the weights, relative to an even one
     threads: int
 
     @classmethod
     def of(cls, rows: Any, code: Array, weight: Array, n_classes: int, penalty: float, threads: int) -> LogisticProblem:
         """Rows are an array or compressed sparse rows; the weights are brought to a sum of one."""
-        step = max(1024, _CACHED // rows.shape[1])
-        parts = (slice(start, start + step) for start in range(0, rows.shape[0], step))
-        share = weight / weight.sum()
-        pieces = tuple((rows[part], code[part], share[part]) for part in parts)
-        rarest = n_classes * float(np.bincount(code, share).min())
-        return cls(pieces, n_classes, rows.shape[1], penalty, rarest, threads)
+        n, p = rows.shape
+        step = n if n * p <= _SMALL else max(1024, _CACHED // p)
+        parts = (slice(start, start + step) for start in range(0, n, step))
+        share, outputs = weight / weight.sum(), 1 if n_classes == 2 else n_classes
+        pieces = tuple(
+            _Piece(rows[part], code[part], share[part], np.empty((outputs, len(code[part])))) for part in parts
+        )
+        return cls(pieces, np.bincount(code, share), p, penalty, threads)
 
     @property
     def n_outputs(self) -> int:
-        return 1 if self.n_classes == 2 else self.n_classes
+        return 1 if len(self.prior) == 2 else len(self.prior)
 
     def loss(self, slope: Array, intercept: Array) -> tuple[float, Array, Array]:
-        """The loss, and its gradients for slope (outputs, p) and intercept (outputs,)."""
+        """The loss, and its gradients for slope (outputs, p) and intercept (outputs,); keeps the posteriors."""
 
-        def of_piece(piece: tuple[Any, Array, Array]) -> tuple[float, Array, Array]:
-            rows, code, weight = piece
-            loss, error = (_two if self.n_outputs == 1 else _several)(rows @ slope.T + intercept, code)
-            error *= weight[:, None]
-            return float(weight @ loss), error.T @ rows, error.sum(axis=0)
+        def of_piece(piece: _Piece) -> tuple[float, Array, Array]:
+            rows, code, weight, posterior = piece
+            logit = slope @ rows.T + intercept[:, None]
+            loss, error = (_two if self.n_outputs == 1 else _several)(logit, code, posterior)
+            error *= weight
+            return float(weight @ loss), error @ rows, error.sum(axis=1)
 
         loss, by_slope, by_intercept = reduce_ordered(of_piece, _sums, self.pieces, self.threads)
         return loss + 0.5 * self.penalty * float((slope**2).sum()), by_slope + self.penalty * slope, by_intercept
 
-    def solve(
-        self, center: Array, covariance: Array, start: tuple[Array, Array], tol: float, max_iter: int
-    ) -> tuple[Array, Array, OptimizeResult]:
-        """Slope and intercept of least loss, by L-BFGS in coordinates where the loss is about as curved everywhere.
+    def curvature(self, slope: Array, intercept: Array) -> tuple[Array, Array]:
+        """The Hessian where the loss was last asked for, times a direction: how the gradients change along it."""
+
+        def of_piece(piece: _Piece) -> tuple[float, Array, Array]:
+            rows, _, weight, posterior = piece
+            change = slope @ rows.T + intercept[:, None]
+            change -= change * posterior if self.n_outputs == 1 else (change * posterior).sum(axis=0)
+            change *= posterior
+            change *= weight
+            return 0.0, change @ rows, change.sum(axis=1)
+
+        _, by_slope, by_intercept = reduce_ordered(of_piece, _sums, self.pieces, self.threads)
+        return by_slope + self.penalty * slope, by_intercept
+
+    def solve(self, center: Array, covariance: Array, tol: float, max_iter: int) -> tuple[Array, Array, OptimizeResult]:
+        """Slope and intercept of least loss, by Newton's method with conjugate gradients inside a region of trust.
 
         Parameters
         ----------
-        center, covariance : (p,) and (p, p), or variances (p,), of the rows within classes
-        start : slope and intercept
-        tol : the largest entry of the gradient, in these coordinates and for the rarest class, that ends the search
+        center, covariance : (p,) and (p, p), or variances (p,), of the rows
+        tol : the largest entry of the gradient that ends the search, relative to the loss
         """
         from scipy.optimize import minimize
 
-        curvature = (1 - 1 / self.n_classes) / self.n_classes  # of undecided rows
-        basis = _Basis.of(curvature * covariance, self.penalty)
-        shape = self.n_outputs, self.n_columns
-
-        def unpacked(theta: Array) -> tuple[Array, Array]:
-            slope = basis.slope(theta[: -shape[0]].reshape(shape))
-            return slope, theta[-shape[0] :] - slope @ center
-
-        def objective(theta: Array) -> tuple[float, Array]:
-            loss, by_slope, by_intercept = self.loss(*unpacked(theta))
-            inner = basis.gradient(by_slope - by_intercept[:, None] * center)
-            return loss / self.rarest, np.concatenate([inner.ravel(), by_intercept]) / self.rarest
-
-        slope, intercept = start
-        found = minimize(
-            objective,
-            np.concatenate([basis.inner(slope).ravel(), intercept + slope @ center]),
-            jac=True,
-            method="L-BFGS-B",
-            options={"gtol": tol, "ftol": 64 * np.finfo(float).eps, "maxiter": max_iter, "maxls": 50},
-        )
-        return *unpacked(found.x), found
+        search = _Search(self, _Coordinates.of(self, center, covariance), tol)
+        with single_threaded_blas():
+            found = minimize(
+                search.loss,
+                search.start(),
+                jac=True,
+                hessp=search.curvature,
+                method="trust-ncg",
+                callback=search.stop,
+                options={"gtol": 0.0, "maxiter": max_iter},
+            )
+        found.success = found.status != _OUT_OF_STEPS
+        return *search.coordinates.parameters(found.x), found
 
 
 @dataclass(frozen=True)
-class _Basis:
-    """Coordinates v of slopes w = L'⁻¹ v, where L L' is about the Hessian; L is triangular, or diagonal (p,)."""
+class _Coordinates:
+    """Coordinates (outputs, p + 1) of slopes and intercepts in which the loss is about as curved in every direction.
 
-    factor: Array
+    While nothing but the prior is known, its Hessian is prior (1 - prior) covariance for each class, plus the penalty.
+    """
+
+    center: Array  # (p,)
+    whitening: Array | None  # (p, p), where columns are not taken one by one
+    scale: Array  # (outputs, p + 1), or (outputs, 1)
 
     @classmethod
-    def of(cls, hessian: Array, penalty: float) -> _Basis:
-        if hessian.ndim == 1:
-            return cls(np.sqrt(np.maximum(hessian + penalty, np.finfo(float).tiny)))
-        ridge = penalty + 1e-12 * max(float(np.trace(hessian)) / len(hessian), np.finfo(float).tiny)
-        return cls(np.linalg.cholesky(hessian + ridge * np.eye(len(hessian))))
-
-    def inner(self, slope: Array) -> Array:
-        return np.asarray(slope * self.factor if self.factor.ndim == 1 else slope @ self.factor)
-
-    def slope(self, inner: Array) -> Array:
-        return self._solved(inner, transposed=True)
-
-    def gradient(self, by_slope: Array) -> Array:
-        return self._solved(by_slope, transposed=False)
-
-    def _solved(self, rows: Array, transposed: bool) -> Array:
+    def of(cls, problem: LogisticProblem, center: Array, covariance: Array) -> _Coordinates:
         from scipy.linalg import solve_triangular
 
-        if self.factor.ndim == 1:
-            return np.asarray(rows / self.factor)
-        return np.asarray(solve_triangular(self.factor, rows.T, lower=True, trans="T" if transposed else "N").T)
+        curved = (problem.prior * (1 - problem.prior))[-problem.n_outputs :, None]
+        variance = covariance if covariance.ndim == 1 else np.diag(covariance)
+        varies = variance > (1e-14 * center) ** 2  # by more than rounding
+        floor = np.where(varies, 1e-12 * variance, 1 + center**2)
+        if covariance.ndim == 1:
+            scale = 1 / np.sqrt(np.column_stack([curved * (variance + floor) + problem.penalty, curved]))
+            return cls(center, None, scale)
+        factor = np.linalg.cholesky(covariance + np.diag(floor + problem.penalty / curved.mean()))
+        return cls(center, solve_triangular(factor, np.eye(len(factor)), lower=True), 1 / np.sqrt(curved))
+
+    def parameters(self, theta: Array) -> tuple[Array, Array]:
+        """Slope and intercept."""
+        inner = theta.reshape(len(self.scale), -1) * self.scale
+        slope = inner[:, :-1] if self.whitening is None else inner[:, :-1] @ self.whitening
+        return slope, inner[:, -1] - slope @ self.center
+
+    def gradient(self, by_slope: Array, by_intercept: Array) -> Array:
+        """The gradient for theta, from those for slope and intercept."""
+        outer = by_slope - by_intercept[:, None] * self.center
+        inner = outer if self.whitening is None else outer @ self.whitening.T
+        return np.asarray((self.scale * np.column_stack([inner, by_intercept])).ravel())
 
 
-def _two(logit: Array, code: Array) -> tuple[Array, Array]:
-    """The loss (n,) of each row and its derivative (n, 1), from the log odds (n, 1) of the second of two classes."""
-    small = np.exp(-np.abs(logit[:, 0]))
-    positive, target = logit[:, 0] > 0, code == 1
-    loss = np.log1p(small) + np.where(positive == target, 0.0, np.abs(logit[:, 0]))
-    error = np.where(positive, 1.0, small) / (1 + small) - target
-    return loss, error[:, None]
+class _Search:
+    """The loss as SciPy asks for it, and when to stop."""
+
+    def __init__(self, problem: LogisticProblem, coordinates: _Coordinates, tol: float) -> None:
+        self.problem, self.coordinates, self.tol = problem, coordinates, tol
+        self.theta, self.value, self.change, self.gradient = np.empty(0), np.inf, np.inf, np.empty(0)
+
+    def start(self) -> Array:
+        """No slopes, and the log prior."""
+        log_prior = np.log(self.problem.prior)
+        theta = np.zeros((self.problem.n_outputs, self.problem.n_columns + 1))
+        theta[:, -1] = (log_prior - log_prior[0])[-len(theta) :] / self.coordinates.scale[:, -1]
+        return theta.ravel()
+
+    def loss(self, theta: Array) -> tuple[float, Array]:
+        loss, *gradients = self.problem.loss(*self.coordinates.parameters(theta))
+        self.theta, self.change, self.value = theta.copy(), abs(loss - self.value), loss
+        self.gradient = self.coordinates.gradient(*gradients)
+        return loss, self.gradient
+
+    def curvature(self, theta: Array, direction: Array) -> Array:
+        if not np.array_equal(theta, self.theta):  # the last step was taken back
+            self.loss(theta)
+        return self.coordinates.gradient(*self.problem.curvature(*self.coordinates.parameters(direction)))
+
+    def stop(self, intermediate_result: OptimizeResult) -> None:
+        """End the search where the gradient is small, or the loss too much the same to tell one point from the next."""
+        loss = intermediate_result.fun
+        if np.abs(self.gradient).max() <= self.tol * loss or self.change <= 64 * np.finfo(float).eps * loss:
+            raise StopIteration
 
 
-def _several(logit: Array, code: Array) -> tuple[Array, Array]:
-    """The loss (n,) of each row and its derivative (n, k)."""
-    own = np.arange(len(code)), code
-    logit -= logit.max(axis=1, keepdims=True)
-    share = np.exp(logit)
-    total = share.sum(axis=1)
-    loss = np.log(total) - logit[own]
-    share /= total[:, None]
-    share[own] -= 1.0
-    return loss, share
+def _two(logit: Array, code: Array, posterior: Array) -> tuple[Array, Array]:
+    """The loss (n,) of each row and its derivative (1, n), from the log odds (1, n) of the second of two classes."""
+    target = code == 1
+    small = np.exp(-np.abs(logit))
+    np.divide(np.where(logit > 0, 1.0, small), 1 + small, out=posterior)
+    loss = np.log1p(small[0]) + np.maximum(np.where(target, -logit[0], logit[0]), 0.0)
+    return loss, posterior - target
+
+
+def _several(logit: Array, code: Array, posterior: Array) -> tuple[Array, Array]:
+    """The loss (n,) of each row and its derivative (k, n)."""
+    own = code, np.arange(len(code))
+    logit -= logit.max(axis=0)
+    np.exp(logit, out=posterior)
+    total = posterior.sum(axis=0)
+    posterior /= total
+    error = posterior.copy()
+    error[own] -= 1.0
+    return np.log(total) - logit[own], error
 
 
 def _sums(one: tuple[float, Array, Array], two: tuple[float, Array, Array]) -> tuple[float, Array, Array]:

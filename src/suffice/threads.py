@@ -67,7 +67,7 @@ def reduce_ordered(work: Callable[[P], T], merge: Callable[[T, T], T], pieces: S
             failures.append(failure)
 
     others = [threading.Thread(target=run, daemon=True) for _ in range(min(threads, len(pieces)) - 1)]
-    with _single_threaded_blas():
+    with single_threaded_blas():
         for thread in others:
             thread.start()
         run()
@@ -85,7 +85,7 @@ def _controller(n_modules: int) -> Any:  # noqa: ARG001  modules imported since 
     return ThreadpoolController()
 
 
-def _single_threaded_blas() -> AbstractContextManager[Any]:
+def single_threaded_blas() -> AbstractContextManager[Any]:
     """Threads of ours, each with BLAS threads of its own, would stand in each other's way.
 
     It also makes results the same for any number of threads, one included. The setting is the whole process's, and

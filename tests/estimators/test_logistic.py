@@ -75,7 +75,7 @@ def test_a_tied_gaussian_is_a_logistic_model(flowers):
     np.testing.assert_allclose(logistic.llr(X + 1e4, 0, 1), gaussian.llr(X + 1e4, 0, 1), atol=1e-6)
 
 
-def test_the_gaussian_start_saves_steps_and_changes_nothing():
+def test_columns_of_any_scale_take_few_steps():
     rng = np.random.default_rng(0)
     y = rng.integers(3, size=5000)
     X = (rng.normal(size=(5000, 4)) + rng.normal(size=(3, 4))[y]) * [1, 10, 0.1, 100]
@@ -221,6 +221,40 @@ def test_rare_classes_are_not_left_early(C, prior):
     peer = LogisticRegression(C=C, solver="newton-cholesky", tol=1e-14, max_iter=10_000).fit(X, y, sample_weight=weight)
     slope = LogisticClassifier(C, prior=prior).fit(X, y).model_.slope
     assert slope[1, 0] - slope[0, 0] == pytest.approx(peer.coef_[0, 0], rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("n", "d", "k", "apart", "C"),
+    [(2000, 1, 2, 4, 1e4), (2000, 1, 2, 4, 1.0), (2000, 4, 2, 5, 1e4), (3000, 5, 3, 8, 1e4), (3000, 5, 3, 5, 100.0)],
+)
+def test_classes_that_are_nearly_separable_are_not_left_early(n, d, k, apart, C):
+    rng = np.random.default_rng(0)
+    y = np.arange(n) % k
+    mean = rng.normal(size=(k, d))
+    X = rng.normal(size=(n, d)) + apart * (mean / np.linalg.norm(mean, axis=1, keepdims=True))[y]
+    peer = LogisticRegression(C=C, solver="newton-cholesky", tol=1e-10, max_iter=1000).fit(X, y)
+    slope = LogisticClassifier(C).fit(X, y).model_.slope
+    expected = peer.coef_ if k > 2 else np.concatenate([0 * peer.coef_, peer.coef_])
+    np.testing.assert_allclose(slope, expected, atol=1e-4 * np.abs(expected).max())
+
+
+def test_a_rare_class_among_others_is_as_exact(rng):
+    prior = np.array([0.5, 0.5 - 1e-5, 1e-5])
+    y = np.arange(1500) % 3
+    X = rng.normal(size=(1500, 3)) + 2 * np.eye(3)[y]
+    peer = LogisticRegression(solver="newton-cholesky", tol=1e-13, max_iter=1000).fit(X, y, 3 * prior[y])
+    clf = LogisticClassifier(prior=prior).fit(X, y)
+    np.testing.assert_allclose(clf.model_.slope, peer.coef_, rtol=1e-3)
+
+
+@pytest.mark.parametrize("value", [0.0, 1e8])
+@pytest.mark.parametrize("wrap", [np.asarray, sparse.csr_array])
+def test_a_constant_column_changes_nothing(flowers, value, wrap):
+    X, y = flowers
+    with_constant = wrap(np.c_[X, np.full(len(X), value)])
+    expected = LogisticClassifier(1e9).fit(X, y).predict_proba(X)
+    found = LogisticClassifier(1e9).fit(with_constant, y).predict_proba(with_constant)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
 def test_sparse_rows_far_out_and_of_integers(rng):

@@ -13,8 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .. import decisions, modelfile
 from ..collect import collect, refuse_nonfinite
-from ..densities import GaussianDensity
-from ..errors import DataError, DecisionError, SufficeWarning, listed
+from ..errors import DataError, DecisionError, listed
 from ..labels import SoftLabels, encode
 from ..logistic import LogisticModel, LogisticProblem, check_expansion, expand
 from ..sources import LocalSource, as_source
@@ -43,7 +42,8 @@ class LogisticClassifier(LLRClassifier):
         Features as they are, or with the products of every two of them: the form of a Gaussian model with a
         covariance for each class.
     tol, max_iter : float, int
-        When the optimiser stops: the largest entry of the gradient, of features brought to one scale, and steps.
+        When the optimiser stops: the largest entry of the gradient, relative to the loss and of features brought to one
+        scale, and steps of Newton's method.
     n_jobs : int or None
         Threads.
 
@@ -120,8 +120,8 @@ class LogisticClassifier(LLRClassifier):
     def _optimum(self, rows: Any, code: Array, weight: Array, classes: Array, prior: Array) -> LogisticModel:
         penalty, threads = 1 / (self.C * weight.sum()), thread_count(self.n_jobs)
         problem = LogisticProblem.of(rows, code, weight, len(classes), penalty, threads)
-        center, covariance, start = _start(problem, rows, code, weight, np.log(prior), self.n_jobs)
-        slope, intercept, found = problem.solve(center, covariance, start, self.tol, self.max_iter)
+        center, covariance = _moments(rows, weight, self.n_jobs)
+        slope, intercept, found = problem.solve(center, covariance, self.tol, self.max_iter)
         if not found.success:
             warnings.warn(
                 f"the optimiser stopped after {found.nit} steps before it was done: {found.message}; raise max_iter, "
@@ -190,29 +190,13 @@ class LogisticClassifier(LLRClassifier):
         return tags
 
 
-def _start(
-    problem: LogisticProblem, rows: Any, code: Array, weight: Array, log_prior: Array, n_jobs: int | None
-) -> tuple[Array, Array, tuple[Array, Array]]:
-    """The centre of the rows, their covariance (p, p) or variances (p,) within classes, and where to start: slope and
-    intercept of the tied Gaussian model, which one pass gives and which are often near the optimum, or zeros."""
-    none = np.zeros((problem.n_outputs, problem.n_columns)), np.zeros(problem.n_outputs)
+def _moments(rows: Any, weight: Array, n_jobs: int | None) -> tuple[Array, Array]:
+    """The centre of the rows and their covariance (p, p), or variances (p,)."""
     if not isinstance(rows, np.ndarray):
-        return *_sparse_moments(rows, weight / weight.sum()), none
-    wide = problem.n_columns > _WIDE
-    moments = collect(
-        as_source(rows, code, weight, n_jobs), partial(MomentStats.of, layout="diag" if wide else "pooled")
-    )
-    center = moments.weight @ moments.mean / moments.total
-    if wide:
-        return center, moments.scatter.sum(axis=0) / moments.total, none
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SufficeWarning)
-        middle, slope, constant = GaussianDensity.estimate(moments, "tied").linear()
-    intercept = constant - slope @ middle + log_prior
-    if problem.n_outputs == 1:
-        slope, intercept = slope[1:] - slope[:1], intercept[1:] - intercept[:1]
-    better = problem.loss(slope, intercept)[0] < np.log(problem.n_classes)  # what zeros cost
-    return center, moments.scatter / moments.total, (slope, intercept) if better else none
+        return _sparse_moments(rows, weight / weight.sum())
+    layout, together = "diag" if rows.shape[1] > _WIDE else "full", np.zeros(len(rows), np.int32)
+    moments = collect(as_source(rows, together, weight, n_jobs), partial(MomentStats.of, layout=layout))
+    return moments.mean[0], moments.scatter[0] / moments.total
 
 
 def _sparse_moments(rows: Any, share: Array) -> tuple[Array, Array]:
