@@ -128,8 +128,8 @@ def whole_counts(stats: CountStats) -> Any:
 
 
 def completed(count: Array, observed: Array, weight: Array) -> Array:
-    """Counts (..., k, d) of `observed` of the weight (..., k, 1) brought up to all of it, at the rate of the same class,
-    or of all of them where it never had the feature."""
+    """Counts (..., k, d) of what was observed brought up to all of the weight (..., k, 1), at the rate of the same
+    class, or of all of them where it never had the feature."""
     total = observed.sum(axis=-2, keepdims=True)
     pooled = count.sum(axis=-2, keepdims=True) / np.where(total > 0, total, 1.0)
     return np.asarray(np.where(observed > 0, count / np.where(observed > 0, observed, 1.0), pooled) * weight)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from functools import partial
 from numbers import Real
@@ -12,21 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..batch import Batch
-from ..collect import collect
 from ..densities import GaussianDensity, StudentDensity
 from ..densities.covariance import STRUCTURES
 from ..errors import DataError, listed
-from ..labels import encode, positions
 from ..leave_one_out import GaussianLeaveOneOut
 from ..logistic import LogisticModel
-from ..sources import LocalSource, Source
+from ..sources import Source
 from ..stats import MomentStats
 from .base import GenerativeClassifier
 from .classifier import Prior
 from .logistic import LogisticClassifier
 
 Array = NDArray[Any]
-_ROWS = 4096  # left out at a time by each thread
 
 
 def check_covariance(covariance: Any, shrinkage: Any, variance_floor: Any) -> str:
@@ -142,38 +138,13 @@ class GaussianClassifier(GenerativeClassifier):
             covariance = covariance[:, 0]
         return np.asarray(covariance[0] if self.density_.structure.tied else covariance)
 
-    def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
-        """log p(x | class), (n, k), of every row by the model of all other rows: exact, and without fitting them.
-
-        Shrinkage must be a number or None. The model itself is not changed; classes are in sorted order.
-        """
+    def _leave_one_out(self) -> GaussianLeaveOneOut:
         if self.predictive or isinstance(self.shrinkage, str):
-            raise DataError("leave_one_out has no closed form for predictive models and estimated shrinkage")
-        source = self._source(X, self._labels(y), sample_weight, new=True)
-        if not isinstance(source, LocalSource):
-            raise DataError(f"{type(source).__name__} cannot be scored row by row here")
-        moments = collect(source, self._statistic(source, new=True))
-        model = GaussianLeaveOneOut(moments, self.covariance, float(self.shrinkage or 0.0), self.variance_floor)
-        out = np.empty((source.n_rows, len(moments.classes)))
-        model.density  # noqa: B018  before the threads need it
-
-        def score(batch: Batch) -> list[tuple[int, Array, int, float]]:
-            """Write the scores of a batch; return the rows that want more than a closed form."""
-            labels, code = encode(np.asarray(batch.y))
-            code = positions(labels, moments.classes)[code]
-            weight = np.ones(len(batch)) if batch.weight is None else batch.weight
-            whole, rest = out[batch.start : batch.start + len(batch)], []
-            for start in range(0, len(batch), _ROWS):
-                rows = slice(start, start + _ROWS)
-                x = batch.table[rows].floats().astype(np.float64, copy=False)
-                whole[rows], anew = model.scores(x, code[rows], weight[rows])
-                at = start + np.flatnonzero(anew)
-                rest += [(batch.start + i, x[i - start].copy(), int(code[i]), float(weight[i])) for i in at.tolist()]
-            return rest
-
-        for i, x, c, w in source.reduce(score, operator.add):
-            out[i] = model.score_anew(x, c, w)
-        return out
+            raise DataError(
+                "leave_one_out has no closed form for predictive models and estimated shrinkage; give a number"
+            )
+        density = self._plug_in("leave_one_out")
+        return GaussianLeaveOneOut(self.statistics_, density, float(self.shrinkage or 0.0), self.variance_floor)
 
     def quadratic_form(self, a: Any = None, b: Any = None) -> tuple[Array, Array, float]:
         """A (d, d), b (d,) and c with ``llr(x, a, b) = x'Ax + x'b + c``; A is zero for tied structures."""

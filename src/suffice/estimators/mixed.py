@@ -24,6 +24,15 @@ from ..densities import (
 from ..densities.categorical import UNKNOWN
 from ..densities.counts import check_alpha, seen_classes
 from ..errors import DataError, EmptyClassWarning, listed
+from ..leave_one_out import (
+    BernoulliLeaveOneOut,
+    CategoricalLeaveOneOut,
+    GaussianLeaveOneOut,
+    LeaveOneOut,
+    MultinomialLeaveOneOut,
+    PoissonLeaveOneOut,
+    ProductLeaveOneOut,
+)
 from ..schema import LOOK, Schema
 from ..sources import LocalSource, Source
 from ..stats import BundleStats, CategoryStats, CountStats, MomentStats, Statistics
@@ -155,6 +164,19 @@ class MixedClassifier(GenerativeClassifier):
         density: Density = _COUNTS[family].estimate(stats, self.alpha)
         return density
 
+    def _leave_one_out(self) -> LeaveOneOut:
+        if isinstance(self.shrinkage, str):
+            raise DataError("leave_one_out has no closed form for estimated shrinkage; give a number")
+        statistics, densities = self._bundle(), self._model.parts
+        parts: dict[str, LeaveOneOut] = {}
+        for family, part in statistics.parts.items():
+            if isinstance(part, MomentStats):
+                choices = float(self.shrinkage or 0.0), self.variance_floor
+                parts[family] = GaussianLeaveOneOut(part, densities[family], *choices)
+            else:
+                parts[family] = _LEAVE_ONE_OUT[family](part, densities[family], self.alpha)
+        return ProductLeaveOneOut(parts, statistics.columns)
+
     @property
     def schema_(self) -> Schema:
         """The family of every column, and why; prints as a table."""
@@ -199,6 +221,13 @@ _COUNTS: dict[str, Any] = {
     "bernoulli": BernoulliDensity,
     "poisson": PoissonDensity,
     "multinomial": MultinomialDensity,
+}
+
+_LEAVE_ONE_OUT: dict[str, Any] = {
+    "categorical": CategoricalLeaveOneOut,
+    "bernoulli": BernoulliLeaveOneOut,
+    "poisson": PoissonLeaveOneOut,
+    "multinomial": MultinomialLeaveOneOut,
 }
 
 

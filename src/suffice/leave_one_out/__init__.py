@@ -1,0 +1,28 @@
+"""Exact held-out likelihoods: every row scored by the model of all other rows, without fitting any of them."""
+
+from .base import LeaveOneOut, coded, frequencies_without, held_out_scores
+from .categories import CategoricalLeaveOneOut
+from .counts import (
+    BernoulliLeaveOneOut,
+    MultinomialLeaveOneOut,
+    NegativeBinomialLeaveOneOut,
+    PoissonLeaveOneOut,
+    PolyaLeaveOneOut,
+)
+from .gaussian import GaussianLeaveOneOut
+from .product import ProductLeaveOneOut
+
+__all__ = [
+    "BernoulliLeaveOneOut",
+    "CategoricalLeaveOneOut",
+    "GaussianLeaveOneOut",
+    "LeaveOneOut",
+    "MultinomialLeaveOneOut",
+    "NegativeBinomialLeaveOneOut",
+    "PoissonLeaveOneOut",
+    "PolyaLeaveOneOut",
+    "ProductLeaveOneOut",
+    "coded",
+    "frequencies_without",
+    "held_out_scores",
+]
