@@ -43,17 +43,25 @@ def covariances(stats: MomentStats, kind: Structure, shrinkage: float | str | No
     shrinks = shrinkage not in (None, 0)
     layout = kind.layout(shrinkage)
     stats = stats.to_layout(layout)
-    n = np.array([stats.total]) if kind.tied else stats.weight
-    divisor = np.where(n > 0, n, 1.0)
     if kind.shape == "full":
-        scatter = stats.scatter
-        if kind.tied:
-            scatter = (scatter if stats.layout == "pooled" else scatter.sum(axis=0))[None]
-        covariance = np.asarray(scatter / divisor[:, None, None])
+        covariance, n = _unshrunk(stats, kind)
         if not shrinks:
             return covariance
         return _shrinkage.shrunk(covariance, _intensity(shrinkage, covariance, n, stats, kind))
     return variances(stats.scatter, stats.column_weight, kind, float(shrinkage or 0.0))
+
+
+def estimated_shrinkage(stats: MomentStats, kind: Structure, shrinkage: str) -> Array:
+    """How far "oas" or "ledoit_wolf" pull full covariances, (g,)."""
+    return _intensity(shrinkage, *_unshrunk(stats, kind), stats, kind)
+
+
+def _unshrunk(stats: MomentStats, kind: Structure) -> tuple[Array, Array]:
+    """Full covariances of maximum likelihood, (g, d, d), and the weights behind them, (g,)."""
+    n, scatter = np.array([stats.total]) if kind.tied else stats.weight, stats.scatter
+    if kind.tied:
+        scatter = (scatter if stats.layout == "pooled" else scatter.sum(axis=0))[None]
+    return np.asarray(scatter / np.where(n > 0, n, 1.0)[:, None, None]), n
 
 
 # The functions of diagonals also take many statistics at once: arrays with leading axes before that of the classes.

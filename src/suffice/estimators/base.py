@@ -151,7 +151,7 @@ class GenerativeClassifier(LLRClassifier, Learner):
         model._set_columns(source.names, source.n_features)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SufficeWarning)  # every model without a row would have its own
-            ready = model._learn(statistics)._leave_one_out()
+            ready = model._learn(statistics, source)._leave_one_out()
             return held_out_scores(source, of, statistics, ready, model._estimate), source, statistics.classes
 
     # What only generative models can do.

@@ -62,7 +62,7 @@ class MixedClassifier(GenerativeClassifier):
         What a category is worth that was never seen in training.
     prior : array, dict, "uniform" or None
         Class probabilities for decisions, unless a call gives others.
-    shrinkage, variance_floor : as of GaussianClassifier
+    shrinkage, variance_floor : as of GaussianClassifier; shrinkage="loo" excepted
     n_jobs : int or None
         Threads.
 
@@ -128,6 +128,10 @@ class MixedClassifier(GenerativeClassifier):
         return self.statistics_
 
     def _layout(self) -> str:
+        if self.shrinkage == "loo":
+            raise DataError(
+                'shrinkage="loo" is of GaussianClassifier alone; fit one to the numbers and give its shrinkage_'
+            )
         return check_covariance(self.covariance, self.shrinkage, self.variance_floor)
 
     def _adopted(self, statistics: Any) -> BundleStats:

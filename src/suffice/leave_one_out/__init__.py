@@ -11,6 +11,7 @@ from .counts import (
 )
 from .gaussian import GaussianLeaveOneOut
 from .product import ProductLeaveOneOut
+from .shrinkage import best_shrinkage
 
 __all__ = [
     "BernoulliLeaveOneOut",
@@ -22,6 +23,7 @@ __all__ = [
     "PoissonLeaveOneOut",
     "PolyaLeaveOneOut",
     "ProductLeaveOneOut",
+    "best_shrinkage",
     "coded",
     "frequencies_without",
     "held_out_scores",

@@ -25,7 +25,7 @@ S = TypeVar("S", bound=Statistics)
 
 FAINT = 1e-6  # less than this share of what was there has lost too many digits by subtraction
 ROUNDING = 1e-12  # less than this share is nothing but rounding
-_ROWS = 4096  # left out at a time by each thread
+ROWS = 4096  # left out at a time by each thread
 _PASSES = 64  # over the data at most, for rows without which too few digits are left
 
 
@@ -59,8 +59,8 @@ def held_out_scores(
         """Write the scores of a batch; return the rows that want more than a closed form."""
         whole, code, weight = out[batch.start : batch.start + len(batch)], *coded(batch, statistics.classes)
         alone: list[int] = []
-        for start in range(0, len(batch), _ROWS):
-            rows = slice(start, start + _ROWS)
+        for start in range(0, len(batch), ROWS):
+            rows = slice(start, start + ROWS)
             whole[rows], wanting = model.scores(batch.table[rows], code[rows], weight[rows])
             alone += (batch.start + start + np.flatnonzero(wanting)).tolist()
         return alone

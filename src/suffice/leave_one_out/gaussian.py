@@ -23,7 +23,7 @@ Array = NDArray[Any]
 
 _LOG_2PI = float(np.log(2 * np.pi))
 _EPS = float(np.finfo(np.float64).eps)
-_SAFE = 4.0  # times the floor: farther above it, no row can bring a variance down to it
+SAFE = 4.0  # times the floor: farther above it, no row can bring a variance down to it
 _CELLS = 1 << 17  # of statistics side by side
 
 
@@ -37,7 +37,7 @@ class GaussianLeaveOneOut(LeaveOneOut):
     floor: float
 
     @cached_property
-    def _unit(self) -> Array:
+    def unit(self) -> Array:
         """What each column's floor is relative to: a standard deviation, (d,)."""
         own = feature_variance(self.moments)
         return np.sqrt(np.full_like(own, own.mean()) if self.density.structure.shape == "spherical" else own)
@@ -46,17 +46,17 @@ class GaussianLeaveOneOut(LeaveOneOut):
     def _is_far(self) -> bool:
         """Whether every covariance is far above its floor, which moves with every row that leaves."""
         known = self._inverse if self.density.structure.tied else self._inverse[self.density.seen]
-        return bool((_SAFE * self.floor * known < 1).all())
+        return bool((SAFE * self.floor * known < 1).all())
 
     @cached_property
     def _inverse(self) -> Array:
         """The traces of the inverse covariances (g,), of columns brought to one scale: more than one over their least
         eigenvalues."""
-        squares = (self.density.whitening * self._unit) ** 2
+        squares = (self.density.whitening * self.unit) ** 2
         return np.asarray(squares.reshape(len(squares), -1).sum(axis=1))
 
     @cached_property
-    def _eigen(self) -> tuple[Array, Array]:
+    def eigen(self) -> tuple[Array, Array]:
         """Eigenvalues (g, d) and vectors (g, d, d) of the scatter matrices."""
         scatter = self.moments.scatter
         values, vectors = np.linalg.eigh(scatter if scatter.ndim == 3 else scatter[None])
@@ -98,7 +98,7 @@ class GaussianLeaveOneOut(LeaveOneOut):
         log_det = density.log_det[code] + density.n_features * np.log(n / rest) + np.log(share)
         out[own] = -0.5 * (density.n_features * _LOG_2PI + log_det + n / rest * distance / share)
         inverse = self._inverse[code] * rest / n
-        return np.asarray((share > np.maximum(_SAFE * self.floor * inverse, FAINT)) & (rest > FAINT * n))
+        return np.asarray((share > np.maximum(SAFE * self.floor * inverse, FAINT)) & (rest > FAINT * n))
 
     def _own(self, X: Array, c: int, w: Array) -> tuple[Array, Array]:
         """Scores (n,) of rows of class c by the class without them, and whether they may be trusted."""
@@ -177,14 +177,14 @@ class _Spread:
         if density.structure.shape != "full":
             return cls._diagonal(model, g, away, rest, step)
         d, before = away.shape[1], model.moments.total if density.structure.tied else model.moments.weight[g]
-        unit = model._unit
+        unit = model.unit
         if not s:
             basis, diagonal = density.whitening[g], (before / rest)[:, None]
             log_basis = np.full(len(away), density.log_det[g])
             inverse = model._inverse[g] * rest / before
             z = away @ basis.T
         else:
-            values, vectors = (part[g] for part in model._eigen)
+            values, vectors = (part[g] for part in model.eigen)
             even = (values.sum() - step * (away**2).sum(axis=1)) / (rest * d)
             diagonal = (1 - s) * values / rest[:, None] + s * even[:, None]
             basis, log_basis = vectors.T, np.zeros(len(away))
@@ -192,7 +192,7 @@ class _Spread:
             z = away @ basis.T
         step = (1 - s) * step / rest
         share = 1.0 - step * (z**2 / diagonal).sum(axis=1)
-        safe = (diagonal > 0).all(axis=1) & (share > np.maximum(_SAFE * model.floor * inverse, FAINT))
+        safe = (diagonal > 0).all(axis=1) & (share > np.maximum(SAFE * model.floor * inverse, FAINT))
         return cls(basis, log_basis, diagonal, step, share, z, safe)
 
     @classmethod
@@ -204,7 +204,7 @@ class _Spread:
         even = variance.mean(axis=1, keepdims=True)
         s = 1.0 if structure.shape == "spherical" else model.shrinkage
         variance = (1 - s) * variance + s * even
-        safe = ((variance > _SAFE * model.floor * model._unit**2) & (remaining >= FAINT * scatter)).all(axis=1)
+        safe = ((variance > SAFE * model.floor * model.unit**2) & (remaining >= FAINT * scatter)).all(axis=1)
         zeros = np.zeros(len(away))
         return cls(np.ones(away.shape[1]), zeros, variance, zeros, zeros + 1, away, safe)
 
