@@ -12,7 +12,7 @@ from suffice import BernoulliClassifier, CategoricalClassifier, MultinomialClass
 from suffice.errors import DataError
 from suffice.stats import counts
 
-from .refits import assert_it_equals_n_fits
+from .refits import assert_it_equals_n_fits, refitted
 
 
 def counted(kind):
@@ -202,6 +202,14 @@ def test_scikit_learns_own_fits_agree():
             keep = np.arange(len(X)) != i
             expected = theirs.fit(rows[keep], y[keep]).predict_proba(rows[[i]])[0]
             np.testing.assert_allclose(found[i], expected, rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("clf", [*COUNT_MODELS, CategoricalClassifier(0), CategoricalClassifier(0.3)], ids=str)
+def test_a_row_that_outweighs_all_others_together(clf):
+    X, y, _ = counted("plain")
+    weight = np.where(np.arange(30) == 5, 1e13, 1 / 3)
+    expected, found = refitted(clf, X, y, weight), clf.leave_one_out(X, y, weight)
+    np.testing.assert_allclose(found[5], expected[5], rtol=1e-8)
 
 
 def test_complement_weights_are_refused():

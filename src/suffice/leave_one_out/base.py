@@ -68,9 +68,13 @@ def held_out_scores(
     passes = _PASSES
     for i in source.reduce(score, operator.add):
         row = source.batch(i, i + 1)
-        rest = _without(statistics, of(row)) if row.weight is None or row.weight[0] else statistics
-        if rest is None or (passes and _is_faint(statistics, rest)):
-            rest, passes = collect(_Without(source, i), of), max(passes - 1, 0)
+        rest: S | None = statistics
+        if row.weight is None or row.weight[0]:
+            gone = of(row).aligned(statistics.classes)
+            rest = _without(statistics, gone)
+            if rest is None or (passes and _is_faint(statistics, gone, rest)):
+                rest = collect(_Without(source, i), of)
+                passes = max(passes - 1, 0)
         density = estimate(rest)
         density.score(density.read(row.table), all=out[i : i + 1])
     if np.isnan(out).any():
@@ -102,6 +106,11 @@ def left(before: Array, gone: Array) -> Array:
     return np.where(rest <= ROUNDING * before, 0.0, rest)
 
 
+def faint(before: Array, gone: Array) -> Array:
+    """Where so little is left, but not nothing, that its digits are gone."""
+    return np.asarray((before - gone < FAINT * before) & (before != gone))
+
+
 def _without(statistics: S, row: S) -> S | None:
     """The difference; None where rounding has left nothing that could be one."""
     try:
@@ -110,11 +119,11 @@ def _without(statistics: S, row: S) -> S | None:
         return None
 
 
-def _is_faint(before: Statistics, after: Statistics) -> bool:
+def _is_faint(before: Statistics, gone: Statistics, after: Statistics) -> bool:
     """Whether so little is left of a class or of a variance in it that its digits may be gone."""
-    if isinstance(before, BundleStats) and isinstance(after, BundleStats):
-        return any(_is_faint(part, after.parts[name]) for name, part in before.parts.items())
-    light = (after.weight > 0) & (after.weight < FAINT * before.weight)
+    if isinstance(before, BundleStats) and isinstance(gone, BundleStats) and isinstance(after, BundleStats):
+        return any(_is_faint(part, gone.parts[name], after.parts[name]) for name, part in before.parts.items())
+    light = faint(before.weight, gone.weight)
     if not isinstance(before, MomentStats) or not isinstance(after, MomentStats):
         return bool(light.any())
     one, two = (
@@ -122,7 +131,7 @@ def _is_faint(before: Statistics, after: Statistics) -> bool:
         for m in (before, after)
     )
     # One row that is left of two of equal weight has no variance that could be lost.
-    several = light | (after.weight > (before.weight - after.weight) * (1 + FAINT))
+    several = light | (after.weight > gone.weight * (1 + FAINT))
     several = np.asarray(several.any()) if before.layout == "pooled" else several[:, None]
     return bool(light.any() or ((two < FAINT * one) & several).any())
 

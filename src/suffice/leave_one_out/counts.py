@@ -20,7 +20,7 @@ from ..densities.linear import Counts, LinearDensity
 from ..densities.multinomial import completed, log_mass, log_words
 from ..stats import CountStats
 from ..table import Sparse, Table
-from .base import FAINT, LeaveOneOut, left
+from .base import LeaveOneOut, faint, left
 
 Array = NDArray[Any]
 
@@ -88,6 +88,7 @@ class CountLeaveOneOut(LeaveOneOut):
     statistics: CountStats
     density: LinearDensity
     alpha: float
+    changes_all = False  # whether the scores of all classes are those of `_complete`, and not of the own alone
 
     @abstractmethod
     def _complete(self, cells: Cells, code: Array, weight: Array, out: Array) -> Array:
@@ -100,8 +101,9 @@ class CountLeaveOneOut(LeaveOneOut):
     def scores(self, table: Table, code: Array, weight: Array) -> tuple[Array, Array]:
         stats, x, own = self.statistics, self.density.read(table), (np.arange(len(code)), code)
         out, shared = np.empty((len(code), len(stats.classes))), self.density._shared(x)[:, None]
-        self.density.score(x, all=out, relative=True)
         leaving = weight > 0
+        if not (self.changes_all and leaving.all()):
+            self.density.score(x, all=out, relative=True)
         with np.errstate(divide="ignore", invalid="ignore"):
             if stats.missing is None:
                 corrected = out.copy()
@@ -116,7 +118,7 @@ class CountLeaveOneOut(LeaveOneOut):
         rest = left(before, weight)
         out[:, stats.weight == 0] = -np.inf
         out[own] = np.where(rest > 0, out[own], -np.inf)
-        return out + shared, pooled | ((rest > 0) & (rest < FAINT * before))
+        return out + shared, pooled | faint(before, weight)
 
     def _pool(self, x: Counts, rows: Array, code: Array, weight: Array, out: Array) -> None:
         step = max(1, _CELLS // self.statistics.count.size)
@@ -239,6 +241,8 @@ class PolyaLeaveOneOut(CountLeaveOneOut):
 @dataclass(frozen=True)
 class PoissonLeaveOneOut(CountLeaveOneOut):
     """Events. The prior is the mean of all rows: whoever leaves changes every class."""
+
+    changes_all = True
 
     def _complete(self, cells: Cells, code: Array, weight: Array, out: Array) -> Array:
         events, lengths = self.statistics.count.sum(axis=0), cells.sum(cells.value)

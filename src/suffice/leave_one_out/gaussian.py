@@ -17,7 +17,7 @@ from ..densities import GaussianDensity
 from ..densities.covariance import feature_variance, neutral, variances, yardstick
 from ..stats import MomentStats
 from ..table import Table
-from .base import FAINT, LeaveOneOut, left
+from .base import FAINT, LeaveOneOut, faint, left
 
 Array = NDArray[Any]
 
@@ -125,8 +125,8 @@ class GaussianLeaveOneOut(LeaveOneOut):
         and which rows leave too little."""
         step = max(1, _CELLS // self.moments.mean.size)
         parts = [slice(start, start + step) for start in range(0, len(X), step)]
-        scores, faint = zip(*(self._some_side_by_side(X[i], code[i], weight[i]) for i in parts), strict=True)
-        return np.concatenate(scores), np.concatenate(faint)
+        scores, little = zip(*(self._some_side_by_side(X[i], code[i], weight[i]) for i in parts), strict=True)
+        return np.concatenate(scores), np.concatenate(little)
 
     def _some_side_by_side(self, X: Array, code: Array, weight: Array) -> tuple[Array, Array]:
         m, moments, kind = len(X), self.moments, self.density.structure
@@ -143,8 +143,9 @@ class GaussianLeaveOneOut(LeaveOneOut):
         moved = np.where((rest == 0) | (blurred & (gone > 0)), 0.0, moved)
         spread = scatter[own] - (mean[own] - x) ** 2 * (1 + ratio) * gone
         spread = np.where((rest == 0) | (spread < 8 * _EPS * scatter[own]), 0.0, spread)
-        several = (rest > gone * (1 + FAINT)) | (rest < FAINT * n[own])
-        faint = (several & (rest > 0) & ((spread < FAINT * scatter[own]) | (rest < FAINT * n[own]))).any(axis=1)
+        light = faint(n[own], gone)
+        several = light | (rest > gone * (1 + FAINT))
+        little = (light | (several & (spread < FAINT * scatter[own]))).any(axis=1)
         n[own], mean[own], scatter[own] = rest, moved, spread
         unit = yardstick(scatter.sum(axis=-2), mean, n)
         unit = np.broadcast_to(unit.mean(axis=-1, keepdims=True), unit.shape) if kind.shape == "spherical" else unit
@@ -155,7 +156,7 @@ class GaussianLeaveOneOut(LeaveOneOut):
         scores = -0.5 * np.where(missing[:, None], 0.0, terms).sum(axis=-1)
         total = np.tile(moments.weight, (m, 1))
         total[own] = left(total[own], weight)
-        return np.where(total > 0, scores, -np.inf), np.asarray(faint)
+        return np.where(total > 0, scores, -np.inf), np.asarray(little)
 
 
 @dataclass(frozen=True)
