@@ -44,6 +44,9 @@ def counted(kind):
         X[y == 1] = 0
         X[y == 2] = 0
         X[np.flatnonzero(y == 2)[0]] = 1
+    elif kind == "a class with counts in one row":
+        X[y == 2] = 0
+        X[np.flatnonzero(y == 2)[0]] = 1
     elif kind == "nothing is counted":
         X[:] = 0
     elif kind == "one class":
@@ -64,6 +67,7 @@ COUNT_KINDS = [
     "a column that a class has in one row",
     "a column that only one row has",
     "a class without counts",
+    "a class with counts in one row",
     "nothing is counted",
     "one class",
     "everything is present",
@@ -135,6 +139,10 @@ def fur(kind):
         X.loc[y == 1, "a"] = None
         X.loc[np.flatnonzero(y == 1)[0], "a"] = "only here"
         X.loc[y == 2, "b"] = None
+    elif kind == "a category that a class has in one row":
+        X = X.astype(object)
+        X.loc[y == 1, "a"] = None
+        X.loc[np.flatnonzero(y == 1)[0], "a"] = "x"
     elif kind == "a column that only one row has":
         X = X.astype(object)
         X.loc[1:, "a"] = None
@@ -151,6 +159,7 @@ FUR_KINDS = [
     "two categories",
     "missing cells",
     "a column that a class has in one row",
+    "a category that a class has in one row",
     "a column that only one row has",
     "integers",
 ]

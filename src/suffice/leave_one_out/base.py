@@ -68,13 +68,13 @@ def held_out_scores(
     passes = _PASSES
     for i in source.reduce(score, operator.add):
         row = source.batch(i, i + 1)
-        rest: S | None = statistics
+        rest = statistics
         if row.weight is None or row.weight[0]:
             gone = of(row).aligned(statistics.classes)
-            rest = _without(statistics, gone)
-            if rest is None or (passes and _is_faint(statistics, gone, rest)):
-                rest = collect(_Without(source, i), of)
-                passes = max(passes - 1, 0)
+            difference = _without(statistics, gone)
+            if difference is None or (passes and _is_faint(statistics, gone, difference)):
+                difference, passes = collect(_Without(source, i), of), max(passes - 1, 0)
+            rest = difference
         density = estimate(rest)
         density.score(density.read(row.table), all=out[i : i + 1])
     if np.isnan(out).any():

@@ -88,7 +88,6 @@ class CategoricalLeaveOneOut(LeaveOneOut):
             mass = total + self.alpha * (len(count) - (known & unseen))[:, None]
             none = mass == 0  # not observed in this class: what all classes say
             hits = np.where(none, shared[:, None], hits + self.alpha)
-            hits[unseen] = self.alpha
             mass = np.where(none, total.sum(axis=1, keepdims=True), mass)
             silent = mass == 0  # nobody has the column any more
             ignored = unseen[:, None] & (self.density.unknown == "ignore")
