@@ -55,6 +55,8 @@ def counted(kind):
         X[:, :3] += 1
     elif kind == "fractions":
         X = X * rng.random(X.shape)
+    elif kind == "float32, missing cells":
+        X = np.where(rng.random(X.shape) < 0.2, np.nan, X * rng.random(X.shape)).astype(np.float32)
     return X, y, weight
 
 
@@ -72,6 +74,7 @@ COUNT_KINDS = [
     "one class",
     "everything is present",
     "fractions",
+    "float32, missing cells",
 ]
 COUNT_MODELS = [
     BernoulliClassifier(0),

@@ -63,7 +63,7 @@ class Stack:
 
     @classmethod
     def of(cls, stats: CountStats, x: Array, missing: Array, code: Array, weight: Array) -> Stack:
-        m, rows = len(x), np.arange(len(x))
+        m, rows, x = len(x), np.arange(len(x)), x.astype(np.float64, copy=False)
         count, total = np.tile(stats.count, (m, 1, 1)), np.tile(stats.weight, (m, 1))
         observed = np.tile(np.broadcast_to(stats.observed, stats.count.shape), (m, 1, 1))
         count[rows, code] = left(count[rows, code], weight[:, None] * x)
