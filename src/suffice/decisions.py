@@ -150,14 +150,16 @@ def log(probability: Array) -> Array:
 
 
 def log_posterior(log_joint: Array, log_prior: Array) -> Array:
-    """log P(class | x) from log p(x | class) + log P(class), in place.
+    """log P(class | x) from log p(x | class) + log P(class), in place; the prior is one for all rows (k,), or one for
+    each (n, k).
 
     Where no class is possible the data say nothing, and the posterior is the prior.
     """
     top = log_joint.max(axis=1, keepdims=True)
     impossible = np.isneginf(top[:, 0])
     if impossible.any():
-        log_joint[impossible], top[impossible] = log_prior, log_prior.max()
+        own = np.broadcast_to(log_prior, log_joint.shape)[impossible]
+        log_joint[impossible], top[impossible] = own, own.max(axis=1, keepdims=True)
     with np.errstate(over="ignore"):  # scores of far outliers may be as far apart as floats go
         log_joint -= top
     log_joint -= np.log(np.exp(log_joint).sum(axis=1, keepdims=True))

@@ -114,6 +114,13 @@ CASES: dict[str, tuple[Any, Any, Any, Any, dict[str, Any], dict[str, Any]]] = {
         {},
         {f"{step}__sample_weight": WEIGHT for step in ("standardscaler", "pca", "lda", "gaussianclassifier")},
     ),
+    "chosen by leaving rows out": (
+        make_pipeline(PCA(), GaussianClassifier()),
+        {"gaussianclassifier__shrinkage": ["loo", 0.1], "pca__n_components": [2, 4]},
+        *WINE,
+        {"cv": 3},
+        {},
+    ),
     "fourth moments": (
         GaussianClassifier(),
         {"shrinkage": ["ledoit_wolf", 0.1], "covariance": ["full", "tied"]},

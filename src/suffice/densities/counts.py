@@ -97,7 +97,7 @@ class BernoulliDensity(CountDensity):
     @classmethod
     def estimate(cls, stats: CountStats, alpha: float = 1.0) -> BernoulliDensity:
         """p = (present + alpha) / (rows + 2 alpha): maximum likelihood, or the pseudo-counts of a Beta prior."""
-        one, zero = _log_shares(stats.count, stats.observed, alpha)
+        one, zero = log_shares(stats.count, stats.observed, alpha)
         return cls(one, zero, seen_classes(stats))
 
     @property
@@ -128,7 +128,7 @@ class BinomialDensity(CountDensity):
         rounds = np.broadcast_to(stats.observed * trials, stats.count.shape)
         if (stats.count > rounds * (1 + 1e-12)).any():
             raise DataError("there are more successes than trials; give a larger number of trials")
-        one, zero = _log_shares(stats.count, rounds, alpha)
+        one, zero = log_shares(stats.count, rounds, alpha)
         return cls(one, zero, seen_classes(stats), trials)
 
     @property
@@ -163,7 +163,7 @@ class PoissonDensity(CountDensity):
     @classmethod
     def estimate(cls, stats: CountStats, alpha: float = 1.0) -> PoissonDensity:
         """rate = (sum + alpha m) / (rows + alpha): alpha rows at the mean m of all rows, a Gamma prior."""
-        events, rows = gamma_posterior(stats, alpha)
+        events, rows = gamma_posterior(stats.count, stats.observed, alpha)
         rate = events / rows
         return cls(log(rate), -rate, seen_classes(stats))
 
@@ -203,14 +203,14 @@ def finite(values: Array) -> Array:
     return values if np.isfinite(values.sum()) else np.where(np.isneginf(values), 0.0, values)
 
 
-def _log_shares(count: Array, rounds: Array, alpha: float) -> tuple[Array, Array]:
-    """log p and log(1 - p), (k, d), of counts out of so many rounds, with pseudo-counts for both."""
+def log_shares(count: Array, rounds: Array, alpha: float) -> tuple[Array, Array]:
+    """log p and log(1 - p), (..., k, d), of counts out of so many rounds, with pseudo-counts for both."""
     hits, total = count + alpha, rounds + 2 * alpha
     sure = alpha > 1e-9 * rounds.max(initial=0.0)  # that rounding cannot make misses of hits
     misses = rounds - count + alpha if sure else left_over(rounds, count) + alpha
     never = total == 0  # not observed in this class: what all classes together say, or else nothing
     if never.any():
-        pooled_hits, pooled = count.sum(axis=0), np.broadcast_to(rounds, count.shape).sum(axis=0)
+        pooled_hits, pooled = (a.sum(axis=-2, keepdims=True) for a in (count, np.broadcast_to(rounds, count.shape)))
         hits = np.where(never, np.where(pooled > 0, pooled_hits, 0.5), hits)
         misses = np.where(never, np.where(pooled > 0, left_over(pooled, pooled_hits), 0.5), misses)
         total = hits + misses
@@ -228,16 +228,15 @@ def left_over(rounds: Array, count: Array) -> Array:
     return np.where(rest <= 1e-12 * rounds, 0.0, rest)
 
 
-def gamma_posterior(stats: CountStats, alpha: float) -> tuple[Array, Array]:
-    """Events and rows of the posterior of the rates, (k, d)."""
-    rows = np.broadcast_to(stats.observed, stats.count.shape)
-    total = rows.sum(axis=0)
-    events = stats.count.sum(axis=0)
+def gamma_posterior(count: Array, observed: Array, alpha: float) -> tuple[Array, Array]:
+    """Events and rows of the posterior of the rates, (..., k, d)."""
+    rows = np.broadcast_to(observed, count.shape)
+    total, events = rows.sum(axis=-2, keepdims=True), count.sum(axis=-2, keepdims=True)
     mean = events / np.where(total > 0, total, 1.0)
     # Nothing counted yet is not nothing ever: half an event in all rows; and where there are no rows any number serves.
     prior = np.where(events > 0, mean, 0.5 / np.where(total > 0, total, 0.5))
     never = (rows == 0) & (alpha == 0)
-    own, exposure = stats.count + alpha * prior, rows + alpha
+    own, exposure = count + alpha * prior, rows + alpha
     return np.where(never, np.where(total > 0, mean, 1.0), own), np.where(never, 1.0, exposure)
 
 

@@ -43,40 +43,56 @@ def covariances(stats: MomentStats, kind: Structure, shrinkage: float | str | No
     shrinks = shrinkage not in (None, 0)
     layout = kind.layout(shrinkage)
     stats = stats.to_layout(layout)
-    n = np.array([stats.total]) if kind.tied else stats.weight
-    divisor = np.where(n > 0, n, 1.0)
     if kind.shape == "full":
-        scatter = stats.scatter
-        if kind.tied:
-            scatter = (scatter if stats.layout == "pooled" else scatter.sum(axis=0))[None]
-        covariance = np.asarray(scatter / divisor[:, None, None])
+        covariance, n = _unshrunk(stats, kind)
         if not shrinks:
             return covariance
         return _shrinkage.shrunk(covariance, _intensity(shrinkage, covariance, n, stats, kind))
-    scatter, weight = stats.scatter, np.broadcast_to(stats.column_weight, stats.scatter.shape)
+    return variances(stats.scatter, stats.column_weight, kind, float(shrinkage or 0.0))
+
+
+def estimated_shrinkage(stats: MomentStats, kind: Structure, shrinkage: str) -> Array:
+    """How far "oas" or "ledoit_wolf" pull full covariances, (g,)."""
+    return _intensity(shrinkage, *_unshrunk(stats, kind), stats, kind)
+
+
+def _unshrunk(stats: MomentStats, kind: Structure) -> tuple[Array, Array]:
+    """Full covariances of maximum likelihood, (g, d, d), and the weights behind them, (g,)."""
+    n, scatter = np.array([stats.total]) if kind.tied else stats.weight, stats.scatter
     if kind.tied:
-        scatter, weight = scatter.sum(axis=0)[None], weight.sum(axis=0)[None]
+        scatter = (scatter if stats.layout == "pooled" else scatter.sum(axis=0))[None]
+    return np.asarray(scatter / np.where(n > 0, n, 1.0)[:, None, None]), n
+
+
+# The functions of diagonals also take many statistics at once: arrays with leading axes before that of the classes.
+
+
+def variances(scatter: Array, weight: Array, kind: Structure, shrinkage: float) -> Array:
+    """Variances (..., g, d), shrunk, from scatters (..., k, d) and the weights of their columns."""
+    weight = np.broadcast_to(weight, scatter.shape)
+    if kind.tied:
+        scatter, weight = scatter.sum(axis=-2, keepdims=True), weight.sum(axis=-2, keepdims=True)
     variance = scatter / np.where(weight > 0, weight, 1.0)
     # Of the columns that were observed, and for one variance of all of them as often as they were.
     share = weight if kind.shape == "spherical" else (weight > 0).astype(np.float64)
-    share = np.where(share.any(axis=1, keepdims=True), share, 1.0)
-    mean = (variance * share).sum(axis=1, keepdims=True) / share.sum(axis=1, keepdims=True)
+    share = np.where(share.any(axis=-1, keepdims=True), share, 1.0)
+    mean = (variance * share).sum(axis=-1, keepdims=True) / share.sum(axis=-1, keepdims=True)
     even = np.broadcast_to(mean, variance.shape)
     if kind.shape == "spherical":
         return even
-    return (1 - shrinkage) * variance + shrinkage * even if shrinks else variance  # type: ignore[operator]
+    return np.asarray((1 - shrinkage) * variance + shrinkage * even if shrinkage else variance)
 
 
-def neutral(stats: MomentStats, variance: Array, kind: Structure) -> tuple[Array, Array]:
+def neutral(mean: Array, scatter: Array, weight: Array, variance: Array, kind: Structure) -> tuple[Array, Array]:
     """Means and variances where a class that never had a column takes those of all rows, which speak for no class."""
-    weight = np.broadcast_to(stats.column_weight, stats.mean.shape)
-    total = np.where(weight.any(axis=0), weight.sum(axis=0), 1.0)
+    total = weight.sum(axis=-2, keepdims=True)
+    total = np.where(total > 0, total, 1.0)
     share = weight / total
-    grand = (share * stats.mean).sum(axis=0)
-    overall = (share * (stats.mean - grand) ** 2).sum(axis=0) + stats.scatter.sum(axis=0) / total
+    grand = (share * mean).sum(axis=-2, keepdims=True)
+    overall = (share * (mean - grand) ** 2).sum(axis=-2, keepdims=True) + scatter.sum(axis=-2, keepdims=True) / total
     unknown = weight == 0
-    mean = np.where(unknown, grand, stats.mean)
-    return mean, variance if kind.tied or kind.shape == "spherical" else np.where(unknown, overall, variance)
+    own = kind.tied or kind.shape == "spherical"
+    return np.where(unknown, grand, mean), variance if own else np.where(unknown, overall, variance)
 
 
 def _intensity(
@@ -99,16 +115,20 @@ def feature_variance(stats: MomentStats) -> Array:
     A feature that never varies within a class is measured by its variance between them, and one that never varies at
     all says nothing: any positive number serves, and its own square keeps the scale.
     """
-    weight = stats.column_weight  # (k, d) or (k, 1)
-    total = np.where(weight.any(axis=0), weight.sum(axis=0), 1.0)
     diagonal = {"diag": "kd->d", "pooled": "dd->d"}.get(stats.layout, "kdd->d")
-    within = np.einsum(diagonal, stats.scatter) / total
-    grand = (weight * stats.mean).sum(axis=0) / total
+    return yardstick(np.einsum(diagonal, stats.scatter), stats.mean, stats.column_weight)
+
+
+def yardstick(scatter: Array, mean: Array, weight: Array) -> Array:
+    """As `feature_variance`, (..., d), from the scatter within all classes (..., d), means (..., k, d) and weights."""
+    total = np.where(weight.any(axis=-2), weight.sum(axis=-2), 1.0)
+    within = scatter / total
+    grand = (weight * mean).sum(axis=-2) / total
     rounding = 8 * np.finfo(np.float64).eps * np.abs(grand)
     varies = (within > 0) & (np.sqrt(within) > rounding)
     if varies.all():
         return np.asarray(within)
-    between = (np.abs(stats.mean - grand) * np.sqrt(weight / total)).max(axis=0)
+    between = (np.abs(mean - grand[..., None, :]) * np.sqrt(weight / total[..., None, :])).max(axis=-2)
     size = np.abs(grand)
     unit = np.select([varies, between > rounding, size > 1e-100], [np.sqrt(within), between, size], 1.0)
     return np.asarray(np.minimum(unit, 1e150) ** 2)

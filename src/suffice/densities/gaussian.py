@@ -83,7 +83,7 @@ class GaussianDensity(Density):
         covariance = covariances(stats, kind, shrinkage)
         mean = stats.mean
         if stats.observed is not None:
-            mean, covariance = neutral(stats, covariance, kind)
+            mean, covariance = neutral(mean, stats.scatter, stats.observed, covariance, kind)
         return cls._floored(stats, kind, mean, covariance, floor, names)
 
     @classmethod

@@ -29,16 +29,7 @@ class MultinomialDensity(CountDensity):
     @classmethod
     def estimate(cls, stats: CountStats, alpha: float = 1.0) -> MultinomialDensity:
         """p_j = (count_j + alpha) / sum over features: maximum likelihood, or pseudo-counts of a Dirichlet prior."""
-        whole = whole_counts(stats)
-        count = whole + alpha
-        total = count.sum(axis=1, keepdims=True)
-        if not total.all():  # a class without counts knows no words: what all classes say, or else nothing
-            count = np.where(total > 0, count, whole.sum(axis=0) + alpha)
-            count = np.where(count.any(axis=1, keepdims=True), count, 1.0)
-            total = count.sum(axis=1, keepdims=True)
-        count /= total
-        with np.errstate(divide="ignore"):
-            one = np.log(count, out=count)
+        one = log_words(whole_counts(stats), alpha)
         return cls(one, np.broadcast_to(0.0, one.shape), seen_classes(stats), mean_length(stats))
 
     def _shared(self, X: Counts) -> Array:
@@ -116,16 +107,32 @@ def log_mass(mass: Array) -> Array:
     return np.asarray(np.log(np.where(mass > 0, mass, 1.0)))
 
 
+def log_words(whole: Array, alpha: float) -> Array:
+    """log p of every word in every class, (..., k, d)."""
+    count = whole + alpha
+    total = count.sum(axis=-1, keepdims=True)
+    if not total.all():  # a class without counts knows no words: what all classes say, or else nothing
+        count = np.where(total > 0, count, whole.sum(axis=-2, keepdims=True) + alpha)
+        count = np.where(count.any(axis=-1, keepdims=True), count, 1.0)
+        total = count.sum(axis=-1, keepdims=True)
+    count /= total
+    with np.errstate(divide="ignore"):
+        return np.log(count, out=count)
+
+
 def whole_counts(stats: CountStats) -> Any:
-    """Counts (k, d) of all rows, if the cells that are missing were like those that are not: in the same class, or in
-    all of them where it never had the feature."""
+    """Counts (k, d) of all rows, if the cells that are missing were like those that are not."""
     if stats.missing is None or stats.is_sparse:
         return stats.count
-    observed = stats.observed
-    total = observed.sum(axis=0)
-    pooled = stats.count.sum(axis=0) / np.where(total > 0, total, 1.0)
-    rate = np.where(observed > 0, stats.count / np.where(observed > 0, observed, 1.0), pooled)
-    return np.asarray(rate * stats.weight[:, None])
+    return completed(stats.count, stats.observed, stats.weight[:, None])
+
+
+def completed(count: Array, observed: Array, weight: Array) -> Array:
+    """Counts (..., k, d) of what was observed brought up to all of the weight (..., k, 1), at the rate of the same
+    class, or of all of them where it never had the feature."""
+    total = observed.sum(axis=-2, keepdims=True)
+    pooled = count.sum(axis=-2, keepdims=True) / np.where(total > 0, total, 1.0)
+    return np.asarray(np.where(observed > 0, count / np.where(observed > 0, observed, 1.0), pooled) * weight)
 
 
 def mean_length(stats: CountStats) -> Array:

@@ -153,7 +153,7 @@ class NegativeBinomialDensity(PredictiveCounts, PoissonDensity):
         """Under a Gamma prior worth `alpha` rows at the mean of all rows."""
         _check_prior(alpha)
         plug_in = PoissonDensity.estimate(stats, alpha)
-        return cls(plug_in.one, plug_in.zero, plug_in.seen, *gamma_posterior(stats, alpha))
+        return cls(plug_in.one, plug_in.zero, plug_in.seen, *gamma_posterior(stats.count, stats.observed, alpha))
 
     def _cell(self, x: Array, j: Array | slice, c: int) -> Array:
         from scipy.special import gammaln

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import warnings
+from abc import abstractmethod
 from collections.abc import Sequence
 from numbers import Integral
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from .. import decisions
-from ..collect import refuse_nonfinite
+from ..collect import collect, refuse_nonfinite
 from ..densities import Density
-from ..errors import DataError, listed
+from ..errors import DataError, SufficeWarning, listed
 from ..labels import position
+from ..leave_one_out import LeaveOneOut, coded, frequencies_without, held_out_scores
+from ..sources import LocalSource
 from ..sources.cells import with_cells
 from .classifier import LLRClassifier, Prior
 from .learner import Learner
@@ -26,6 +31,10 @@ class GenerativeClassifier(LLRClassifier, Learner):
     """A classifier that models p(x | class) and leaves prior and cost to whoever decides."""
 
     prior: Prior
+
+    @abstractmethod
+    def _leave_one_out(self) -> LeaveOneOut:
+        """What was learnt, ready to do without any one row; or an error where that has no closed form."""
 
     # What was learnt.
 
@@ -103,6 +112,47 @@ class GenerativeClassifier(LLRClassifier, Learner):
     def estimate_prior(self, X: Any) -> Array:
         """The class proportions of unlabelled rows, (k,), by EM."""
         return decisions.estimate_prior(self.log_likelihood(X), np.full(len(self.classes_), 1 / len(self.classes_)))
+
+    # Held-out scores.
+
+    def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
+        """log p(x | class), (n, k), of every row by the model of all other rows: exact, and without fitting them.
+
+        No prior is in it; see `leave_one_out_proba`. The model itself is not changed; classes are in sorted order.
+        A class that has no rows but this one has log-likelihood -inf.
+        """
+        return self._held_out(X, y, sample_weight)[0]
+
+    def leave_one_out_proba(self, X: Any, y: Any, sample_weight: Any = None, prior: Prior = None) -> Array:
+        """P(class | x), (n, k), of every row by the model of all other rows, as their `predict_proba` would say.
+
+        Parameters
+        ----------
+        prior : as of `predict_proba`. Where it is the frequencies of the training rows, a row does not count in that of
+            its own class either: with it, held-out decisions would lean towards the truth.
+        """
+        scores, source, classes = self._held_out(X, y, sample_weight)
+        chosen = self.prior if prior is None else prior
+        if chosen is None:
+            code, weight = coded(source.batch(0, source.n_rows), classes)
+            log_prior = decisions.log(frequencies_without(code, weight, len(classes)))
+        else:
+            log_prior = np.broadcast_to(decisions.log(decisions.as_prior(chosen, classes, classes)), scores.shape)
+        return np.exp(decisions.log_posterior(scores + log_prior, log_prior))
+
+    def _held_out(self, X: Any, y: Any, weight: Any) -> tuple[Array, LocalSource, Array]:
+        """Held-out scores, the rows that they are of, and the classes."""
+        source = self._source(X, self._labels(y), weight, new=True)
+        if not isinstance(source, LocalSource):
+            raise DataError(f"{type(source).__name__} cannot be scored row by row here")
+        model = clone(self)  # what this one has learnt plays no part
+        of = model._statistic(source, new=True)
+        statistics = collect(source, of)
+        model._set_columns(source.names, source.n_features)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SufficeWarning)  # every model without a row would have its own
+            ready = model._learn(statistics, source)._leave_one_out()
+            return held_out_scores(source, of, statistics, ready, model._estimate), source, statistics.classes
 
     # What only generative models can do.
 

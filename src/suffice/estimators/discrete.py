@@ -24,6 +24,15 @@ from ..densities import (
 from ..densities.categorical import POLICIES, UNKNOWN
 from ..densities.counts import check_alpha
 from ..errors import DataError, listed
+from ..leave_one_out import (
+    BernoulliLeaveOneOut,
+    CategoricalLeaveOneOut,
+    LeaveOneOut,
+    MultinomialLeaveOneOut,
+    NegativeBinomialLeaveOneOut,
+    PoissonLeaveOneOut,
+    PolyaLeaveOneOut,
+)
 from ..sources import Source
 from ..stats import CategoryStats, CountStats
 from .base import GenerativeClassifier
@@ -90,6 +99,9 @@ class BernoulliClassifier(CountClassifier):
         density = HashedDensity if statistics.is_sparse else BernoulliDensity
         return density.estimate(statistics, check_alpha(self.alpha))
 
+    def _leave_one_out(self) -> LeaveOneOut:
+        return BernoulliLeaveOneOut(self.statistics_, self._model, check_alpha(self.alpha))
+
 
 class PoissonClassifier(CountClassifier):
     """Classes of event counts, each feature with its own rate.
@@ -129,6 +141,10 @@ class PoissonClassifier(CountClassifier):
             raise DataError("a Poisson model keeps a rate for every class and feature: these are too many")
         density = NegativeBinomialDensity if self.predictive else PoissonDensity
         return density.estimate(statistics, check_alpha(self.alpha))
+
+    def _leave_one_out(self) -> LeaveOneOut:
+        ready = NegativeBinomialLeaveOneOut if self.predictive else PoissonLeaveOneOut
+        return ready(self.statistics_, self._model, check_alpha(self.alpha))
 
 
 class MultinomialClassifier(CountClassifier):
@@ -195,6 +211,12 @@ class MultinomialClassifier(CountClassifier):
             return ComplementDensity.estimate(statistics, alpha, normalize=self.complement == "normalized")
         return (PolyaDensity if self.predictive else MultinomialDensity).estimate(statistics, alpha)
 
+    def _leave_one_out(self) -> LeaveOneOut:
+        if self.complement:
+            raise DataError("complement weights are no probabilities: leave_one_out is not defined")
+        ready = PolyaLeaveOneOut if self.predictive else MultinomialLeaveOneOut
+        return ready(self.statistics_, self._model, check_alpha(self.alpha))
+
 
 class CategoricalClassifier(GenerativeClassifier):
     """Classes of categories: strings, pandas or Arrow categories, integers or booleans, as they are.
@@ -245,6 +267,9 @@ class CategoricalClassifier(GenerativeClassifier):
 
     def _estimate(self, statistics: CategoryStats) -> CategoricalDensity:
         return CategoricalDensity.estimate(statistics, check_alpha(self.alpha), self.unknown)
+
+    def _leave_one_out(self) -> LeaveOneOut:
+        return CategoricalLeaveOneOut(self.statistics_, self._model, check_alpha(self.alpha))
 
     @property
     def categories_(self) -> tuple[Array, ...]:

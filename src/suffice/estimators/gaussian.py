@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import operator
+import warnings
 from collections.abc import Callable
 from functools import partial
 from numbers import Real
-from typing import Any, cast
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..batch import Batch
-from ..collect import collect
 from ..densities import GaussianDensity, StudentDensity
-from ..densities.covariance import STRUCTURES
-from ..errors import DataError, listed
-from ..labels import encode, positions
-from ..leave_one_out import GaussianLeaveOneOut
+from ..densities.covariance import STRUCTURES, estimated_shrinkage
+from ..errors import DataError, SufficeWarning, listed
+from ..leave_one_out import GaussianLeaveOneOut, best_shrinkage
 from ..logistic import LogisticModel
 from ..sources import LocalSource, Source
 from ..stats import MomentStats
@@ -26,17 +24,19 @@ from .classifier import Prior
 from .logistic import LogisticClassifier
 
 Array = NDArray[Any]
-_ROWS = 4096  # left out at a time by each thread
 
 
 def check_covariance(covariance: Any, shrinkage: Any, variance_floor: Any) -> str:
     """The layout of moments that these choices need, or an error if they make no sense."""
     if not isinstance(covariance, str) or covariance not in STRUCTURES:
         raise DataError(f"covariance={covariance!r} is not known; choose one of {listed(STRUCTURES, 6)}")
+    shape = STRUCTURES[covariance].shape
     if isinstance(shrinkage, str):
-        if shrinkage not in ("oas", "ledoit_wolf"):
-            raise DataError(f'shrinkage={shrinkage!r} is not known; give a number, "oas" or "ledoit_wolf"')
-        if STRUCTURES[covariance].shape != "full":
+        if shrinkage not in ("loo", "oas", "ledoit_wolf"):
+            raise DataError(f'shrinkage={shrinkage!r} is not known; give a number, "loo", "oas" or "ledoit_wolf"')
+        if shrinkage == "loo" and shape == "spherical":
+            raise DataError(f'shrinkage="loo" has no effect on covariance={covariance!r}; leave it out')
+        if shrinkage != "loo" and shape != "full":
             raise DataError(f'shrinkage={shrinkage!r} needs covariance="full" or "tied"; give a number instead')
     elif shrinkage is not None and not (isinstance(shrinkage, Real) and 0 <= float(shrinkage) <= 1):
         raise DataError(f"shrinkage={shrinkage!r} must be a number from 0 to 1")
@@ -52,8 +52,11 @@ class GaussianClassifier(GenerativeClassifier):
     ----------
     covariance : {"full", "diag", "tied", "tied_diag", "spherical", "tied_spherical"}
         "full" is quadratic discriminant analysis, "diag" Gaussian naive Bayes, "tied" linear discriminant analysis.
-    shrinkage : float in [0, 1], "oas", "ledoit_wolf" or None
-        How far covariances are pulled towards a multiple of the identity; the named ones for "full" and "tied" only.
+    shrinkage : float in [0, 1], "loo", "oas", "ledoit_wolf" or None
+        How far covariances are pulled towards a multiple of the identity. "loo" takes the number with the greatest
+        likelihood of the rows, each left out in turn. That takes `fit` a second pass, and all rows at once: to stream,
+        merge or forget afterwards, set the number that was chosen (`shrinkage_`), as `save` does. "oas" and
+        "ledoit_wolf" are for "full" and "tied" only.
     prior : array, dict, "uniform" or None
         Class probabilities for decisions, unless a call gives others; None takes the frequencies of the training rows.
     predictive : bool
@@ -70,6 +73,7 @@ class GaussianClassifier(GenerativeClassifier):
     means_ : (k, d)
     covariances_ : (k, d, d) full; (d, d) tied; (k, d) diag; (d,) tied_diag; (k,) spherical; () tied_spherical;
         of a predictive model, scale matrices, one for each class in every structure
+    shrinkage_ : float, or (k,) where it was estimated for each class
     statistics_ : MomentStats, all that was kept of the rows
     density_ : GaussianDensity or StudentDensity
 
@@ -116,13 +120,41 @@ class GaussianClassifier(GenerativeClassifier):
         return statistics.to_layout(self._layout())
 
     def _choices(self) -> tuple[Any, ...]:
-        return self.covariance, self.shrinkage, self.predictive, self.variance_floor
+        return self.covariance, self._shrinkage(), self.predictive, self.variance_floor
+
+    def _learn(self, statistics: Any, source: Source | None = None) -> Self:
+        if self.shrinkage == "loo":
+            self._chosen = self._choose_shrinkage(statistics, source)
+        return super()._learn(statistics, source)
+
+    def _choose_shrinkage(self, moments: MomentStats, source: Source | None) -> float:
+        if not isinstance(source, LocalSource):
+            raise DataError(
+                'shrinkage="loo" is chosen by all rows at once: fit them, or give a number; that of a model that is '
+                "fitted is its shrinkage_, as in set_params(shrinkage=model.shrinkage_)"
+            )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SufficeWarning)
+            density = GaussianDensity.estimate(moments, self.covariance, None, self.variance_floor)
+        return best_shrinkage(source, GaussianLeaveOneOut(moments, density, 0.0, self.variance_floor))
+
+    def _shrinkage(self) -> float | str | None:
+        """As it is used: a number where it was chosen."""
+        if self.shrinkage != "loo":
+            return self.shrinkage
+        if not hasattr(self, "_chosen"):
+            raise DataError('shrinkage="loo" is chosen by `fit`, which has not been called since')
+        return self._chosen
+
+    def _saved_params(self) -> dict[str, Any]:
+        """The number that was chosen is kept: a file has no rows to choose it by."""
+        return super()._saved_params() | {"shrinkage": self._shrinkage()}
 
     def _estimate(self, statistics: MomentStats) -> GaussianDensity | StudentDensity:
         choices: dict[str, Any] = {"floor": self.variance_floor, "names": self._names()}
         if self.predictive:
             return StudentDensity.estimate(statistics, self.covariance, **choices)
-        return GaussianDensity.estimate(statistics, self.covariance, self.shrinkage, **choices)
+        return GaussianDensity.estimate(statistics, self.covariance, self._shrinkage(), **choices)
 
     @property
     def density_(self) -> GaussianDensity | StudentDensity:
@@ -142,38 +174,23 @@ class GaussianClassifier(GenerativeClassifier):
             covariance = covariance[:, 0]
         return np.asarray(covariance[0] if self.density_.structure.tied else covariance)
 
-    def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
-        """log p(x | class), (n, k), of every row by the model of all other rows: exact, and without fitting them.
+    @property
+    def shrinkage_(self) -> Any:
+        """The shrinkage that is used: a number, or (k,) where it was estimated for each class."""
+        used = self._shrinkage()
+        if not isinstance(used, str):
+            return float(used or 0.0)
+        statistics, structure = self._adopted(self._fitted()), STRUCTURES[self.covariance]
+        found = estimated_shrinkage(statistics, structure, used)
+        return float(found[0]) if structure.tied else found
 
-        Shrinkage must be a number or None. The model itself is not changed; classes are in sorted order.
-        """
+    def _leave_one_out(self) -> GaussianLeaveOneOut:
         if self.predictive or isinstance(self.shrinkage, str):
-            raise DataError("leave_one_out has no closed form for predictive models and estimated shrinkage")
-        source = self._source(X, self._labels(y), sample_weight, new=True)
-        if not isinstance(source, LocalSource):
-            raise DataError(f"{type(source).__name__} cannot be scored row by row here")
-        moments = collect(source, self._statistic(source, new=True))
-        model = GaussianLeaveOneOut(moments, self.covariance, float(self.shrinkage or 0.0), self.variance_floor)
-        out = np.empty((source.n_rows, len(moments.classes)))
-        model.density  # noqa: B018  before the threads need it
-
-        def score(batch: Batch) -> list[tuple[int, Array, int, float]]:
-            """Write the scores of a batch; return the rows that want more than a closed form."""
-            labels, code = encode(np.asarray(batch.y))
-            code = positions(labels, moments.classes)[code]
-            weight = np.ones(len(batch)) if batch.weight is None else batch.weight
-            whole, rest = out[batch.start : batch.start + len(batch)], []
-            for start in range(0, len(batch), _ROWS):
-                rows = slice(start, start + _ROWS)
-                x = batch.table[rows].floats().astype(np.float64, copy=False)
-                whole[rows], anew = model.scores(x, code[rows], weight[rows])
-                at = start + np.flatnonzero(anew)
-                rest += [(batch.start + i, x[i - start].copy(), int(code[i]), float(weight[i])) for i in at.tolist()]
-            return rest
-
-        for i, x, c, w in source.reduce(score, operator.add):
-            out[i] = model.score_anew(x, c, w)
-        return out
+            raise DataError(
+                "leave_one_out has no closed form for predictive models and estimated shrinkage; give a number"
+            )
+        density = self._plug_in("leave_one_out")
+        return GaussianLeaveOneOut(self.statistics_, density, float(self.shrinkage or 0.0), self.variance_floor)
 
     def quadratic_form(self, a: Any = None, b: Any = None) -> tuple[Array, Array, float]:
         """A (d, d), b (d,) and c with ``llr(x, a, b) = x'Ax + x'b + c``; A is zero for tied structures."""

@@ -68,7 +68,7 @@ class Learner(TableEstimator):
         try:
             statistics = collect(source, self._statistic(source, new=True))
             self._set_columns(source.names, source.n_features)
-            return self._learn(statistics)._estimated()
+            return self._learn(statistics, source)._estimated()
         except BaseException:  # what was learnt before is not lost
             self.__dict__.clear()
             self.__dict__.update(before)
@@ -134,7 +134,8 @@ class Learner(TableEstimator):
         """So that ``sum(models)`` works."""
         return self if other == 0 else NotImplemented
 
-    def _learn(self, statistics: Statistics) -> Self:
+    def _learn(self, statistics: Any, source: Source | None = None) -> Self:  # noqa: ARG002
+        """Keep a statistic; `source` has its rows, where all of them are at hand."""
         self.statistics_ = statistics
         return self
 

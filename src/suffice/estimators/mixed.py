@@ -24,6 +24,15 @@ from ..densities import (
 from ..densities.categorical import UNKNOWN
 from ..densities.counts import check_alpha, seen_classes
 from ..errors import DataError, EmptyClassWarning, listed
+from ..leave_one_out import (
+    BernoulliLeaveOneOut,
+    CategoricalLeaveOneOut,
+    GaussianLeaveOneOut,
+    LeaveOneOut,
+    MultinomialLeaveOneOut,
+    PoissonLeaveOneOut,
+    ProductLeaveOneOut,
+)
 from ..schema import LOOK, Schema
 from ..sources import LocalSource, Source
 from ..stats import BundleStats, CategoryStats, CountStats, MomentStats, Statistics
@@ -53,7 +62,7 @@ class MixedClassifier(GenerativeClassifier):
         What a category is worth that was never seen in training.
     prior : array, dict, "uniform" or None
         Class probabilities for decisions, unless a call gives others.
-    shrinkage, variance_floor : as of GaussianClassifier
+    shrinkage, variance_floor : as of GaussianClassifier; shrinkage="loo" excepted
     n_jobs : int or None
         Threads.
 
@@ -119,6 +128,10 @@ class MixedClassifier(GenerativeClassifier):
         return self.statistics_
 
     def _layout(self) -> str:
+        if self.shrinkage == "loo":
+            raise DataError(
+                'shrinkage="loo" is of GaussianClassifier alone; fit one to the numbers and give its shrinkage_'
+            )
         return check_covariance(self.covariance, self.shrinkage, self.variance_floor)
 
     def _adopted(self, statistics: Any) -> BundleStats:
@@ -154,6 +167,19 @@ class MixedClassifier(GenerativeClassifier):
             return CategoricalDensity.estimate(stats, self.alpha, self.unknown)
         density: Density = _COUNTS[family].estimate(stats, self.alpha)
         return density
+
+    def _leave_one_out(self) -> LeaveOneOut:
+        if isinstance(self.shrinkage, str):
+            raise DataError("leave_one_out has no closed form for estimated shrinkage; give a number")
+        statistics, densities = self._bundle(), self._model.parts
+        parts: dict[str, LeaveOneOut] = {}
+        for family, part in statistics.parts.items():
+            if isinstance(part, MomentStats):
+                choices = float(self.shrinkage or 0.0), self.variance_floor
+                parts[family] = GaussianLeaveOneOut(part, densities[family], *choices)
+            else:
+                parts[family] = _LEAVE_ONE_OUT[family](part, densities[family], self.alpha)
+        return ProductLeaveOneOut(parts, statistics.columns)
 
     @property
     def schema_(self) -> Schema:
@@ -199,6 +225,13 @@ _COUNTS: dict[str, Any] = {
     "bernoulli": BernoulliDensity,
     "poisson": PoissonDensity,
     "multinomial": MultinomialDensity,
+}
+
+_LEAVE_ONE_OUT: dict[str, Any] = {
+    "categorical": CategoricalLeaveOneOut,
+    "bernoulli": BernoulliLeaveOneOut,
+    "poisson": PoissonLeaveOneOut,
+    "multinomial": MultinomialLeaveOneOut,
 }
 
 

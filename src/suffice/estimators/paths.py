@@ -167,6 +167,8 @@ def _layout(steps: tuple[Any, ...], source: ArraySource) -> str | None:
     if not isinstance(classifier, GaussianClassifier):
         return None
     layout = classifier._layout()
+    if classifier.shrinkage == "loo":
+        return None  # chosen by rows
     if not reductions:
         return layout
     if layout == "quartic":

@@ -7,22 +7,13 @@ from sklearn.datasets import load_iris
 from suffice import GaussianClassifier
 from suffice.errors import DataError
 
+from .refits import assert_it_equals_n_fits, refitted
+
 pytestmark = [
     pytest.mark.usefixtures("kernel"),
     pytest.mark.filterwarnings("ignore::suffice.errors.SingularWarning", "ignore::suffice.errors.EmptyClassWarning"),
 ]
 COVARIANCES = ["full", "diag", "spherical", "tied", "tied_diag", "tied_spherical"]
-
-
-def refitted(X, y, weight=None, **params):
-    """The scores of each row by a model that is fitted to all others."""
-    scores = []
-    for i in range(len(X)):
-        keep = np.arange(len(X)) != i
-        clf, w = GaussianClassifier(**params), None if weight is None else weight[keep]
-        clf.partial_fit(X[keep], y[keep], classes=np.unique(y), sample_weight=w)
-        scores.append(clf.log_likelihood(X[[i]])[0])
-    return np.array(scores)
 
 
 def rows(kind):
@@ -66,18 +57,34 @@ KINDS = [
 @pytest.mark.parametrize("shrinkage", [None, 0.1, 1.0])
 def test_it_equals_n_fits(kind, covariance, shrinkage):
     X, y, weight = rows(kind)
-    params = {"covariance": covariance, "shrinkage": shrinkage}
-    expected = refitted(X, y, weight, **params)
-    found = GaussianClassifier(**params).leave_one_out(X, y, weight)
-    np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-8)
+    assert_it_equals_n_fits(GaussianClassifier(covariance, shrinkage), X, y, weight)
+
+
+@pytest.mark.parametrize("covariance", COVARIANCES)
+@pytest.mark.parametrize("shrinkage", [None, 0.1])
+@pytest.mark.parametrize("size", [1e4, 1e8])
+def test_a_row_that_outweighs_all_others_together(covariance, shrinkage, size):
+    """What is left without it has lost its digits: the other rows are read again."""
+    X, y, _ = rows("plain")
+    X[3, 1] += 100 * size
+    weight = np.where(np.arange(40) == 5, size, 1.0)
+    clf = GaussianClassifier(covariance, shrinkage)
+    expected, found = refitted(clf, X, y, weight), clf.leave_one_out(X, y, weight)
+    np.testing.assert_allclose(found[[3, 5]], expected[[3, 5]], rtol=1e-8)
+
+
+@pytest.mark.parametrize(("covariance", "errors"), [("full", 4), ("diag", 7), ("tied", 3), ("tied_diag", 6)])
+def test_the_known_errors_on_iris(covariance, errors):
+    X, y = load_iris(return_X_y=True)
+    held_out = GaussianClassifier(covariance).leave_one_out_proba(X, y, prior="uniform")
+    assert (held_out.argmax(axis=1) != y).sum() == errors  # of 150
 
 
 def test_it_leaves_the_model_as_it_was():
     X, y = load_iris(return_X_y=True)
     clf = GaussianClassifier("tied")
-    held_out = clf.leave_one_out(X, y)
+    clf.leave_one_out(X, y)
     assert not hasattr(clf, "statistics_")
-    assert (held_out.argmax(axis=1) != y).sum() == 3  # of 150: what linear discriminant analysis is known for
     before = clf.fit(X, y).log_likelihood(X)
     clf.leave_one_out(X[:90], y[:90])
     assert (clf.log_likelihood(X) == before).all()
@@ -103,6 +110,10 @@ def test_many_rows_on_several_threads():
         (lambda X, y: GaussianClassifier(shrinkage="oas").leave_one_out(X, y), "no closed form"),
         (lambda X, y: GaussianClassifier(predictive=True).leave_one_out(X, y), "no closed form"),
         (lambda X, y: GaussianClassifier().leave_one_out(np.where(X > 7, np.nan, X), y), "NaN or infinity"),
+        (
+            lambda X, y: GaussianClassifier().leave_one_out(np.where(X > 7, np.nan, X), y, (X <= 7).all(axis=1)),
+            "NaN or infinity",
+        ),
         (lambda X, y: GaussianClassifier().leave_one_out(X, None), "requires y"),
     ],
 )

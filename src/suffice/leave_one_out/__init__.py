@@ -1,0 +1,30 @@
+"""Exact held-out likelihoods: every row scored by the model of all other rows, without fitting any of them."""
+
+from .base import LeaveOneOut, coded, frequencies_without, held_out_scores
+from .categories import CategoricalLeaveOneOut
+from .counts import (
+    BernoulliLeaveOneOut,
+    MultinomialLeaveOneOut,
+    NegativeBinomialLeaveOneOut,
+    PoissonLeaveOneOut,
+    PolyaLeaveOneOut,
+)
+from .gaussian import GaussianLeaveOneOut
+from .product import ProductLeaveOneOut
+from .shrinkage import best_shrinkage
+
+__all__ = [
+    "BernoulliLeaveOneOut",
+    "CategoricalLeaveOneOut",
+    "GaussianLeaveOneOut",
+    "LeaveOneOut",
+    "MultinomialLeaveOneOut",
+    "NegativeBinomialLeaveOneOut",
+    "PoissonLeaveOneOut",
+    "PolyaLeaveOneOut",
+    "ProductLeaveOneOut",
+    "best_shrinkage",
+    "coded",
+    "frequencies_without",
+    "held_out_scores",
+]

@@ -1,0 +1,95 @@
+"""A row leaves a categorical model by a count in every column, and may take a category with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..decisions import log
+from ..densities import CategoricalDensity
+from ..densities.categorical import MISSING, UNKNOWN
+from ..errors import DataError, listed
+from ..stats import CategoryStats
+from ..table import Table
+from .base import LeaveOneOut, faint, left
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class CategoricalLeaveOneOut(LeaveOneOut):
+    """The categorical model of all rows, ready to do without any one of them."""
+
+    statistics: CategoryStats
+    density: CategoricalDensity
+    alpha: float
+
+    def scores(self, table: Table, code: Array, weight: Array) -> tuple[Array, Array]:
+        x, own = self.density.read(table), (np.arange(len(code)), code)
+        out, places = np.empty((len(code), len(self.statistics.classes))), self.density.places(x)
+        self.density.score(x, all=out)
+        before = self.statistics.weight[code]
+        rest = left(before, weight)
+        out[own], pooled = self._own(table, places, code, weight)
+        if pooled.any():
+            out[pooled] = self._all(places[pooled], code[pooled], weight[pooled])
+        out[:, self.statistics.weight == 0] = -np.inf
+        out[own] = np.where(rest > 0, out[own], -np.inf)
+        return out, faint(before, weight)
+
+    @cached_property
+    def _columns(self) -> list[tuple[int, Array, Array, Array]]:
+        """Of each column that was ever observed: its number, counts (v, k), their sums (v,), and totals (k,)."""
+        parts = [(j, self.statistics.count[:, a:b].T) for j, (a, b) in enumerate(pairwise(self.statistics.bounds))]
+        return [(j, count, count.sum(axis=1), count.sum(axis=0)) for j, count in parts if len(count)]
+
+    def _own(self, table: Table, places: Array, code: Array, weight: Array) -> tuple[Array, Array]:
+        """The scores of the own classes without the rows, (n,); and for which rows (n,) other classes change as well,
+        since a category leaves with them, or a class takes what all classes say."""
+        total, pooled = np.zeros(len(code)), (places == UNKNOWN).any(axis=1)
+        seen = self.statistics.weight > 0
+        for j, count, sums, totals in self._columns:
+            rows = np.flatnonzero(places[:, j] >= 0)
+            place, c, w = places[rows, j], code[rows], weight[rows]
+            gone = left(sums[place], w) == 0
+            if self.density.unknown == "error" and gone.any():
+                value = self.statistics.categories[j][place[gone.argmax()]]
+                raise DataError(
+                    f"column {table.column_name(j)} holds {listed([value])} in one row alone, and without it the model "
+                    'has never seen it; use unknown="smooth" or "ignore"'
+                )
+            mass = left(totals[c], w) + self.alpha * len(count)
+            pooled[rows] |= gone | (mass == 0)
+            if not self.alpha and not totals[seen].all():
+                pooled[:] = True
+            total[rows] += log((left(count[place, c], w) + self.alpha) / np.where(mass > 0, mass, 1.0))
+        return total, pooled
+
+    def _all(self, places: Array, code: Array, weight: Array) -> Array:
+        """The scores (n, k) of all classes without the rows."""
+        out = np.zeros((len(code), len(self.statistics.classes)))
+        for j, count, sums, totals in self._columns:
+            rows = np.flatnonzero(places[:, j] != MISSING)
+            place, c = places[rows, j], code[rows]
+            known = place != UNKNOWN
+            own, w = (np.arange(len(rows)), c), weight[rows] * known
+            shared = left(np.append(sums, 0.0)[np.maximum(place, -1)], w)
+            hits, total = (
+                np.append(count, np.zeros((1, len(totals))), axis=0)[np.maximum(place, -1)],
+                np.tile(totals, (len(rows), 1)),
+            )
+            hits[own], total[own] = left(hits[own], w), left(total[own], w)
+            unseen = shared == 0
+            mass = total + self.alpha * (len(count) - (known & unseen))[:, None]
+            none = mass == 0  # not observed in this class: what all classes say
+            hits = np.where(none, shared[:, None], hits + self.alpha)
+            mass = np.where(none, total.sum(axis=1, keepdims=True), mass)
+            silent = mass == 0  # nobody has the column any more
+            ignored = unseen[:, None] & (self.density.unknown == "ignore")
+            out[rows] += np.where(silent | ignored, 0.0, log(hits / np.where(silent, 1.0, mass)))
+        return out

@@ -1,0 +1,224 @@
+"""A row leaves a Gaussian model by a step of its class's mean and a rank-one step of a scatter matrix.
+
+The inverse and the determinant of the matrix follow in closed form. Where a variance would reach its floor, or a class
+its end, variances are estimated side by side for each row, and a full covariance wants a model of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..densities import GaussianDensity
+from ..densities.covariance import feature_variance, neutral, variances, yardstick
+from ..stats import MomentStats
+from ..table import Table
+from .base import FAINT, LeaveOneOut, faint, left
+
+Array = NDArray[Any]
+
+_LOG_2PI = float(np.log(2 * np.pi))
+_EPS = float(np.finfo(np.float64).eps)
+SAFE = 4.0  # times the floor: farther above it, no row can bring a variance down to it
+_CELLS = 1 << 17  # of statistics side by side
+
+
+@dataclass(frozen=True)
+class GaussianLeaveOneOut(LeaveOneOut):
+    """The Gaussian model of all rows, ready to do without any one of them."""
+
+    moments: MomentStats  # of all rows, in the layout of the structure
+    density: GaussianDensity
+    shrinkage: float
+    floor: float
+
+    @cached_property
+    def unit(self) -> Array:
+        """What each column's floor is relative to: a standard deviation, (d,)."""
+        own = feature_variance(self.moments)
+        return np.sqrt(np.full_like(own, own.mean()) if self.density.structure.shape == "spherical" else own)
+
+    @cached_property
+    def _is_far(self) -> bool:
+        """Whether every covariance is far above its floor, which moves with every row that leaves."""
+        known = self._inverse if self.density.structure.tied else self._inverse[self.density.seen]
+        return bool((SAFE * self.floor * known < 1).all())
+
+    @cached_property
+    def _inverse(self) -> Array:
+        """The traces of the inverse covariances (g,), of columns brought to one scale: more than one over their least
+        eigenvalues."""
+        squares = (self.density.whitening * self.unit) ** 2
+        return np.asarray(squares.reshape(len(squares), -1).sum(axis=1))
+
+    @cached_property
+    def eigen(self) -> tuple[Array, Array]:
+        """Eigenvalues (g, d) and vectors (g, d, d) of the scatter matrices."""
+        scatter = self.moments.scatter
+        values, vectors = np.linalg.eigh(scatter if scatter.ndim == 3 else scatter[None])
+        return np.maximum(values, 0.0), vectors
+
+    def scores(self, table: Table, code: Array, weight: Array) -> tuple[Array, Array]:
+        X = table.floats().astype(np.float64, copy=False)
+        structure, out = self.density.structure, np.empty((len(X), len(self.moments.classes)))
+        if self.moments.observed is not None:
+            return self._side_by_side(X, code, weight)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            safe = self._closed(X, code, weight, out) & self._is_far
+        wanting = ~safe
+        if structure.shape != "full" and wanting.any():
+            out[wanting], wanting[wanting] = self._side_by_side(X[wanting], code[wanting], weight[wanting])
+        idle = weight == 0
+        if idle.any():  # nobody has looked yet at what these rows hold
+            out[idle & ~np.isfinite(X).all(axis=1)] = np.nan
+        return out, wanting
+
+    def _closed(self, X: Array, code: Array, weight: Array, out: Array) -> Array:
+        """Write the scores in closed form, and return for which rows they may be trusted."""
+        if self.density.structure.tied:
+            return self._tied(X, code, weight, out)
+        self.density.score(X, all=out)
+        if self.density.structure.shape == "full" and not self.shrinkage:
+            return self._full(code, weight, out)
+        safe = np.empty(len(X), bool)
+        for c in np.unique(code):
+            rows = np.flatnonzero(code == c)
+            out[rows, c], safe[rows] = self._own(X[rows], int(c), weight[rows])
+        return safe
+
+    def _full(self, code: Array, w: Array, out: Array) -> Array:
+        """Correct the scores of the own classes, which tell how far out the rows are: no more is needed."""
+        density, n, own = self.density, self.moments.weight[code], (np.arange(len(code)), code)
+        rest, distance = n - w, 2 * (density.constant[code] - out[own])
+        share = 1.0 - w / rest * distance  # of the determinant that is left
+        log_det = density.log_det[code] + density.n_features * np.log(n / rest) + np.log(share)
+        out[own] = -0.5 * (density.n_features * _LOG_2PI + log_det + n / rest * distance / share)
+        inverse = self._inverse[code] * rest / n
+        return np.asarray((share > np.maximum(SAFE * self.floor * inverse, FAINT)) & (rest > FAINT * n))
+
+    def _own(self, X: Array, c: int, w: Array) -> tuple[Array, Array]:
+        """Scores (n,) of rows of class c by the class without them, and whether they may be trusted."""
+        n = self.moments.weight[c]
+        rest, away = n - w, X - self.moments.mean[c]
+        spread = _Spread.of(self, c, away, rest, w * n / rest)
+        distance, safe = spread.own((n / rest)[:, None])
+        return -0.5 * (X.shape[1] * _LOG_2PI + spread.log_det() + distance), safe & (rest > FAINT * n)
+
+    def _tied(self, X: Array, code: Array, w: Array, out: Array) -> Array:
+        """Write the scores of all classes, which share what a row takes away."""
+        own, mean = self.moments.weight[code], self.moments.mean
+        rest = own - w
+        spread = _Spread.of(self, 0, X - mean[code], self.moments.total - w, w * own / rest)
+        distance, safe = spread.own((own / rest)[:, None])
+        log_det = spread.log_det()
+        for c in range(len(mean)):
+            to_class = np.where(code == c, distance, spread.other(X - mean[c]))
+            out[:, c] = -0.5 * (X.shape[1] * _LOG_2PI + log_det + to_class) if self.density.seen[c] else -np.inf
+        return safe & (rest > FAINT * own)
+
+    def _side_by_side(self, X: Array, code: Array, weight: Array) -> tuple[Array, Array]:
+        """Scores (n, k) by variances that are estimated for each row, where some may be floored and some cells missing;
+        and which rows leave too little."""
+        step = max(1, _CELLS // self.moments.mean.size)
+        parts = [slice(start, start + step) for start in range(0, len(X), step)]
+        scores, little = zip(*(self._some_side_by_side(X[i], code[i], weight[i]) for i in parts), strict=True)
+        return np.concatenate(scores), np.concatenate(little)
+
+    def _some_side_by_side(self, X: Array, code: Array, weight: Array) -> tuple[Array, Array]:
+        m, moments, kind = len(X), self.moments, self.density.structure
+        own, missing = (np.arange(m), code), np.isnan(X)
+        x, gone = np.where(missing, 0.0, X), weight[:, None] * ~missing
+        n, mean, scatter = (
+            np.tile(np.broadcast_to(a, moments.mean.shape), (m, 1, 1))
+            for a in (moments.column_weight, moments.mean, moments.scatter)
+        )
+        rest = left(n[own], gone)
+        ratio = np.divide(gone, rest, out=np.zeros_like(rest), where=rest > 0)
+        moved = mean[own] + (mean[own] - x) * ratio
+        blurred = np.abs(moved) <= 8 * _EPS * np.maximum(np.abs(mean[own]), np.abs(x)) * (1 + ratio)
+        moved = np.where((rest == 0) | (blurred & (gone > 0)), 0.0, moved)
+        spread = scatter[own] - (mean[own] - x) ** 2 * (1 + ratio) * gone
+        spread = np.where((rest == 0) | (spread < 8 * _EPS * scatter[own]), 0.0, spread)
+        light = faint(n[own], gone)
+        several = light | (rest > gone * (1 + FAINT))
+        little = (light | (several & (spread < FAINT * scatter[own]))).any(axis=1)
+        n[own], mean[own], scatter[own] = rest, moved, spread
+        unit = yardstick(scatter.sum(axis=-2), mean, n)
+        unit = np.broadcast_to(unit.mean(axis=-1, keepdims=True), unit.shape) if kind.shape == "spherical" else unit
+        variance = variances(scatter, n, kind, self.shrinkage)
+        mean, variance = neutral(mean, scatter, n, variance, kind)
+        variance = np.maximum(variance, np.maximum(self.floor * unit, np.finfo(np.float64).tiny)[:, None])
+        terms = _LOG_2PI + np.log(variance) + (x[:, None] - mean) ** 2 / variance
+        scores = -0.5 * np.where(missing[:, None], 0.0, terms).sum(axis=-1)
+        total = np.tile(moments.weight, (m, 1))
+        total[own] = left(total[own], weight)
+        return np.where(total > 0, scores, -np.inf), np.asarray(little)
+
+
+@dataclass(frozen=True)
+class _Spread:
+    """Covariances of n models, each without one row: in some basis a diagonal (n, d), less a multiple of z z'."""
+
+    basis: Array  # (d, d) rows are directions; (d,) where they are the columns, scaled
+    log_basis: Array  # (n,) what the basis adds to the log determinants
+    diagonal: Array  # (n, d) or (n, 1)
+    step: Array  # (n,) of z z', zero where the diagonal has it already
+    share: Array  # (n,) of the determinant that this step leaves
+    z: Array  # (n, d) the row less the mean that it was part of, in the basis
+    safe: Array  # (n,) whether no variance is near its floor
+
+    @classmethod
+    def of(cls, model: GaussianLeaveOneOut, g: int, away: Array, rest: Array, step: Array) -> _Spread:
+        """Of covariance g, where scatter - step * away away' is left of the scatter, and `rest` of the weight."""
+        density, s = model.density, model.shrinkage
+        if density.structure.shape != "full":
+            return cls._diagonal(model, g, away, rest, step)
+        d, before = away.shape[1], model.moments.total if density.structure.tied else model.moments.weight[g]
+        unit = model.unit
+        if not s:
+            basis, diagonal = density.whitening[g], (before / rest)[:, None]
+            log_basis = np.full(len(away), density.log_det[g])
+            inverse = model._inverse[g] * rest / before
+            z = away @ basis.T
+        else:
+            values, vectors = (part[g] for part in model.eigen)
+            even = (values.sum() - step * (away**2).sum(axis=1)) / (rest * d)
+            diagonal = (1 - s) * values / rest[:, None] + s * even[:, None]
+            basis, log_basis = vectors.T, np.zeros(len(away))
+            inverse = (((vectors * unit[:, None]) ** 2).sum(axis=0) / diagonal).sum(axis=1)
+            z = away @ basis.T
+        step = (1 - s) * step / rest
+        share = 1.0 - step * (z**2 / diagonal).sum(axis=1)
+        safe = (diagonal > 0).all(axis=1) & (share > np.maximum(SAFE * model.floor * inverse, FAINT))
+        return cls(basis, log_basis, diagonal, step, share, z, safe)
+
+    @classmethod
+    def _diagonal(cls, model: GaussianLeaveOneOut, g: int, away: Array, rest: Array, step: Array) -> _Spread:
+        structure = model.density.structure
+        scatter = model.moments.scatter.sum(axis=0) if structure.tied else model.moments.scatter[g]
+        remaining = scatter - step[:, None] * away**2
+        variance = remaining / rest[:, None]
+        even = variance.mean(axis=1, keepdims=True)
+        s = 1.0 if structure.shape == "spherical" else model.shrinkage
+        variance = (1 - s) * variance + s * even
+        safe = ((variance > SAFE * model.floor * model.unit**2) & (remaining >= FAINT * scatter)).all(axis=1)
+        zeros = np.zeros(len(away))
+        return cls(np.ones(away.shape[1]), zeros, variance, zeros, zeros + 1, away, safe)
+
+    def log_det(self) -> Array:
+        wide = np.broadcast_to(self.diagonal, self.z.shape)
+        return np.asarray(self.log_basis + np.log(wide).sum(axis=1) + np.log(self.share))
+
+    def own(self, farther: Array) -> tuple[Array, Array]:
+        """The distance (n,) of each row from the mean that it left, `farther` (n, 1) away than before; and safety."""
+        return ((farther * self.z) ** 2 / self.diagonal).sum(axis=1) / self.share, self.safe
+
+    def other(self, away: Array) -> Array:
+        """The distance (n,) of each row from a mean that it was no part of."""
+        z = away @ self.basis.T if self.basis.ndim == 2 else away
+        across = (self.z * z / self.diagonal).sum(axis=1)
+        return np.asarray((z**2 / self.diagonal).sum(axis=1) + self.step * across**2 / self.share)

@@ -1,0 +1,101 @@
+"""Shrinkage by exact leave-one-out: the number that makes the rows most likely, each by the model of all others."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..batch import Batch
+from ..errors import DataError
+from ..sources import LocalSource
+from .base import FAINT, ROWS, coded
+from .gaussian import SAFE, GaussianLeaveOneOut
+
+Array = NDArray[Any]
+
+SHRINKAGES = np.concatenate([[0.0], np.geomspace(1e-4, 1.0, 21)])
+"""To choose from."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What some rows say of every shrinkage."""
+
+    score: Array  # (s,) the weighted sum of log p(row | its class), each by the model without it
+    floored: Array  # (s,) whether a covariance would reach its floor without some row
+    rows: int  # that have a say
+
+    def __add__(self, other: Found) -> Found:
+        return Found(self.score + other.score, self.floored | other.floored, self.rows + other.rows)
+
+
+def best_shrinkage(source: LocalSource, model: GaussianLeaveOneOut) -> float:
+    """The shrinkage among SHRINKAGES with the greatest likelihood; of several, the least.
+
+    Rows without which the class has (next to) no variance at all score the same for any shrinkage: they have no say. A
+    shrinkage that would not keep the others from the floor is not for choice.
+    """
+
+    def judge(batch: Batch) -> Found:
+        total = Found(np.zeros(len(SHRINKAGES)), np.zeros(len(SHRINKAGES), bool), 0)
+        code, weight = coded(batch, model.moments.classes)
+        for start in range(0, len(batch), ROWS):
+            rows = slice(start, start + ROWS)
+            X, w = batch.table[rows].floats().astype(np.float64, copy=False), weight[rows]
+            for scores, safe, own in _curves(model, X[w > 0], code[rows][w > 0], w[w > 0]):
+                asked = safe[:, -1]  # what reaches the floor at the greatest shrinkage does so at every other
+                score = own[asked] @ np.where(safe[asked], scores[asked], 0.0)
+                total += Found(score, np.any(~safe[asked], axis=0), int(asked.sum()))
+        return total
+
+    found = source.reduce(judge, operator.add)
+    if not found.rows:
+        raise DataError(
+            'shrinkage="loo" has no row to choose by: without it every class would have no variance left; give a number'
+        )
+    return float(SHRINKAGES[np.where(found.floored, -np.inf, found.score).argmax()])
+
+
+def _curves(model: GaussianLeaveOneOut, X: Array, code: Array, w: Array) -> Iterator[tuple[Array, Array, Array]]:
+    """For the rows that share a covariance: scores (m, s) by their own classes without them, whether these are above
+    the floor, and the weights (m,)."""
+    moments, tied = model.moments, model.density.structure.tied
+    n = moments.weight[code]
+    staying = n - w > FAINT * n  # whose class does not leave with them
+    for g in [0] if tied else np.unique(code):
+        rows = staying if tied else staying & (code == g)
+        if rows.any():
+            away = X[rows] - moments.mean[code[rows]]
+            yield *_curve(model, int(g), away, n[rows], w[rows]), w[rows]
+
+
+def _curve(model: GaussianLeaveOneOut, g: int, away: Array, n: Array, w: Array) -> tuple[Array, Array]:
+    moments, structure, d = model.moments, model.density.structure, away.shape[1]
+    rest, step = (moments.total if structure.tied else n) - w, w * n / (n - w)
+    if structure.shape == "full":
+        values, vectors = (part[g] for part in model.eigen)
+        square, unit = (away @ vectors) ** 2, ((vectors * model.unit[:, None]) ** 2).sum(axis=0)
+        unshrunk = values / rest[:, None]
+        even = (values.sum() - step * square.sum(axis=1)) / (rest * d)
+        step = step / rest  # of the rank-one part
+    else:
+        scatter = moments.scatter.sum(axis=0) if structure.tied else moments.scatter[g]
+        square, unit = away**2, model.unit**2
+        unshrunk = (scatter - step[:, None] * square) / rest[:, None]
+        even, step = unshrunk.mean(axis=1), np.zeros(len(away))
+    scores, safe = np.empty((len(away), len(SHRINKAGES))), np.empty((len(away), len(SHRINKAGES)), bool)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        for i, s in enumerate(SHRINKAGES):
+            diagonal = (1 - s) * unshrunk + s * even[:, None]
+            inverse = 1 / diagonal
+            distance = np.einsum("ij,ij->i", square, inverse)
+            share = 1 - (1 - s) * step * distance  # of the determinant that the rank-one part leaves
+            log_det = np.log(diagonal).sum(axis=1) + np.log(share)
+            scores[:, i] = -0.5 * (d * np.log(2 * np.pi) + log_det + (n / (n - w)) ** 2 * distance / share)
+            safe[:, i] = (diagonal > 0).all(axis=1) & (share > SAFE * model.floor * (inverse @ unit))
+    return scores, safe
