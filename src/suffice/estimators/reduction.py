@@ -27,7 +27,7 @@ from ..reduction import (
     wide_principal_components,
 )
 from ..sources import LocalSource, Source
-from ..stats import MomentStats, Statistics
+from ..stats import MomentStats
 from .learner import Learner
 
 Array = NDArray[Any]
@@ -67,9 +67,9 @@ class Reduction(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Learner):
         whole, classes = self._wide(batch)
         return self._of(whole.first(self._kept(whole)), classes, source.names)
 
-    def _learn(self, statistics: Statistics) -> Self:
+    def _learn(self, statistics: Any, source: Source | None = None) -> Self:
         self.__dict__.pop("_without_statistics", None)
-        return super()._learn(statistics)
+        return super()._learn(statistics, source)
 
     def _learn_projection(self, projection: LearntProjection) -> Self:
         self.__dict__.pop("statistics_", None)
