@@ -117,8 +117,10 @@ def report() -> Table:
         errors = [f"{100 * value:.2f}{mark}" for value, mark in zip(one.error, marks, strict=True)]
         table.add_row(one.name, *map(str, one.shape), *costs, *errors)
     table.add_section()
-    ranks = [mean_ranks(np.array([getattr(one, what) for one in results])) for what in ("log_cost", "error")]
-    table.add_row("mean rank", "", "", "", *(f"[bold]{rank:.2f}[/]" for rank in np.concatenate(ranks)))
+    whole = [one for one in results if not one.failures.any()]
+    for title, some in (("mean rank", results), (f"without †: {len(whole)} tables", whole)):
+        ranks = [mean_ranks(np.array([getattr(one, what) for one in some])) for what in ("log_cost", "error")]
+        table.add_row(title, "", "", "", *(f"[bold]{rank:.2f}[/]" for rank in np.concatenate(ranks)))
     return table
 
 

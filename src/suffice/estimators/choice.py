@@ -83,9 +83,9 @@ def fit(
 ) -> GenerativeClassifier:
     """The model for a table: what suits it best of the sensible families and structures, fitted on all rows.
 
-    Every candidate is judged by the log cost of its posteriors on held-out rows. The folds' statistics are collected
-    once, and each training statistic is their sum but for one fold, so that no candidate reads the training rows again.
-    `choice_` of the model is the table of what was tried.
+    Every candidate is judged by the log cost of its posteriors on held-out rows. It comes from the sum of the other
+    folds' statistics (see `OnePassSearchCV`), and not from their rows. `choice_` of the model is the table of what was
+    tried.
 
     Parameters
     ----------
