@@ -96,6 +96,8 @@ def mean_ranks(values: np.ndarray) -> np.ndarray:
 
 def report() -> Table:
     """Judge everybody on every table."""
+    for load in TABLES.values():
+        load()  # downloads are for one process alone
     results = Parallel(-1)(delayed(judged)(name) for name in TABLES)
     table = Table(
         title=f"{len(results)} {TASK}, {FOLDS} folds of held-out rows",
