@@ -153,7 +153,7 @@ def _candidates(source: ArraySource, families: Any, statistics: int) -> Iterator
     numbers = [column for column in columns if column.kind in ("integer", "float", "boolean")]
     is_complete = not any(np.isnan(column.floats()).any() for column in numbers)
     is_narrow = statistics * source.n_features**2 <= _ENTRIES
-    structures = ("diag", "tied", "full") if is_complete and is_narrow else ("diag",)
+    structures = ("diag", "tied", "full") if is_complete and is_narrow else ("tied_diag", "diag")
     gaussian = families == "auto" and is_complete and len(numbers) == len(columns)
     if gaussian:
         yield from (GaussianClassifier(structure, predictive=True) for structure in structures)
