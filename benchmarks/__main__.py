@@ -19,6 +19,7 @@ from rich.table import Table
 import suffice
 from suffice import kernels
 
+from . import tables
 from .case import Call, Case, Goal, Grade
 from .memory import extra_memory
 from .timing import race
@@ -37,7 +38,7 @@ def main(
     quick: Annotated[bool, typer.Option("--quick", help="One round of each race: rough figures.")] = False,
     rows: Annotated[str, typer.Option(help="A regular expression for the data and tasks wanted.")] = "",
 ) -> None:
-    """Race suffice against its peers, side by side on this machine."""
+    """Race suffice against its peers, side by side on this machine, and judge its automatic choice on real tables."""
     cases = [case for case in all_cases() if re.search(rows, f"{case.data} {case.task}")]
     load = f", load {os.getloadavg()[0]:.1f} before" if hasattr(os, "getloadavg") else ""
     table = Table(
@@ -58,7 +59,11 @@ def main(
                 table.add_row(f"[bold]{data}[/]")
             table.add_row(*row(case, *((1, 0) if quick else (3, 15))))
     # A file or a pipe has no width of its own.
-    Console(width=None if sys.stdout.isatty() else 150).print(table)
+    console = Console(width=None if sys.stdout.isatty() else 150)
+    if cases:
+        console.print(table)
+    if re.search(rows, tables.TASK):
+        console.print(tables.report())
 
 
 def all_cases() -> list[Case]:

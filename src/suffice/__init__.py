@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         PoissonClassifier,
         as_llr,
         cross_val_llr,
+        fit,
         load,
         scorer,
     )
@@ -63,6 +64,7 @@ _HOMES = {
     "StudentDensity": "densities",
     "as_llr": "estimators",
     "cross_val_llr": "estimators",
+    "fit": "estimators",
     "fit_density": "densities",
     "load": "estimators",
     "scorer": "estimators",
@@ -96,6 +98,7 @@ __all__ = [
     "__version__",
     "as_llr",
     "cross_val_llr",
+    "fit",
     "fit_density",
     "load",
     "scorer",

@@ -9,6 +9,7 @@ from .. import modelfile
 from ..errors import ModelFileError
 from .base import GenerativeClassifier
 from .calibration import LLRCalibrator
+from .choice import fit
 from .classifier import LLRClassifier
 from .discrete import BernoulliClassifier, CategoricalClassifier, MultinomialClassifier, PoissonClassifier
 from .gaussian import GaussianClassifier
@@ -36,6 +37,7 @@ __all__ = [
     "PoissonClassifier",
     "as_llr",
     "cross_val_llr",
+    "fit",
     "load",
     "scorer",
 ]

@@ -1,0 +1,220 @@
+"""The automatic model: what it tries, what it takes, and the table that says why."""
+
+from importlib import resources
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_iris, load_wine
+from sklearn.metrics import log_loss
+from sklearn.model_selection import cross_val_predict
+
+import suffice
+from suffice import GaussianClassifier, MixedClassifier
+from suffice.errors import DataError, MissingLabelsError
+from suffice.estimators import choice
+from suffice.labels import SoftLabels
+
+PENGUINS = pd.read_csv(resources.files("suffice") / "data/penguins.csv")
+BIRDS = PENGUINS.drop(columns="species")
+
+
+def normal(n, covariances, seed=0):
+    """Two classes with means a unit apart in every direction."""
+    rng = np.random.default_rng(seed)
+    draws = [rng.multivariate_normal(c * np.ones(len(S)), S, n) for c, S in enumerate(covariances)]
+    return np.concatenate(draws), np.repeat(["a", "b"], n)
+
+
+ROUND, LONG, WIDE = np.eye(3), np.eye(3) + 0.9 * (1 - np.eye(3)), np.diag([0.1, 1.0, 9.0])
+
+
+@pytest.mark.parametrize(
+    ("covariances", "structure"), [((ROUND, WIDE), "diag"), ((LONG, LONG), "tied"), ((ROUND, LONG), "full")]
+)
+def test_the_structure_of_the_classes_is_found(covariances, structure):
+    assert suffice.fit(*normal(2000, covariances)).covariance == structure
+
+
+def test_counts_and_categories_are_found():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 2000)
+    counts = pd.DataFrame({"calls": rng.poisson(1 + 4 * y), "letters": rng.poisson(8 - 4 * y)})
+    model = suffice.fit(counts, y)
+    assert isinstance(model, MixedClassifier)
+    codes = pd.DataFrame({"code": np.where(y, rng.choice([0, 9, 4], 2000), rng.choice([2, 7, 5], 2000))})
+    model = suffice.fit(codes, y)
+    assert model.schema_.families == ("categorical",)
+    assert model.choice_.candidates[0].error == 0
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "folds"),
+    [
+        (*load_iris(return_X_y=True), None),
+        (*load_wine(return_X_y=True), 4),
+        (BIRDS, PENGUINS["species"].to_numpy(str), 8),
+    ],
+)
+def test_the_table_holds_what_refits_and_scikit_learn_say(X, y, folds):
+    found = suffice.fit(X, y, folds=folds).choice_
+    splits = choice._splits(np.unique(y, return_inverse=True)[1], found.folds)
+    assert len(found.candidates) > 2
+    for one in found.candidates:
+        posterior = cross_val_predict(clone(one.model), X, y, cv=splits, method="predict_proba")
+        classes = np.unique(y)
+        each = [log_loss(y[test], posterior[test], labels=classes) for _, test in splits]
+        wrong = [(classes[posterior[test].argmax(axis=1)] != y[test]).mean() for _, test in splits]
+        assert one.log_cost == pytest.approx(np.mean(each), rel=1e-6)
+        assert one.error == pytest.approx(np.mean(wrong))
+
+
+def test_the_best_is_chosen_and_fitted_to_all_rows():
+    model = suffice.fit(PENGUINS, "species")
+    costs = [row["log_cost"] for row in model.choice_.rows()]
+    assert costs == sorted(costs)
+    assert [row["chosen"] for row in model.choice_.rows()] == [True] + [False] * (len(costs) - 1)
+    again = clone(model).fit(PENGUINS, "species")
+    assert repr(model.choice_.candidates[0].model) == repr(again) == repr(model)
+    np.testing.assert_array_equal(model.predict_log_proba(BIRDS), again.predict_log_proba(BIRDS))
+    assert model.schema_.reasons == again.schema_.reasons
+
+
+def test_the_table_prints_as_text_and_as_html():
+    found = suffice.fit(PENGUINS, "species").choice_
+    lines = str(found).splitlines()
+    assert lines[0].split() == ["candidate", "log", "cost", "error"]
+    assert [line.endswith("chosen") for line in lines[1:]] == [row["chosen"] for row in found.rows()]
+    for row, line in zip(found.rows(), lines[1:], strict=True):
+        assert line.startswith(row["candidate"])
+        assert f"{row['log_cost']:.4f}" in line
+    assert repr(found) == str(found)
+    page = found._repr_html_()
+    assert page.count("<tr>") == page.count("</tr>") == len(lines)
+    assert "<th>candidate</th>" in page
+    assert "&#x27;" in page or "'" not in str(found)
+
+
+@pytest.mark.parametrize("as_table", [pl.from_pandas, pa.Table.from_pandas], ids=["polars", "arrow"])
+def test_every_kind_of_table_leads_to_the_same_model(as_table):
+    here, there = suffice.fit(PENGUINS, "species"), suffice.fit(as_table(PENGUINS), "species")
+    assert [row["candidate"] for row in there.choice_.rows()] == [row["candidate"] for row in here.choice_.rows()]
+    np.testing.assert_allclose(there.predict_proba(as_table(BIRDS)), here.predict_proba(BIRDS), rtol=1e-9, atol=1e-12)
+
+
+def test_labels_may_be_a_column_or_an_array():
+    frame = load_iris(as_frame=True).frame
+    by_name = suffice.fit(frame, "target")
+    for labels in (frame["target"], frame["target"].tolist()):
+        model = suffice.fit(frame.drop(columns="target"), labels)
+        assert str(model.choice_) == str(by_name.choice_)
+
+
+def test_models_of_the_choice_merge_stream_and_are_kept(tmp_path):
+    model = suffice.fit(PENGUINS, "species")
+    half = clone(model).fit(PENGUINS[::2], "species") + clone(model).fit(PENGUINS[1::2], "species")
+    np.testing.assert_allclose(half.log_likelihood(BIRDS), model.log_likelihood(BIRDS), rtol=1e-9)
+    model.save(tmp_path / "model")
+    np.testing.assert_array_equal(suffice.load(tmp_path / "model").predict(BIRDS), model.predict(BIRDS))
+
+
+def test_missing_numbers_leave_what_can_learn_from_them():
+    X, y = load_iris(return_X_y=True)
+    X[::7, 1] = np.nan
+    found = suffice.fit(X, y)
+    assert {one.model.covariance for one in found.choice_.candidates} == {"diag", "tied_diag"}
+    assert found.predict(X[:1]).tolist() == [0]
+
+
+def test_wide_tables_keep_no_matrix_of_columns(monkeypatch):
+    X, y = load_wine(return_X_y=True)
+    monkeypatch.setattr(choice, "_ENTRIES", 3 * 10 * 13**2)
+    assert len(suffice.fit(X, y).choice_.candidates) == 3
+    monkeypatch.setattr(choice, "_ENTRIES", 3 * 10 * 13**2 - 1)
+    assert {one.model.covariance for one in suffice.fit(X, y).choice_.candidates} == {"diag", "tied_diag"}
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame({"x": [0.0, 0.1, 0.2, 5.0]}),
+        pd.DataFrame({"x": [0.0, 0.1, None, 5.0]}),
+        pd.DataFrame({"x": ["a", "a", None, "b"]}),
+        pd.DataFrame({"x": [True, True, True, False], "note": ["one", "two", "three", "four"]}),
+        pd.DataFrame({"x": [1, 2, 1, 30], "nothing": [None] * 4, "same": [1.0] * 4}),
+        np.array([[0, 1], [0, 2], [0, 1], [9, 9]]),
+    ],
+    ids=["numbers", "missing", "text", "truths", "nothing", "array"],
+)
+@pytest.mark.filterwarnings("ignore::suffice.errors.SingularWarning")
+def test_a_class_of_one_row_is_learnt(frame):
+    model = suffice.fit(frame, ["many", "many", "many", "one"])
+    assert model.choice_.folds == 4
+    assert np.isfinite([row["log_cost"] for row in model.choice_.rows()]).all()
+    assert model.predict(frame)[:2].tolist() == ["many", "many"]
+
+
+def test_a_row_costs_no_more_than_it_can():
+    """A row of a class without any other is impossible when it is held out."""
+    found = suffice.fit([[0.0], [0.1], [0.2], [0.3]], ["a", "a", "a", "b"]).choice_
+    assert all(one.log_cost >= choice.MOST / 4 for one in found.candidates)
+    assert all(one.log_cost <= choice.MOST for one in found.candidates)
+
+
+def test_folds_deal_every_class_out_evenly():
+    code = np.repeat([0, 1, 2], [25, 5, 1])
+    splits = choice._splits(code, 5)
+    held = np.array([np.bincount(code[test], minlength=3) for _, test in splits])
+    assert (np.ptp(held, axis=0) <= 1).all()
+    assert sorted(np.concatenate([test for _, test in splits])) == list(range(31))
+    assert all(len(np.intersect1d(train, test)) == 0 for train, test in splits)
+
+
+NUMBERS = pd.DataFrame({"x": [1.0, 2.0, 3.0, 4.0], "y": ["a", "a", "b", "b"]})
+
+
+@pytest.mark.parametrize(
+    ("data", "target", "says"),
+    [
+        (NUMBERS, "z", "no column 'z'"),
+        (NUMBERS[["x"]], None, "needs a target"),
+        (NUMBERS[["x"]], ["a"] * 4, "all rows are of class 'a'"),
+        (NUMBERS[:0], "y", "no rows"),
+        (NUMBERS[["x"]], ["a", "b"], "4"),
+        (NUMBERS[["y"]], "y", "0 feature"),
+        ([[1.0], [2.0]], SoftLabels(["a", "b"], np.full((2, 2), 0.5)), "not soft ones"),
+        (NUMBERS.assign(when=pd.Timestamp("2026-01-01")), "y", "'when'"),
+        (NUMBERS.assign(x=[1.0, np.inf, 2.0, 3.0]), "y", "infin"),
+    ],
+)
+def test_what_cannot_be_used_is_named(data, target, says):
+    with pytest.raises(DataError, match=says):
+        suffice.fit(data, target)
+
+
+def test_rows_without_label_are_refused():
+    with pytest.raises(MissingLabelsError):
+        suffice.fit(NUMBERS.assign(y=["a", None, "b", "b"]), "y")
+
+
+@pytest.mark.parametrize("folds", [1, 0, 2.5, "five"])
+def test_folds_are_a_number(folds):
+    with pytest.raises(DataError, match="folds="):
+        suffice.fit(NUMBERS, "y", folds=folds)
+
+
+def test_candidates_try_numbers_as_numbers_beside_categories():
+    frame = pd.DataFrame({"word": list("aabb") * 10, "stars": [1, 2, 3, 4] * 10, "y": [0, 1] * 20})
+    found = suffice.fit(frame, "y").choice_
+    assert {str(one.model.families) for one in found.candidates} == {"auto", str(choice.NUMBERS)}
+    assert not any(isinstance(one.model, GaussianClassifier) for one in found.candidates)
+
+
+def test_families_may_be_given():
+    frame = NUMBERS.assign(when=pd.Timestamp("2026-01-01"))
+    model = suffice.fit(frame, "y", families={"when": "drop"})
+    assert model.schema_.families == ("gaussian", "drop")
+    assert {one.model.alpha for one in model.choice_.candidates} == {1.0}
