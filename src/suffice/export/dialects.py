@@ -92,7 +92,7 @@ class MySQL(Dialect, MySQLDialect):
         return super().quoted(value.replace("\\", "\\\\"))
 
     def as_text(self, column: str) -> str:
-        return f"CAST(CONVERT({column} USING utf8mb4) AS BINARY)"  # else 'a', 'A' and 'a ' are the same
+        return f"CONVERT({column} USING utf8mb4) COLLATE utf8mb4_0900_bin"  # else 'a', 'A' and 'a ' are the same
 
     def fenced(self, query: Select[Any], name: str) -> CTE:
         return query.limit(2**63 - 1).cte(name)

@@ -42,7 +42,7 @@ Expression = ColumnElement[Any]
 IMPOSSIBLE = -1e300
 POSSIBLE = -1e299  # the least score that is one; sums of whatever is impossible lie below
 _FAR = 1e100  # deviations beyond which nothing is told apart
-_LARGEST = float(np.finfo(np.float64).max)
+_LARGEST = float(np.nextafter(np.finfo(np.float64).max, 0.0))  # the last one stands for infinity where there is none
 _WIDE = 800  # columns of one query, of about 1600 that PostgreSQL allows
 _LOG_2PI = float(np.log(2 * pi))
 
