@@ -35,7 +35,8 @@ class Engine:
         cursor.execute(f"CREATE TABLE {_quoted(name)} ({columns})")
         cells = [[_plain(cell, kind) for cell in frame[c]] for c, kind in zip(frame, kinds, strict=True)]
         marks = ", ".join([self.mark] * len(quoted))
-        cursor.executemany(f"INSERT INTO {_quoted(name)} VALUES ({marks})", list(zip(*cells, strict=True)))
+        into = _quoted(name).replace("%", "%%") if self.mark == "%s" else _quoted(name)
+        cursor.executemany(f"INSERT INTO {into} VALUES ({marks})", list(zip(*cells, strict=True)))
         return name
 
     def run(self, sql):

@@ -1,10 +1,14 @@
 """What a database makes of a model is what the model says."""
 
+import sys
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
+import sqlglot
+from scipy.sparse import csr_array
+from sklearn.exceptions import NotFittedError
 
 import suffice
 from suffice import (
@@ -15,12 +19,17 @@ from suffice import (
     MixedClassifier,
     MultinomialClassifier,
     PoissonClassifier,
+    load,
 )
+from suffice.densities import HashedDensity
 from suffice.errors import DataError, ImpossibleWarning
+from suffice.export.scores import scores
+from suffice.export.steps import Steps
+from suffice.logistic import LogisticModel
 
 NAMES = ['we"ird', "sp ace", "select", "größe`s", "50%s :x \\'; --"]
 STRUCTURES = ("full", "diag", "tied", "tied_diag", "spherical", "tied_spherical")
-N = 60
+N = 30
 UNEVEN = [0.31, 0.33, 0.36]  # a prior without ties, which rounding would decide
 
 
@@ -266,3 +275,162 @@ def test_a_class_without_rows_is_never_decided_for(engine):
     agree(engine.score(clf, X), clf, X)
     only = {"ham": 0, "it's": 0, "new": 1, "spam": 0}
     assert set(engine.score(clf, X, prior=only)["decision"]) == {"new"}  # nothing but the prior speaks
+
+
+# What a statement reads and returns.
+
+
+def test_names_of_tables_and_columns_are_quoted(engine):
+    X, y = data("numbers")
+    clf = GaussianClassifier("tied").fit(X, y)
+    name = engine.load(X, "ta\"b`le'; DROP TABLE t; -- %s :x \\")
+    schema = {"postgresql": "public"}.get(engine.dialect, "main")
+    agree(engine.run(clf.to_sql((schema, name), engine.dialect, keep="row id")), clf, X)
+
+
+@pytest.mark.parametrize("name", ["suffice_1", "SUFFICE"])
+def test_a_table_may_be_named_like_a_step(engine, name):
+    X, y = data("numbers")
+    clf = GaussianClassifier().fit(X, y)
+    engine.load(X, name)
+    agree(engine.run(clf.to_sql(name, engine.dialect, keep="row id")), clf, X)
+
+
+def test_columns_may_have_other_names_in_the_table(engine):
+    X, y = data("numbers")
+    clf = GaussianClassifier().fit(X, y)
+    other = X.rename(columns={"select": "from"})
+    agree(engine.score(clf, other, columns={"select": "from"}), clf, X)
+    nameless = GaussianClassifier().fit(X.to_numpy(), y)
+    agree(engine.score(nameless, other, columns=list(other)), nameless, X.to_numpy())
+    crossed = X.set_axis(["x_1", "x_0", "v_1", "score_0"], axis=1)  # what steps call other things
+    agree(engine.score(nameless, crossed, columns=list(crossed)), nameless, X.to_numpy())
+
+
+def columns_of(sql):
+    return sqlglot.parse_one(sql, read="postgres").named_selects
+
+
+def test_results_are_chosen_and_the_columns_that_were_read_are_repeated():
+    frame, y = mixed(missing=False)
+    clf = MixedClassifier(FAMILIES | {"visits": "drop"}).fit(frame, y)
+    read = [name for name in frame if name != "visits"]
+    posteriors = ["posterior_ham", "posterior_it's", "posterior_spam"]
+    likelihoods = [name.replace("posterior", "log_likelihood") for name in posteriors]
+    assert columns_of(clf.to_sql("t")) == [
+        *read,
+        "decision",
+        *posteriors,
+        "llr_it's",
+        "llr_spam",
+        *likelihoods,
+    ]
+    assert columns_of(clf.to_sql("t", keep=["id", "visits"], outputs="decision")) == ["id", "visits", "decision"]
+    assert columns_of(clf.to_sql("t", keep=[], outputs=["posterior", "decision"])) == [*posteriors, "decision"]
+    assert "visits" not in clf.to_sql("t")
+
+
+def test_nothing_is_worked_out_that_is_not_wanted():
+    X, y = data("numbers")
+    clf = GaussianClassifier("tied").fit(X, y)
+    decided, whole = (clf.to_sql("t", keep="id", outputs=outputs) for outputs in ("decision", None))
+    assert "exp(" in whole
+    assert "exp(" not in decided
+    assert " z_0" in whole  # the squared distance is in the likelihood, but in no ratio
+    assert " z_0" not in decided
+
+
+def test_a_loaded_model_writes_the_same(tmp_path):
+    X, y = data("counts")
+    for clf in (MultinomialClassifier(), LogisticClassifier(), MixedClassifier("categorical")):
+        clf.fit(X, y).save(tmp_path / "model")
+        assert load(tmp_path / "model").to_sql("t", "spark") == clf.to_sql("t", "spark")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"dialect": "oracle"}, "dialect='oracle' is not known; choose one of 'postgresql', 'duckdb'"),
+        ({"outputs": "score"}, "outputs='score' is not known; choose some of 'decision', 'posterior'"),
+        ({"outputs": []}, r"outputs=\[\] is not known"),
+        ({"columns": ["a"]}, "columns= has 1 names, but the model has 2 columns"),
+        ({"columns": {"z": "a"}}, "columns= names 'z', but the model has 'Decision', 'b'"),
+        ({}, "columns named like the results: 'decision'; leave them out of keep="),
+        ({"table": "", "keep": "b"}, "table='' must be a name"),
+        ({"cost": {(1, 2): [0, 1], "b": [1, 0]}, "keep": "b"}, r"the decision \(1, 2\) is neither text nor a number"),
+        ({"cost": {"nul\0": [0, 1], "b": [1, 0]}, "keep": "b"}, "holds characters that no SQL text can hold"),
+        ({"cost": {"\ud800": [0, 1], "b": [1, 0]}, "keep": "b"}, "holds characters that no SQL text can hold"),
+    ],
+)
+def test_errors_say_what_to_do(options, message):
+    X = pd.DataFrame({"Decision": [0.0, 1.0, 2.0, 4.0], "b": [1.0, 0.0, 3.0, 4.0]})
+    clf = GaussianClassifier("diag").fit(X, [0, 0, 1, 1])
+    with pytest.raises(DataError, match=message):
+        clf.to_sql(**{"table": "t"} | options)
+
+
+def test_models_without_names_or_form_are_refused():
+    clf = GaussianClassifier("diag").fit([[0.0], [1.0], [2.0], [4.0]], [0, 0, 1, 1])
+    with pytest.raises(DataError, match="knows its 1 columns by position only; name them with columns="):
+        clf.to_sql("t")
+    with pytest.raises(DataError, match=r"choose some of 'decision', 'posterior', 'llr'$"):
+        LogisticClassifier().fit([[0.0], [1.0]], [0, 1]).to_sql("t", columns=["x"], outputs="log_likelihood")
+    with pytest.raises(NotFittedError):
+        GaussianClassifier().to_sql("t")
+    wide = HashedDensity(csr_array(np.eye(2)), np.ones(2), 1.0)
+    with pytest.raises(DataError, match="too wide to be written as SQL"):
+        scores(wide, Steps(), ["a", "b"])
+
+
+def test_without_sqlalchemy_there_is_an_error_that_helps(monkeypatch):
+    for name in [name for name in sys.modules if name.startswith("suffice.export")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.delattr(suffice, "export", raising=False)
+    monkeypatch.setitem(sys.modules, "sqlalchemy", None)
+    with pytest.raises(ImportError, match=r"to_sql needs SQLAlchemy: pip install suffice\[sql\]"):
+        GaussianClassifier("diag").fit([[0.0], [1.0], [2.0], [4.0]], [0, 0, 1, 1]).to_sql("t", columns=["x"])
+
+
+# How large it may be.
+
+
+@pytest.mark.parametrize(
+    ("engine", "structure", "predictive", "d", "k"),
+    [
+        ("duckdb", "full", False, 100, 10),
+        ("postgresql", "full", False, 100, 10),
+        ("postgresql", "diag", True, 30, 60),  # more deviations from means than a query may have columns
+    ],
+    indirect=["engine"],
+)
+def test_many_columns_and_classes_are_no_more_than_a_database_takes(engine, structure, predictive, d, k):
+    rng = np.random.default_rng(3)
+    y = np.arange(110 * k) % k
+    X = pd.DataFrame(rng.normal(size=(len(y), d)) + rng.normal(size=(k, d))[y], columns=[f"c {j}" for j in range(d)])
+    clf = GaussianClassifier(structure, predictive=predictive).fit(X, y)
+    agree(engine.score(clf, X[:5]), clf, X[:5])
+
+
+@pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
+def test_a_sum_of_a_thousand_terms_is_not_too_deep(engine):
+    """SQLite takes expressions a thousand levels deep."""
+    rng = np.random.default_rng(5)
+    X = pd.DataFrame(rng.normal(size=(4, 45)), columns=[f"c{j}" for j in range(45)])
+    p = 45 * 48 // 2
+    model = LogisticModel(
+        np.arange(2), np.full(2, 0.5), rng.normal(size=p), rng.normal(size=(2, p)), np.zeros(2), "quadratic"
+    )
+    clf = LogisticClassifier._of(model, tuple(X), expansion="quadratic")
+    agree(engine.score(clf, X), clf, X)
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "postgresql"], indirect=True)
+def test_a_covariance_too_large_to_be_cut_refuses_rows_with_missing_numbers(engine):
+    rng = np.random.default_rng(4)
+    X = pd.DataFrame(rng.normal(size=(60, 20)), columns=[f"c{j}" for j in range(20)])
+    clf = MixedClassifier("gaussian", covariance="full", shrinkage=0.5).fit(X, np.arange(60) % 3)
+    X = X[:4].copy()
+    X.loc[0, "c3"] = None
+    found = engine.score(clf, X)
+    assert found.loc[0].drop("row id").isna().all()
+    agree(found[1:], clf, X[1:])

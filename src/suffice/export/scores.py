@@ -43,7 +43,7 @@ IMPOSSIBLE = -1e300
 POSSIBLE = -1e299  # the least score that is one; sums of whatever is impossible lie below
 _FAR = 1e100  # deviations beyond which nothing is told apart
 _LARGEST = float(np.nextafter(np.finfo(np.float64).max, 0.0))  # the last one stands for infinity where there is none
-_WIDE = 800  # columns of one query, of about 1600 that PostgreSQL allows
+_WIDE = 500  # columns of one kind in a query, of 1664 in all that PostgreSQL allows
 _LOG_2PI = float(np.log(2 * pi))
 
 
@@ -169,12 +169,10 @@ def _seen(density: GaussianDensity, steps: Steps, c: int, score: Expression) -> 
 
 
 def _whitened(
-    density: GaussianDensity, steps: Steps, x: Sequence[Expression], c: int, before: Sequence[Expression]
+    density: GaussianDensity, steps: Steps, x: Sequence[Expression], c: int, before: list[Expression]
 ) -> list[Expression]:
-    """Columns whose sum of squares is the squared Mahalanobis distance to a class. So many classes as a query has room
-    for are worked out side by side; the next ones come after scores that are there before."""
-    beside = max(1, _WIDE // len(x))
-    after = before[c - beside] if c >= beside else None
+    """Columns whose sum of squares is the squared Mahalanobis distance to a class."""
+    after = _previous(before, len(x))
     deviation = np.sqrt(_variances(density)[c])
     unit = [
         steps.bind("u", (each - Number(m)) * Number(1 / s), after)
@@ -184,6 +182,13 @@ def _whitened(
         return unit
     whitening = density.whitening[0 if density.structure.tied else c] * deviation
     return [steps.bind("z", Dot(row[: i + 1], unit[: i + 1])) for i, row in enumerate(whitening)]
+
+
+def _previous(before: list[Expression], width: int) -> Expression | None:
+    """What the columns of the next class have to wait for, so many for each class, to have room in one query: as many
+    classes as fit are worked out side by side."""
+    beside = max(1, _WIDE // width)
+    return before[-beside] if len(before) >= beside else None
 
 
 def _tied(density: GaussianDensity, steps: Steps, x: Sequence[Expression]) -> tuple[Sequence[Expression], Expression]:
@@ -279,7 +284,7 @@ def _(density: StudentDensity, steps: Steps, names: Sequence[str], strict: bool 
 
 
 def _log_t(steps: Steps, square: Expression, d: int, log_det: float, dof: float) -> Expression:
-    at_mean = float(StudentDensity._log_t(np.zeros(1), d, log_det, dof)[0])
+    at_mean = float(StudentDensity.log_t(np.zeros(1), d, log_det, dof)[0])
     return Number(at_mean) - Number((dof + d) / 2) * _log1p(steps, square * Number(1 / dof))
 
 
@@ -358,15 +363,14 @@ def _(density: NegativeBinomialDensity, steps: Steps, names: Sequence[str], stri
     from scipy.special import gammaln
 
     x = _Numbers.counts(steps, names)
-    relative = []
+    absent = -density.events * np.log1p(1 / density.rows) - gammaln(density.events)
+    relative: list[Expression] = []
     for c in range(density.n_classes):
-        terms = []
-        for each, events, rows, absent in zip(
-            x.held, density.events[c], density.rows[c], density._absent(c), strict=True
-        ):
-            counted = _log_gamma(steps, each + Number(events)) - each * Number(np.log1p(rows))
-            terms.append(_or_zero(counted + Number(absent - gammaln(events))))
-        relative.append(_counted(density, c, terms))
+        after, terms = _previous(relative, len(names)), []
+        for each, events, rows, none in zip(x.held, density.events[c], density.rows[c], absent[c], strict=True):
+            counted = _log_gamma(steps, each + Number(events), after) - each * Number(np.log1p(rows))
+            terms.append(_or_zero(counted + Number(none)))
+        relative.append(steps.bind("score", _counted(density, c, terms)))
     return Scores(relative, _minus_log_factorials(steps, x), x.uncountable())
 
 
@@ -401,17 +405,18 @@ def _(density: PolyaDensity, steps: Steps, names: Sequence[str], strict: bool = 
 
     x = _Numbers.counts(steps, names)
     total = steps.bind("n", Total(*map(_or_zero, x.held)))
-    relative = []
+    relative: list[Expression] = []
     for c in range(density.n_classes):
+        after = _previous(relative, len(names))
         terms = [
-            _or_zero(_log_gamma(steps, each + Number(own)) - Number(gammaln(own)))
+            _or_zero(_log_gamma(steps, each + Number(own), after) - Number(gammaln(own)))
             for each, own in zip(x.held, density.posterior[c], strict=True)
         ]
         mass = steps.bind("m", _observed(x, density.posterior[c]))
         whole = case((mass > Number(0.0), mass), else_=Number(1.0))  # nothing is observed, and nothing counted
         mass = steps.bind("m", whole)
         terms += [_log_gamma(steps, mass), Number(-1.0) * _log_gamma(steps, mass + total)]
-        relative.append(_counted(density, c, terms))
+        relative.append(steps.bind("score", _counted(density, c, terms)))
     shared = Total(_log_gamma(steps, total + Number(1.0)), _minus_log_factorials(steps, x))
     return Scores(relative, shared, x.uncountable())
 
@@ -436,20 +441,19 @@ def _minus_log_factorials(steps: Steps, x: _Numbers) -> Expression:
     return Total(*(_or_zero(Number(-1.0) * _log_gamma(steps, each + Number(1.0))) for each in x.held))
 
 
-def _log_gamma(steps: Steps, value: Expression) -> Expression:
+def _log_gamma(steps: Steps, value: Expression, after: Expression | None = None) -> Expression:
     """log Γ of a positive number, which few databases know, by Stirling's series; small numbers are raised first."""
-    value = steps.bind("g", value)
+    value = value.self_group()
     small = value < Number(20.0)
-    raised = steps.bind("r", case((small, value + Number(8.0)), else_=value))
-    inverse = steps.bind("i", Number(1.0) / raised)
+    raised = steps.bind("r", case((small, value + Number(8.0)), else_=value), after)
     series: Expression = Number(-691 / 360360)
     for coefficient in (1 / 1188, -1 / 1680, 1 / 1260, -1 / 360, 1 / 12):
-        series = Total(Number(coefficient), series * inverse * inverse)
+        series = Total(Number(coefficient), series / raised / raised)
     ladder = value
     for i in range(1, 8):
         ladder = ladder * (value + Number(i))
     fall = case((small, Number(-1.0) * func.ln(ladder)), else_=Number(0.0))
-    terms = [(raised - Number(0.5)) * func.ln(raised), Number(-1.0) * raised, series * inverse, fall]
+    terms = [(raised - Number(0.5)) * func.ln(raised), Number(-1.0) * raised, series / raised, fall]
     return Total(Number(0.5 * _LOG_2PI), *terms)
 
 
