@@ -268,6 +268,15 @@ def test_a_tie_goes_to_the_earlier_decision(engine):
     assert engine.score(clf, middle, cost=cost, outputs="decision")["decision"].item() == "z"
 
 
+def test_one_class_is_certain(engine):
+    X, _ = data("numbers")
+    clf = GaussianClassifier("diag").fit(X, [1] * N)
+    found = engine.score(clf, X)
+    assert list(found) == ["row id", "decision", "posterior_1", "log_likelihood_1"]
+    assert (found["posterior_1"] == 1).all()
+    assert (found["decision"] == 1).all()
+
+
 @pytest.mark.filterwarnings("ignore::suffice.errors.EmptyClassWarning")
 def test_a_class_without_rows_is_never_decided_for(engine):
     X, y = data("numbers")
@@ -357,6 +366,10 @@ def test_a_loaded_model_writes_the_same(tmp_path):
         ({"columns": {"z": "a"}}, "columns= names 'z', but the model has 'Decision', 'b'"),
         ({}, "columns named like the results: 'decision'; leave them out of keep="),
         ({"table": "", "keep": "b"}, "table='' must be a name"),
+        ({"table": (), "keep": "b"}, r"table=\(\) must be a name"),
+        ({"table": ("a", 1), "keep": "b"}, "1 is no name"),
+        ({"table": "a\0", "keep": "b"}, "holds characters that no SQL text can hold"),
+        ({"keep": [0]}, "0 is no name"),
         ({"cost": {(1, 2): [0, 1], "b": [1, 0]}, "keep": "b"}, r"the decision \(1, 2\) is neither text nor a number"),
         ({"cost": {"nul\0": [0, 1], "b": [1, 0]}, "keep": "b"}, "holds characters that no SQL text can hold"),
         ({"cost": {"\ud800": [0, 1], "b": [1, 0]}, "keep": "b"}, "holds characters that no SQL text can hold"),

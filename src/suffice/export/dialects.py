@@ -195,9 +195,7 @@ class Text(_Expression):
 
     def __init__(self, value: str) -> None:
         super().__init__()
-        if "\0" in value or not _is_unicode(value):
-            raise DataError(f"{value!r} holds characters that no SQL text can hold; rename it")
-        self.value = value
+        self.value = checked(value)
 
 
 class Infinity(_Expression):
@@ -213,7 +211,7 @@ class Cell(_Expression):
 
     def __init__(self, name: str) -> None:
         super().__init__()
-        self.name = name
+        self.name = checked(name)
 
 
 class AsNumber(_Expression):
@@ -249,12 +247,14 @@ class Least(_Expression):
     """The least of some expressions, none of which is NULL, or all."""
 
 
-def _is_unicode(value: str) -> bool:
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+def checked(value: Any) -> str:
+    """A text or a name that can stand in a statement, or an error."""
+    if not isinstance(value, str):
+        raise DataError(f"{value!r} is no name; names are text")
+    halves = any("\ud800" <= character <= "\udfff" for character in value)  # of characters, as no encoding has them
+    if halves or "\0" in value:
+        raise DataError(f"{value!r} holds characters that no SQL text can hold; rename it")
+    return value
 
 
 def _number(value: float, dialect: Any) -> str:

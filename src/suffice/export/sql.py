@@ -14,7 +14,7 @@ from sqlalchemy.sql.expression import quoted_name
 
 from ..errors import DataError, listed
 from ..logistic import LogisticModel
-from .dialects import Cell, Dot, Greatest, Infinity, Least, Number, Text, Total, dialect_of
+from .dialects import Cell, Dot, Greatest, Infinity, Least, Number, Text, Total, checked, dialect_of
 from .scores import IMPOSSIBLE, POSSIBLE, Scores, scores
 from .steps import Steps
 
@@ -106,7 +106,7 @@ class _Rows:
         bad = steps.bind("bad", Total(*(case((each, Number(1.0)), else_=Number(0.0)) for each in found.refused)))
         fine = bad == Number(0.0)
         self.relative = [steps.bind("score", case((fine, each))) for each in found.relative]
-        self._shared = found.shared
+        self._shared = steps.bind("shared", found.shared)
         with np.errstate(divide="ignore"):
             log_prior = np.maximum(np.log(prior), IMPOSSIBLE)
         self._joint = [each + Number(p) for each, p in zip(self.relative, log_prior, strict=True)]
@@ -197,9 +197,9 @@ def _plain(label: Any) -> Any:
 def _source(name: str | Sequence[str], dialect: Any) -> tuple[TableClause, str]:
     """The table, and a prefix for the names of queries that is not its name."""
     parts = [name] if isinstance(name, str) else list(name)
-    if not parts or not all(isinstance(part, str) and part for part in parts):
+    if not all(parts) or not parts:
         raise DataError(f"table={name!r} must be a name, or the names of a schema and a table in it")
-    path = ".".join(dialect.identifier_preparer.quote_identifier(part) for part in parts)
+    path = ".".join(dialect.identifier_preparer.quote_identifier(checked(part)) for part in parts)
     prefix = "suffice"
     while parts[-1].casefold().startswith(prefix):
         prefix += "_"
