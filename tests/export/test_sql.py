@@ -30,6 +30,7 @@ from suffice.logistic import LogisticModel
 NAMES = ['we"ird', "sp ace", "select", "größe`s", "50%s :x \\'; --"]
 STRUCTURES = ("full", "diag", "tied", "tied_diag", "spherical", "tied_spherical")
 N = 30
+HERE, ELSEWHERE = ("sqlite", "duckdb", "postgresql"), ("mysql", "snowflake", "bigquery", "spark")
 UNEVEN = [0.31, 0.33, 0.36]  # a prior without ties, which rounding would decide
 
 
@@ -71,6 +72,13 @@ FAMILIES = {"size": "categorical", "flag": "bernoulli", "visits": "poisson", "wo
 }
 
 
+def on_engines(names, cases):
+    """Cases on every engine that is here; those that are not share them."""
+    here = [(engine, *case) for engine in HERE for case in cases]
+    elsewhere = [(ELSEWHERE[i % len(ELSEWHERE)], *case) for i, case in enumerate(cases)]
+    return pytest.mark.parametrize(("engine", *names), here + elsewhere, indirect=["engine"], ids=str)
+
+
 def agree(found, clf, X, prior=None, cost=None):
     """Whether results in a database are those of the model."""
     with warnings.catch_warnings():
@@ -108,7 +116,7 @@ MODELS = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "clf"), MODELS, ids=str)
+@on_engines(("kind", "clf"), MODELS)
 def test_every_model_scores_as_it_does_here(engine, kind, clf):
     X, y = data(kind)
     clf.fit(X[::2], y[::2])
@@ -130,7 +138,7 @@ def test_prior_and_cost_are_those_of_the_application(engine, prior, cost):
     agree(engine.score(clf, X, prior=prior, cost=cost), clf, X, prior, cost)
 
 
-@pytest.mark.parametrize("covariance", STRUCTURES)
+@on_engines(["covariance"], [(structure,) for structure in STRUCTURES])
 def test_whole_tables_with_missing_cells_are_scored_by_what_they_have(engine, covariance):
     X, y = mixed(missing=False)
     clf = MixedClassifier(FAMILIES, covariance=covariance).fit(X, y)
@@ -139,18 +147,7 @@ def test_whole_tables_with_missing_cells_are_scored_by_what_they_have(engine, co
     agree(engine.score(clf, X), clf, X)
 
 
-@pytest.mark.parametrize(
-    "clf",
-    [
-        PoissonClassifier(),
-        PoissonClassifier(predictive=True),
-        MultinomialClassifier(),
-        MultinomialClassifier(predictive=True),
-        MultinomialClassifier(complement=True),
-        BernoulliClassifier(),
-    ],
-    ids=str,
-)
+@on_engines(["clf"], [(clf,) for kind, clf in MODELS if kind == "counts"])
 def test_missing_counts_drop_out(engine, clf):
     X, y = data("counts")
     clf.fit(X, y)
