@@ -3,12 +3,14 @@
 import sys
 import warnings
 
+import mpmath
 import numpy as np
 import pandas as pd
 import pytest
 import sqlglot
 from scipy.sparse import csr_array
 from sklearn.exceptions import NotFittedError
+from sqlalchemy import table
 
 import suffice
 from suffice import (
@@ -23,7 +25,8 @@ from suffice import (
 )
 from suffice.densities import HashedDensity
 from suffice.errors import DataError, ImpossibleWarning
-from suffice.export.scores import scores
+from suffice.export.dialects import Cell, dialect_of
+from suffice.export.scores import log_gamma, scores
 from suffice.export.steps import Steps
 from suffice.logistic import LogisticModel
 
@@ -170,12 +173,21 @@ def test_categories_are_matched_letter_by_letter_and_may_be_unseen(engine, unkno
     agree(engine.score(clf, new.astype({"n": "Int64", "f": float, "t": "boolean"})), clf, new)
 
 
+@pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
+def test_a_column_that_takes_letters_for_each_other_does_so_no_longer(engine):
+    clf = CategoricalClassifier(alpha=0).fit(pd.DataFrame({"w": ["a", "A"]}), [0, 1])
+    cursor = engine.connection.cursor()
+    cursor.execute('CREATE TABLE blurred ("row id" INTEGER, w TEXT COLLATE NOCASE)')
+    cursor.execute("INSERT INTO blurred VALUES (0, 'A'), (1, 'a')")
+    assert engine.run(clf.to_sql("blurred", "sqlite", keep="row id"))["decision"].tolist() == [1, 0]
+
+
 def test_what_is_impossible_is_infinitely_far(engine):
     X = pd.DataFrame({"a": list("xxyyzz"), "b": list("ppqqqq")})
     clf = CategoricalClassifier(alpha=0).fit(X, ["1st", "1st", "2nd", "2nd", "3rd", "3rd"])
     rows = pd.DataFrame({"a": ["x", "y", "x", "z", "never"], "b": ["p", "q", "q", None, "p"]})
-    for prior in (None, [0.1, 0.7, 0.2], [0.5, 0.5, 0.0]):
-        cost = None if prior is None else [[0, 1, 1], [9, 0, 1], [1, 1, 0]]
+    costs = [[0, 1, 1], [9, 0, 1], [1, 1, 0]]
+    for prior, cost in ((None, None), ([0.1, 0.7, 0.2], None), ([0.1, 0.7, 0.2], costs), ([0.5, 0.5, 0.0], costs)):
         agree(engine.score(clf, rows, prior=prior, cost=cost), clf, rows, prior, cost)
     counts = pd.DataFrame({"n": [0, 3, 0], "m": [2, 2, 1]})
     for model in (PoissonClassifier(alpha=0), MultinomialClassifier(alpha=0), BernoulliClassifier(alpha=0)):
@@ -210,9 +222,8 @@ def test_a_row_that_predict_refuses_has_no_results(engine, clf, cell):
     found = engine.score(clf, rows)
     assert found.loc[0, RESULTS].notna().all()
     assert found.loc[1, RESULTS].isna().all()
-    costly = engine.score(clf, rows, cost={"yes": [0, 1], "no": [1, 0]}, outputs="decision")["decision"]
-    assert costly[0] in ("yes", "no")
-    assert costly[1] is None
+    free = engine.score(clf, rows, cost={"pay": [1, 1], "free": [0, 0]}, outputs="decision")
+    assert free["decision"].tolist() == ["free", None]
 
 
 def test_nan_is_missing_where_a_database_has_it(engine):
@@ -281,6 +292,19 @@ def test_a_class_without_rows_is_never_decided_for(engine):
     agree(engine.score(clf, X), clf, X)
     only = {"ham": 0, "it's": 0, "new": 1, "spam": 0}
     assert set(engine.score(clf, X, prior=only)["decision"]) == {"new"}  # nothing but the prior speaks
+
+
+@pytest.mark.parametrize("engine", HERE, indirect=True)
+def test_log_gamma_has_all_digits(engine):
+    x = np.concatenate([np.geomspace(1e-6, 1e9, 60), [1.0, 2.0, 19.999, 20.0]])
+    steps = Steps()
+    row, value = (steps.bind("keep", Cell(name)) for name in ("row id", "x"))
+    dialect = dialect_of(engine.dialect)
+    source = table(engine.load(pd.DataFrame({"x": x})))
+    query = steps.select(source, {"row id": row, "y": log_gamma(steps, value)}, dialect, "s")
+    found = engine.run(str(query.compile(dialect=dialect, compile_kwargs={"literal_binds": True})))["y"].astype(float)
+    expected = [float(mpmath.loggamma(float(each))) for each in x]
+    np.testing.assert_allclose(found, expected, rtol=1e-14, atol=5e-14)
 
 
 # What a statement reads and returns.

@@ -368,7 +368,7 @@ def _(density: NegativeBinomialDensity, steps: Steps, names: Sequence[str], stri
     for c in range(density.n_classes):
         after, terms = _previous(relative, len(names)), []
         for each, events, rows, none in zip(x.held, density.events[c], density.rows[c], absent[c], strict=True):
-            counted = _log_gamma(steps, each + Number(events), after) - each * Number(np.log1p(rows))
+            counted = log_gamma(steps, each + Number(events), after) - each * Number(np.log1p(rows))
             terms.append(_or_zero(counted + Number(none)))
         relative.append(steps.bind("score", _counted(density, c, terms)))
     return Scores(relative, _minus_log_factorials(steps, x), x.uncountable())
@@ -385,7 +385,7 @@ def _(density: MultinomialDensity, steps: Steps, names: Sequence[str], strict: b
         # Counts are draws from the features that are observed.
         terms.append(case((mass > Number(0.0), Number(-1.0) * total * func.ln(mass)), else_=Number(0.0)))
         relative.append(_counted(density, c, terms))
-    shared = Total(_log_gamma(steps, total + Number(1.0)), _minus_log_factorials(steps, x))
+    shared = Total(log_gamma(steps, total + Number(1.0)), _minus_log_factorials(steps, x))
     return Scores(relative, shared, x.uncountable())
 
 
@@ -409,15 +409,15 @@ def _(density: PolyaDensity, steps: Steps, names: Sequence[str], strict: bool = 
     for c in range(density.n_classes):
         after = _previous(relative, len(names))
         terms = [
-            _or_zero(_log_gamma(steps, each + Number(own), after) - Number(gammaln(own)))
+            _or_zero(log_gamma(steps, each + Number(own), after) - Number(gammaln(own)))
             for each, own in zip(x.held, density.posterior[c], strict=True)
         ]
         mass = steps.bind("m", _observed(x, density.posterior[c]))
         whole = case((mass > Number(0.0), mass), else_=Number(1.0))  # nothing is observed, and nothing counted
         mass = steps.bind("m", whole)
-        terms += [_log_gamma(steps, mass), Number(-1.0) * _log_gamma(steps, mass + total)]
+        terms += [log_gamma(steps, mass), Number(-1.0) * log_gamma(steps, mass + total)]
         relative.append(steps.bind("score", _counted(density, c, terms)))
-    shared = Total(_log_gamma(steps, total + Number(1.0)), _minus_log_factorials(steps, x))
+    shared = Total(log_gamma(steps, total + Number(1.0)), _minus_log_factorials(steps, x))
     return Scores(relative, shared, x.uncountable())
 
 
@@ -438,10 +438,10 @@ def _observed(x: _Numbers, share: Array) -> Expression:
 
 
 def _minus_log_factorials(steps: Steps, x: _Numbers) -> Expression:
-    return Total(*(_or_zero(Number(-1.0) * _log_gamma(steps, each + Number(1.0))) for each in x.held))
+    return Total(*(_or_zero(Number(-1.0) * log_gamma(steps, each + Number(1.0))) for each in x.held))
 
 
-def _log_gamma(steps: Steps, value: Expression, after: Expression | None = None) -> Expression:
+def log_gamma(steps: Steps, value: Expression, after: Expression | None = None) -> Expression:
     """log Γ of a positive number, which few databases know, by Stirling's series; small numbers are raised first."""
     value = value.self_group()
     small = value < Number(20.0)
