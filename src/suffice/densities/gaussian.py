@@ -153,7 +153,7 @@ class GaussianDensity(Density):
         return center, np.ascontiguousarray(slope), constant
 
     @cached_property
-    def _linear(self) -> tuple[Array, Array, Array] | None:
+    def linear_scores(self) -> tuple[Array, Array, Array] | None:
         """The linear scores, unless the structure has none or they would lose digits."""
         if not self.structure.tied:
             return None
@@ -161,8 +161,8 @@ class GaussianDensity(Density):
         return scores if scores[2][self.seen].min(initial=0.0) > -_LINEAR_LIMIT else None
 
     def _score(self, X: Array, offset: Array | float, wanted: Wanted, relative: bool) -> bool:
-        if relative and self._linear is not None:
-            center, slope, constant = self._linear
+        if relative and self.linear_scores is not None:
+            center, slope, constant = self.linear_scores
             return bool(kernels.active.linear_scores(X, center, slope, constant + offset, *wanted))
         constant = self.constant + offset
         if self.structure.shape != "full":

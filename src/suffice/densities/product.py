@@ -57,6 +57,10 @@ class ProductDensity(Density):
         return len(self.names)
 
     @property
+    def places_read(self) -> Sequence[int]:
+        return sorted(j for places in self.columns.values() for j in places)
+
+    @property
     def has_zeros(self) -> bool:
         return any(part.has_zeros for part in self.parts.values())
 

@@ -125,15 +125,16 @@ class StudentDensity(Density):
     def _log_density(self, X: Array) -> Array:
         if self.structure.shape != "diag":
             quadratic, d = self.gaussian.quadratic(X), self.n_features
-            return self._log_t(quadratic, d, self.gaussian.log_det, self.dof)
+            return self.log_t(quadratic, d, self.gaussian.log_det, self.dof)
         return np.stack([self._feature_log_t(X, c).sum(axis=1) for c in range(self.n_classes)], axis=1)
 
     def _feature_log_t(self, X: Array, c: int) -> Array:
         dev = np.clip((X - self.mean[c]) * self.gaussian.whitening[c], -1e150, 1e150)  # farther squares overflow
-        return self._log_t(dev**2, 1, np.log(self.covariance[c]), self.dof[c])
+        return self.log_t(dev**2, 1, np.log(self.covariance[c]), self.dof[c])
 
     @staticmethod
-    def _log_t(quadratic: Array, d: int, log_det: Any, dof: Any) -> Array:
+    def log_t(quadratic: Array, d: int, log_det: Any, dof: Any) -> Array:
+        """The log-density of a t in d dimensions at a squared distance."""
         from scipy.special import gammaln
 
         constant = gammaln((dof + d) / 2) - gammaln(dof / 2) - 0.5 * (d * np.log(dof * np.pi) + log_det)
@@ -150,7 +151,7 @@ class StudentDensity(Density):
         shares = self.gaussian.quadratic_shares(X, c)
         quadratic = shares.sum(axis=1, keepdims=True)
         d, dof = self.n_features, self.dof[c]
-        at_mean = self._log_t(np.zeros(1), d, self.gaussian.log_det[c], dof)
+        at_mean = self.log_t(np.zeros(1), d, self.gaussian.log_det[c], dof)
         slope = np.divide(
             np.log1p(quadratic / dof), quadratic, out=np.full_like(quadratic, 1 / dof), where=quadratic > 0
         )
@@ -181,7 +182,7 @@ class StudentDensity(Density):
             shares = self._feature_log_t(np.where(missing, self.mean[c], X), c)
             return shares[:, ~missing].sum(axis=1), np.tile(self.mean[c, missing], (len(X), 1))
         quadratic, log_det, expected = self.gaussian.conditional_parts(X, c, missing)
-        return self._log_t(quadratic, int((~missing).sum()), log_det, self.dof[c]), expected
+        return self.log_t(quadratic, int((~missing).sum()), log_det, self.dof[c]), expected
 
 
 def _prior_scale(stats: MomentStats, kind: Structure) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -119,6 +119,66 @@ class LLRClassifier(ClassifierMixin, TableEstimator):
         table = self._table(X, posterior)
         self._warn_of_impossible(impossible_rows, log_prior)
         return table
+
+    # The same, where the data are.
+
+    def to_sql(
+        self,
+        table: str | Sequence[str],
+        dialect: str = "postgresql",
+        prior: Prior = None,
+        cost: Any = None,
+        *,
+        columns: Any = None,
+        keep: Any = None,
+        outputs: Any = None,
+    ) -> str:
+        """One SELECT that scores the rows of a table in a database.
+
+        A missing value is NULL, or NaN. Where `predict` would refuse a row, every result is NULL.
+
+        Parameters
+        ----------
+        table : the table's name, or the names of its schema and its own; names are quoted
+        dialect : {"postgresql", "duckdb", "sqlite", "mysql", "snowflake", "bigquery", "spark"}
+        prior, cost : as of `predict`
+        columns : what the columns of the model are called in the table: names in their order, or a dictionary from the
+            model's names to others; None takes the model's names
+        keep : columns of the table to repeat beside the results, such as a key; None repeats those that the model reads
+        outputs : {"decision", "posterior", "llr", "log_likelihood"}, one or several; None gives all. There is a column
+            "posterior_a" for every class a, "log_likelihood_a" likewise; "llr" is the ratio of the second of two
+            classes over the first, and of more, "llr_b" that of b over the first.
+
+        Examples
+        --------
+        >>> import sqlite3
+        >>> from suffice import GaussianClassifier
+        >>> clf = GaussianClassifier().fit([[1.70], [1.78], [1.75], [1.60], [1.64], [1.55]], list("mmmfff"))
+        >>> db = sqlite3.connect(":memory:")
+        >>> _ = db.execute("CREATE TABLE people (height REAL)")
+        >>> _ = db.execute("INSERT INTO people VALUES (1.69), (1.58), (NULL)")
+        >>> db.execute(clf.to_sql("people", "sqlite", columns=["height"], outputs="decision")).fetchall()
+        [(1.69, 'm'), (1.58, 'f'), (None, None)]
+        """
+        try:
+            from ..export import sql
+        except ImportError as error:
+            raise ImportError(f"to_sql needs SQLAlchemy: pip install suffice[sql] ({error})") from error
+
+        model, chosen = self._scorer, self._prior(prior)
+        names = sql.check_columns(columns, self._names(), model.n_features)
+        repeated = [names[j] for j in model.places_read] if keep is None else [keep] if isinstance(keep, str) else keep
+        return sql.to_sql(
+            model,
+            self.classes_,
+            names,
+            table,
+            dialect,
+            chosen,
+            None if cost is None else decisions.as_cost(cost, self.classes_),
+            list(repeated),
+            sql.check_outputs(outputs, model),
+        )
 
     def _warn_of_impossible(self, rows: list[int], log_prior: Array) -> None:
         if sum(rows) and not self._is_impossible(log_prior):

@@ -1,0 +1,336 @@
+"""What databases do not agree on: literals, types, names and a few functions, in the form that SQLAlchemy compiles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from sqlalchemy import Double, Select
+from sqlalchemy.dialects.mysql.base import MySQLDialect
+from sqlalchemy.dialects.postgresql.base import PGDialect
+from sqlalchemy.dialects.sqlite.base import SQLiteDialect
+from sqlalchemy.engine.default import DefaultDialect
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql import operators
+from sqlalchemy.sql.compiler import IdentifierPreparer
+from sqlalchemy.sql.elements import ColumnElement
+from sqlalchemy.sql.selectable import CTE
+
+from ..errors import DataError, listed
+
+_BLOCK = 32  # terms of a sum, or arguments of a function, side by side: parsers and functions have limits
+
+
+class Dialect:
+    """How one database says it; the ways here are those of most of them."""
+
+    double = "DOUBLE"
+    text = "VARCHAR"
+    number = "{}"  # a literal with an exponent is a double
+    infinity = "CAST('{}Infinity' AS DOUBLE)"
+    greatest, least = "GREATEST", "LEAST"
+    has_true = True  # whether truths are other than one and zero, so that no cast makes numbers of them
+    paramstyle = "named"  # others double every percent sign
+    div_is_floordiv = False  # everything that is divided here is a double
+    supports_native_boolean = True
+
+    def quoted(self, value: str) -> str:
+        """A literal of text."""
+        return "'" + value.replace("'", "''") + "'"
+
+    def as_text(self, column: str) -> str:
+        """A column as text that is compared letter by letter."""
+        return f"CAST({column} AS {self.text})"
+
+    def fenced(self, query: Select[Any], name: str) -> CTE:
+        """A query to select from. Databases that would write its expressions out wherever they are used, and so work
+        them out again and again, are kept from it."""
+        return query.cte(name)
+
+
+class PostgreSQL(Dialect, PGDialect):
+    double = "DOUBLE PRECISION"
+    number = "float8 '{}'"  # others are decimals
+    infinity = "float8 '{}Infinity'"
+
+    def quoted(self, value: str) -> str:
+        if "\\" not in value:
+            return super().quoted(value)
+        escaped = value.replace("\\", "\\\\")  # in this form they mean the same under all settings
+        return " E" + super().quoted(escaped)
+
+    def fenced(self, query: Select[Any], name: str) -> CTE:
+        return query.offset(0).cte(name)
+
+
+class DuckDB(Dialect, PGDialect):
+    name = "duckdb"
+    has_true = False
+
+
+class SQLite(Dialect, SQLiteDialect):
+    double = "REAL"
+    text = "TEXT"
+    infinity = "({}9e999)"
+    greatest, least = "max", "min"
+    has_true = False
+    supports_native_boolean = False
+
+    def as_text(self, column: str) -> str:
+        return f"CAST({column} AS TEXT) COLLATE BINARY"
+
+    def fenced(self, query: Select[Any], name: str) -> CTE:
+        return query.cte(name).prefix_with("MATERIALIZED")
+
+
+class MySQL(Dialect, MySQLDialect):
+    infinity = "({}1.7976931348623157e308)"  # there is none, and this comes nearest
+    has_true = False
+    supports_native_boolean = False
+
+    def quoted(self, value: str) -> str:
+        return super().quoted(value.replace("\\", "\\\\"))
+
+    def as_text(self, column: str) -> str:
+        return f"CONVERT({column} USING utf8mb4) COLLATE utf8mb4_0900_bin"  # else 'a', 'A' and 'a ' are the same
+
+    def fenced(self, query: Select[Any], name: str) -> CTE:
+        return query.limit(2**63 - 1).cte(name)
+
+
+class Snowflake(Dialect, DefaultDialect):
+    name = "snowflake"
+    double = "FLOAT"
+    number = "CAST({} AS FLOAT)"
+    infinity = "CAST('{}inf' AS FLOAT)"
+
+    def quoted(self, value: str) -> str:
+        return super().quoted(value.replace("\\", "\\\\"))
+
+
+class _Backticks(IdentifierPreparer):
+    def __init__(self, dialect: Any, **options: Any) -> None:
+        super().__init__(dialect, initial_quote="`", escape_quote="`", **options)
+
+
+class _EscapedBackticks(_Backticks):
+    def _escape_identifier(self, value: str) -> str:
+        return value.replace("\\", "\\\\").replace("`", "\\`")
+
+
+class BigQuery(Dialect, DefaultDialect):
+    name = "bigquery"
+    preparer: Any = _EscapedBackticks
+    double = "FLOAT64"
+    text = "STRING"
+    infinity = "CAST('{}inf' AS FLOAT64)"
+
+    def quoted(self, value: str) -> str:
+        return _backslashed(value)
+
+
+class Spark(Dialect, DefaultDialect):
+    name = "spark"
+    preparer: Any = _Backticks
+    text = "STRING"
+    has_true = False
+
+    def quoted(self, value: str) -> str:
+        return _backslashed(value)
+
+
+def _backslashed(value: str) -> str:
+    for character, escaped in (("\\", "\\\\"), ("'", "\\'"), ("\n", "\\n"), ("\r", "\\r")):
+        value = value.replace(character, escaped)
+    return f"'{value}'"
+
+
+DIALECTS: dict[str, type[Any]] = {
+    "postgresql": PostgreSQL,
+    "duckdb": DuckDB,
+    "sqlite": SQLite,
+    "mysql": MySQL,
+    "snowflake": Snowflake,
+    "bigquery": BigQuery,
+    "spark": Spark,
+}
+
+
+def dialect_of(name: Any) -> Any:
+    """The dialect of this name, or an error."""
+    if name not in DIALECTS:
+        raise DataError(f"dialect={name!r} is not known; choose one of {listed(DIALECTS, len(DIALECTS))}")
+    return DIALECTS[name](paramstyle="named")
+
+
+# Expressions.
+
+
+class _Expression(ColumnElement[Any]):
+    """An expression that each dialect writes in its own way, of other expressions."""
+
+    inherit_cache = False
+    type = Double()
+
+    def __init__(self, *parts: ColumnElement[Any]) -> None:
+        self.parts = parts
+
+    def get_children(self, **_: Any) -> Iterable[ColumnElement[Any]]:
+        return self.parts
+
+    def written(self, compiler: Any) -> list[str]:
+        return [compiler.process(part) for part in self.parts]
+
+
+class Number(_Expression):
+    """A double."""
+
+    def __init__(self, value: float) -> None:
+        super().__init__()
+        self.value = float(value)
+
+
+class Text(_Expression):
+    """A text, by value."""
+
+    def __init__(self, value: str) -> None:
+        super().__init__()
+        self.value = checked(value)
+
+
+class Infinity(_Expression):
+    """Infinity, or minus infinity."""
+
+    def __init__(self, sign: str = "") -> None:
+        super().__init__()
+        self.sign = sign
+
+
+class Cell(_Expression):
+    """A column of the table that is scored."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = checked(name)
+
+
+class AsNumber(_Expression):
+    """A cell as a double."""
+
+
+class AsTruth(_Expression):
+    """A cell as one or zero, where it is a truth, or as the number that it is."""
+
+
+class AsText(_Expression):
+    """A cell as text."""
+
+
+class Total(_Expression):
+    """A sum."""
+
+
+class Dot(_Expression):
+    """The sum of expressions, each multiplied by a number."""
+
+    def __init__(self, weights: Sequence[float], parts: Sequence[ColumnElement[Any]]) -> None:
+        kept = [(float(w), part) for w, part in zip(weights, parts, strict=True) if w]
+        super().__init__(*(part.self_group(against=operators.mul) for _, part in kept))
+        self.weights = [w for w, _ in kept]
+
+
+class Greatest(_Expression):
+    """The greatest of some expressions, none of which is NULL, or all."""
+
+
+class Least(_Expression):
+    """The least of some expressions, none of which is NULL, or all."""
+
+
+def checked(value: Any) -> str:
+    """A text or a name that can stand in a statement, or an error."""
+    if not isinstance(value, str):
+        raise DataError(f"{value!r} is no name; names are text")
+    halves = any("\ud800" <= character <= "\udfff" for character in value)  # of characters, as no encoding has them
+    if halves or "\0" in value:
+        raise DataError(f"{value!r} holds characters that no SQL text can hold; rename it")
+    return value
+
+
+def _number(value: float, dialect: Any) -> str:
+    digits = repr(value)
+    literal = dialect.number.format(digits if "e" in digits else f"{digits}e0")
+    return f"({literal})" if literal.startswith("-") else str(literal)
+
+
+def _nested(parts: list[str], join: Any) -> str:
+    """Parts joined in blocks, and these again: neither a deep tree nor a long list of arguments."""
+    while len(parts) > 1:
+        blocks = (parts[i : i + _BLOCK] for i in range(0, len(parts), _BLOCK))
+        parts = [join(block) if len(block) > 1 else block[0] for block in blocks]
+    return parts[0]
+
+
+def _sum(parts: list[str]) -> str:
+    return _nested(parts, lambda block: f"({' + '.join(block)})")
+
+
+@compiles(Number)
+def _(element: Any, compiler: Any, **_: Any) -> str:
+    return _number(element.value, compiler.dialect)
+
+
+@compiles(Text)
+def _(element: Any, compiler: Any, **_: Any) -> str:
+    return str(compiler.dialect.quoted(element.value))
+
+
+@compiles(Infinity)
+def _(element: Any, compiler: Any, **_: Any) -> str:
+    return str(compiler.dialect.infinity.format(element.sign))
+
+
+@compiles(Cell)
+def _(element: Any, compiler: Any, **_: Any) -> str:
+    return str(compiler.preparer.quote_identifier(element.name))
+
+
+@compiles(AsNumber)
+def _(element: Any, compiler: Any, **_: Any) -> str:
+    return f"CAST({element.written(compiler)[0]} AS {compiler.dialect.double})"
+
+
+@compiles(AsTruth)
+def _(element: Any, compiler: Any, **_: Any) -> str:
+    dialect, (cell,) = compiler.dialect, element.written(compiler)
+    if not dialect.has_true:
+        return f"CAST({cell} AS {dialect.double})"
+    text = f"CAST({cell} AS {dialect.text})"
+    one, zero = (_number(value, dialect) for value in (1.0, 0.0))
+    return f"CASE {text} WHEN 'true' THEN {one} WHEN 'false' THEN {zero} ELSE CAST({text} AS {dialect.double}) END"
+
+
+@compiles(AsText)
+def _(element: Any, compiler: Any, **_: Any) -> str:
+    return str(compiler.dialect.as_text(element.written(compiler)[0]))
+
+
+@compiles(Total)
+def _(element: Any, compiler: Any, **_: Any) -> str:
+    return _sum(element.written(compiler) or [_number(0.0, compiler.dialect)])
+
+
+@compiles(Dot)
+def _(element: Any, compiler: Any, **_: Any) -> str:
+    terms = zip(element.weights, element.written(compiler), strict=True)
+    return _sum([f"{_number(w, compiler.dialect)} * {part}" for w, part in terms] or [_number(0.0, compiler.dialect)])
+
+
+@compiles(Greatest)
+def _(element: Any, compiler: Any, **_: Any) -> str:
+    return _nested(element.written(compiler), lambda block: f"{compiler.dialect.greatest}({', '.join(block)})")
+
+
+@compiles(Least)
+def _(element: Any, compiler: Any, **_: Any) -> str:
+    return _nested(element.written(compiler), lambda block: f"{compiler.dialect.least}({', '.join(block)})")

@@ -1,0 +1,480 @@
+"""Scores of rows as SQL expressions: for every family of densities, what its kernels compute.
+
+No engine meets an infinity here, as not all have one, nor numbers that overflow or underflow, at which some give up:
+IMPOSSIBLE stands for -inf, and cells are held within so many deviations that their squares can be summed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import singledispatch
+from itertools import combinations_with_replacement, pairwise
+from math import pi
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import and_, case, func, or_
+from sqlalchemy.sql.elements import ColumnElement
+
+from ..densities import (
+    BernoulliDensity,
+    CategoricalDensity,
+    ComplementDensity,
+    GaussianDensity,
+    MultinomialDensity,
+    NegativeBinomialDensity,
+    PoissonDensity,
+    PolyaDensity,
+    ProductDensity,
+    StudentDensity,
+)
+from ..densities.linear import SOME
+from ..errors import DataError
+from ..logistic import LogisticModel
+from .dialects import AsNumber, AsText, AsTruth, Cell, Dot, Infinity, Number, Text, Total
+from .steps import Steps
+
+Array = NDArray[Any]
+Expression = ColumnElement[Any]
+
+IMPOSSIBLE = -1e300
+POSSIBLE = -1e299  # the least score that is one; sums of whatever is impossible lie below
+_FAR = 1e100  # deviations beyond which nothing is told apart
+_LARGEST = float(np.nextafter(np.finfo(np.float64).max, 0.0))  # the last one stands for infinity where there is none
+_WIDE = 500  # columns of one kind in a query, of 1664 in all that PostgreSQL allows
+_LOG_2PI = float(np.log(2 * pi))
+
+
+@dataclass(frozen=True)
+class Scores:
+    """log p(x | class) = relative + shared, of rows that are not refused."""
+
+    relative: Sequence[Expression]  # (k,)
+    shared: Expression  # by all classes
+    refused: Sequence[Expression]  # conditions under which `predict` would raise an error
+
+
+@singledispatch
+def scores(model: Any, steps: Steps, names: Sequence[str], strict: bool = True) -> Scores:  # noqa: ARG001
+    """The scores of a model whose columns have these names in the table.
+
+    Parameters
+    ----------
+    strict : whether a model of numbers refuses rows that miss some, as it does unless it is part of a product
+    """
+    raise DataError(f"{model!r} is too wide to be written as SQL, or has no form in it")
+
+
+# Cells.
+
+
+@dataclass(frozen=True)
+class _Numbers:
+    """Columns of numbers."""
+
+    raw: list[Expression]
+    held: list[Expression]  # within bounds; NULL where they are missing or infinite
+
+    @classmethod
+    def of(
+        cls, steps: Steps, names: Sequence[str], low: Array, high: Array, tiny: Array, kind: Any = AsNumber
+    ) -> _Numbers:
+        raw = [steps.bind("v", kind(Cell(name))) for name in names]
+        held = []
+        for v, a, b, none in zip(raw, low, high, tiny, strict=True):
+            least, most = Number(a), Number(b)
+            usable = [
+                (v.between(Number(-none), Number(none)), Number(0.0)),
+                (v.between(least, most), v),
+                (v.between(most, Number(_LARGEST)), most),
+                (v.between(Number(-_LARGEST), least), least),
+            ]
+            held.append(steps.bind("x", case(*usable)))
+        return cls(raw, held)
+
+    @classmethod
+    def anywhere(cls, steps: Steps, names: Sequence[str]) -> _Numbers:
+        """Columns of which no scale is known."""
+        ones = np.ones(len(names))
+        return cls.of(steps, names, -_FAR * ones, _FAR * ones, ones / _FAR)
+
+    @classmethod
+    def counts(cls, steps: Steps, names: Sequence[str], presence: bool = False) -> _Numbers:
+        ones = np.ones(len(names))
+        kind = AsTruth if presence else AsNumber
+        return cls.of(steps, names, 0.0 * ones, _FAR * ones, ones / _FAR, kind)
+
+    def missing(self) -> list[Expression]:
+        return [x.is_(None) for x in self.held]
+
+    def infinite(self) -> list[Expression]:
+        return [or_(v == Infinity(), v == Infinity("-")) for v in self.raw]
+
+    def uncountable(self) -> list[Expression]:
+        return [or_(v == Infinity(), v < Number(0.0)) for v in self.raw]
+
+
+def _or_zero(term: Expression) -> Expression:
+    """A term, or nothing where its cell is missing."""
+    return func.coalesce(term, Number(0.0))
+
+
+def _finite(value: float) -> Number:
+    return Number(value if value > -np.inf else IMPOSSIBLE)
+
+
+# Gaussians.
+
+
+@scores.register
+def _(density: GaussianDensity, steps: Steps, names: Sequence[str], strict: bool = True) -> Scores:
+    x = _gaussian_cells(density, steps, names)
+    full = density.structure.shape == "full"
+    if full and not strict and _n_eliminated(density) <= _WIDE:
+        return _marginal(density, steps, x)
+    refused = x.missing() if strict or full else x.infinite()
+    if density.linear_scores is not None:
+        relative, shared = (_tied if full else _tied_diagonal)(density, steps, x.held)
+        return Scores(relative, shared, refused)
+    log_norm = _LOG_2PI + (np.zeros(density.mean.shape) if full else np.log(_variances(density)))
+    relative = []
+    for c in range(density.n_classes):
+        z = _whitened(density, steps, x.held, c, relative)
+        terms = [_or_zero(each * each + Number(norm)) for each, norm in zip(z, log_norm[c], strict=True)]
+        constant = density.log_det[0 if density.structure.tied else c] if full else 0.0
+        relative.append(_seen(density, steps, c, Number(-0.5) * Total(Number(constant), *terms)))
+    return Scores(relative, Number(0.0), refused)
+
+
+def _gaussian_cells(density: GaussianDensity, steps: Steps, names: Sequence[str]) -> _Numbers:
+    mean, deviation = density.mean[density.seen], np.sqrt(_variances(density)).max(axis=0)
+    if not len(mean):
+        mean = density.mean
+    far = _FAR * deviation
+    bounds = np.clip([mean.min(axis=0) - far, mean.max(axis=0) + far], -_LARGEST, _LARGEST)
+    return _Numbers.of(steps, names, bounds[0], bounds[1], deviation / _FAR)
+
+
+def _variances(density: GaussianDensity) -> Array:
+    """The variance of each feature in each class, (k, d)."""
+    covariance = density.covariance
+    own = np.einsum("gii->gi", covariance) if covariance.ndim == 3 else covariance
+    return np.broadcast_to(own, density.mean.shape)
+
+
+def _seen(density: GaussianDensity, steps: Steps, c: int, score: Expression) -> Expression:
+    return steps.bind("score", score if density.seen[c] else Number(IMPOSSIBLE))
+
+
+def _whitened(
+    density: GaussianDensity, steps: Steps, x: Sequence[Expression], c: int, before: list[Expression]
+) -> list[Expression]:
+    """Columns whose sum of squares is the squared Mahalanobis distance to a class."""
+    after = _previous(before, len(x))
+    deviation = np.sqrt(_variances(density)[c])
+    unit = [
+        steps.bind("u", (each - Number(m)) * Number(1 / s), after)
+        for each, m, s in zip(x, density.mean[c], deviation, strict=True)
+    ]
+    if density.structure.shape != "full":
+        return unit
+    whitening = density.whitening[0 if density.structure.tied else c] * deviation
+    return [steps.bind("z", Dot(row[: i + 1], unit[: i + 1])) for i, row in enumerate(whitening)]
+
+
+def _previous(before: list[Expression], width: int) -> Expression | None:
+    """What the columns of the next class have to wait for, so many for each class, to have room in one query: as many
+    classes as fit are worked out side by side."""
+    beside = max(1, _WIDE // width)
+    return before[-beside] if len(before) >= beside else None
+
+
+def _tied(density: GaussianDensity, steps: Steps, x: Sequence[Expression]) -> tuple[Sequence[Expression], Expression]:
+    center, slope, constant = density.linear()
+    apart = [steps.bind("u", each - Number(m)) for each, m in zip(x, center, strict=True)]
+    relative = [Total(_finite(constant[c]), Dot(slope[c], apart)) for c in range(density.n_classes)]
+    z = [steps.bind("z", Dot(row[: i + 1], apart[: i + 1])) for i, row in enumerate(density.whitening[0])]
+    log_norm = density.n_features * _LOG_2PI + density.log_det[0]
+    return relative, Number(-0.5) * Total(Number(log_norm), *(each * each for each in z))
+
+
+def _tied_diagonal(
+    density: GaussianDensity, steps: Steps, x: Sequence[Expression]
+) -> tuple[Sequence[Expression], Expression]:
+    """As _tied, but each column has a part of its own in everything, which drops out where it is missing."""
+    center, slope, _ = density.linear()
+    whitening, log_norm = density.whitening[0], _LOG_2PI + np.log(density.covariance[0])
+    unit = [steps.bind("u", (each - Number(m)) * Number(w)) for each, m, w in zip(x, center, whitening, strict=True)]
+    relative: list[Expression] = []
+    for c in range(density.n_classes):
+        means = slope[c] / whitening
+        parts = [_or_zero(Number(m) * u - Number(0.5 * m * m)) for m, u in zip(means, unit, strict=True)]
+        relative.append(Total(*parts) if density.seen[c] else Number(IMPOSSIBLE))
+    squares = [_or_zero(u * u + Number(norm)) for u, norm in zip(unit, log_norm, strict=True)]
+    return relative, Number(-0.5) * Total(*squares)
+
+
+def _n_eliminated(density: GaussianDensity) -> int:
+    """How many columns a query of _marginal has at most."""
+    d = density.n_features
+    return len(density.covariance) * d * (d - 1) // 2 + density.n_classes * d
+
+
+def _marginal(density: GaussianDensity, steps: Steps, cells: _Numbers) -> Scores:
+    """The density of what is observed: column by column, each is taken out of the correlations of those that follow.
+
+    A column that is missing correlates with nothing and deviates by nothing, so that it says nothing."""
+    x, k, d = cells.held, density.n_classes, density.n_features
+    deviation = np.sqrt(_variances(density))
+    factors, log_dets = [], []
+    for g, covariance in enumerate(density.covariance):
+        rho = covariance / deviation[g] / deviation[g][:, None]
+        left: dict[tuple[int, int], Expression] = {(i, i): Number(1.0) for i in range(d)}
+        for i in range(d):
+            for j in range(i):
+                both = and_(x[i].is_not(None), x[j].is_not(None))
+                left[i, j] = steps.bind("a", case((both, Number(rho[i, j])), else_=Number(0.0)))
+        factor = {}
+        for p in range(d):
+            for i in range(p + 1, d):
+                factor[i, p] = steps.bind("f", left[i, p] / left[p, p])
+            for i in range(p + 1, d):
+                for j in range(p + 1, i + 1):
+                    left[i, j] = steps.bind("a", left[i, j] - factor[i, p] * left[j, p])
+        factors.append((factor, [left[p, p] for p in range(d)]))
+        log_dets.append(Total(*(func.ln(left[p, p]) for p in range(1, d))))
+    relative = []
+    for c in range(k):
+        factor, pivots = factors[0 if density.structure.tied else c]
+        y = [
+            steps.bind("u", _or_zero((each - Number(m)) * Number(1 / s)))
+            for each, m, s in zip(x, density.mean[c], deviation[c], strict=True)
+        ]
+        for p in range(d):
+            y[p + 1 :] = [steps.bind("u", y[i] - factor[i, p] * y[p]) for i in range(p + 1, d)]
+        distance = Total(*(each * each / pivot for each, pivot in zip(y, pivots, strict=True)))
+        own = [] if density.structure.tied else [log_dets[c], *_log_norms(x, deviation[c])]
+        relative.append(_seen(density, steps, c, Number(-0.5) * Total(distance, *own)))
+    shared = [log_dets[0], *_log_norms(x, deviation[0])] if density.structure.tied else []
+    return Scores(relative, Number(-0.5) * Total(*shared), cells.infinite())
+
+
+def _log_norms(x: Sequence[Expression], deviation: Array) -> list[Expression]:
+    log_norm = _LOG_2PI + 2 * np.log(deviation)
+    return [case((each.is_(None), Number(0.0)), else_=Number(norm)) for each, norm in zip(x, log_norm, strict=True)]
+
+
+@scores.register
+def _(density: StudentDensity, steps: Steps, names: Sequence[str], strict: bool = True) -> Scores:  # noqa: ARG001
+    gaussian = density.gaussian
+    x = _gaussian_cells(gaussian, steps, names)
+    relative: list[Expression] = []
+    for c in range(density.n_classes):
+        z = _whitened(gaussian, steps, x.held, c, relative)
+        if density.structure.shape == "diag":
+            variances = np.log(gaussian.covariance[c])
+            terms = [_log_t(steps, e * e, 1, v, density.dof[c]) for e, v in zip(z, variances, strict=True)]
+        else:
+            square = Total(*(each * each for each in z))
+            terms = [_log_t(steps, square, density.n_features, gaussian.log_det[c], density.dof[c])]
+        relative.append(steps.bind("score", Total(*terms)))
+    return Scores(relative, Number(0.0), x.missing())
+
+
+def _log_t(steps: Steps, square: Expression, d: int, log_det: float, dof: float) -> Expression:
+    at_mean = float(StudentDensity.log_t(np.zeros(1), d, log_det, dof)[0])
+    return Number(at_mean) - Number((dof + d) / 2) * _log1p(steps, square * Number(1 / dof))
+
+
+def _log1p(steps: Steps, value: Expression) -> Expression:
+    """log(1 + value) with all digits, of values that are not negative (Kahan's way)."""
+    value = steps.bind("t", value)
+    whole = steps.bind("w", value + Number(1.0))
+    return case((whole == Number(1.0), value), else_=func.ln(whole) * value / (whole - Number(1.0)).self_group())
+
+
+# Categories.
+
+
+@scores.register
+def _(density: CategoricalDensity, steps: Steps, names: Sequence[str], strict: bool = True) -> Scores:  # noqa: ARG001
+    relative: list[list[Expression]] = [[_finite(0.0 if seen else -np.inf)] for seen in density.seen]
+    refused: list[Expression] = []
+    for j, (a, b) in enumerate(pairwise(density.bounds)):
+        if a == b:
+            continue  # never observed: it says nothing
+        x, values, unusable = _category_cells(steps, names[j], density.categories[j])
+        refused += unusable
+        if density.unknown == "error":
+            refused.append(x.not_in(values))
+        for c, terms in enumerate(relative):
+            known = zip(values, map(_finite, density.log_probability[c, a:b]), strict=True)
+            of_value = case(*known, value=x, else_=_finite(density.unseen[c, j]))
+            terms.append(case((x.is_(None), Number(0.0)), else_=of_value))
+    return Scores([Total(*terms) for terms in relative], Number(0.0), refused)
+
+
+def _category_cells(
+    steps: Steps, name: str, categories: Array
+) -> tuple[Expression, list[Expression], list[Expression]]:
+    """A column of categories, their values, and what it must not hold."""
+    if categories.dtype == object:
+        return steps.bind("x", AsText(Cell(name))), [Text(str(value)) for value in categories], []
+    values: list[Expression] = [Number(float(value)) for value in categories]
+    raw = steps.bind("v", (AsTruth if categories.dtype.kind == "b" else AsNumber)(Cell(name)))
+    finite = raw.between(Number(-_LARGEST), Number(_LARGEST))
+    return steps.bind("x", case((finite, raw))), values, _Numbers([raw], []).infinite()
+
+
+# Counts.
+
+
+@scores.register
+def _(density: BernoulliDensity, steps: Steps, names: Sequence[str], strict: bool = True) -> Scores:  # noqa: ARG001
+    x = _Numbers.counts(steps, names, presence=True)
+    relative = []
+    for c in range(density.n_classes):
+        chances = zip(x.held, map(_finite, density.one[c]), map(_finite, density.zero[c]), strict=True)
+        terms = [
+            case((each > Number(0.0), one), (each <= Number(0.0), zero), else_=Number(0.0))
+            for each, one, zero in chances
+        ]
+        relative.append(_counted(density, c, terms))
+    return Scores(relative, Number(0.0), x.infinite())
+
+
+@scores.register
+def _(density: PoissonDensity, steps: Steps, names: Sequence[str], strict: bool = True) -> Scores:  # noqa: ARG001
+    x = _Numbers.counts(steps, names)
+    relative = []
+    for c in range(density.n_classes):
+        terms = [
+            _or_zero(_times(each, one) + Number(zero))
+            for each, one, zero in zip(x.held, density.one[c], density.zero[c], strict=True)
+        ]
+        relative.append(_counted(density, c, terms))
+    return Scores(relative, _minus_log_factorials(steps, x), x.uncountable())
+
+
+@scores.register
+def _(density: NegativeBinomialDensity, steps: Steps, names: Sequence[str], strict: bool = True) -> Scores:  # noqa: ARG001
+    from scipy.special import gammaln
+
+    x = _Numbers.counts(steps, names)
+    absent = -density.events * np.log1p(1 / density.rows) - gammaln(density.events)
+    relative: list[Expression] = []
+    for c in range(density.n_classes):
+        after, terms = _previous(relative, len(names)), []
+        for each, events, rows, none in zip(x.held, density.events[c], density.rows[c], absent[c], strict=True):
+            counted = log_gamma(steps, each + Number(events), after) - each * Number(np.log1p(rows))
+            terms.append(_or_zero(counted + Number(none)))
+        relative.append(steps.bind("score", _counted(density, c, terms)))
+    return Scores(relative, _minus_log_factorials(steps, x), x.uncountable())
+
+
+@scores.register
+def _(density: MultinomialDensity, steps: Steps, names: Sequence[str], strict: bool = True) -> Scores:  # noqa: ARG001
+    x = _Numbers.counts(steps, names)
+    total = steps.bind("n", Total(*map(_or_zero, x.held)))
+    relative = []
+    for c in range(density.n_classes):
+        terms = [_or_zero(_times(each, one)) for each, one in zip(x.held, density.one[c], strict=True)]
+        mass = steps.bind("m", _observed(x, np.exp(density.one[c])))
+        # Counts are draws from the features that are observed.
+        terms.append(case((mass > Number(0.0), Number(-1.0) * total * func.ln(mass)), else_=Number(0.0)))
+        relative.append(_counted(density, c, terms))
+    shared = Total(log_gamma(steps, total + Number(1.0)), _minus_log_factorials(steps, x))
+    return Scores(relative, shared, x.uncountable())
+
+
+@scores.register
+def _(density: ComplementDensity, steps: Steps, names: Sequence[str], strict: bool = True) -> Scores:  # noqa: ARG001
+    x = _Numbers.counts(steps, names)
+    relative = [
+        _counted(density, c, [_or_zero(_times(each, one)) for each, one in zip(x.held, density.one[c], strict=True)])
+        for c in range(density.n_classes)
+    ]
+    return Scores(relative, Number(0.0), x.uncountable())
+
+
+@scores.register
+def _(density: PolyaDensity, steps: Steps, names: Sequence[str], strict: bool = True) -> Scores:  # noqa: ARG001
+    from scipy.special import gammaln
+
+    x = _Numbers.counts(steps, names)
+    total = steps.bind("n", Total(*map(_or_zero, x.held)))
+    relative: list[Expression] = []
+    for c in range(density.n_classes):
+        after = _previous(relative, len(names))
+        terms = [
+            _or_zero(log_gamma(steps, each + Number(own), after) - Number(gammaln(own)))
+            for each, own in zip(x.held, density.posterior[c], strict=True)
+        ]
+        mass = steps.bind("m", _observed(x, density.posterior[c]))
+        whole = case((mass > Number(0.0), mass), else_=Number(1.0))  # nothing is observed, and nothing counted
+        mass = steps.bind("m", whole)
+        terms += [log_gamma(steps, mass), Number(-1.0) * log_gamma(steps, mass + total)]
+        relative.append(steps.bind("score", _counted(density, c, terms)))
+    shared = Total(log_gamma(steps, total + Number(1.0)), _minus_log_factorials(steps, x))
+    return Scores(relative, shared, x.uncountable())
+
+
+def _counted(density: Any, c: int, terms: Sequence[Expression]) -> Expression:
+    return Total(*terms) if density.seen[c] else Number(IMPOSSIBLE)
+
+
+def _times(x: Expression, one: float) -> Expression:
+    """So many counts of a feature, each with this score."""
+    if one > -np.inf:
+        return x * Number(one)
+    return case((x > Number(SOME), Number(IMPOSSIBLE)), else_=x * Number(0.0))
+
+
+def _observed(x: _Numbers, share: Array) -> Expression:
+    """The sum of the shares of the features that are observed."""
+    return Total(*(case((each.is_(None), Number(0.0)), else_=Number(p)) for each, p in zip(x.held, share, strict=True)))
+
+
+def _minus_log_factorials(steps: Steps, x: _Numbers) -> Expression:
+    return Total(*(_or_zero(Number(-1.0) * log_gamma(steps, each + Number(1.0))) for each in x.held))
+
+
+def log_gamma(steps: Steps, value: Expression, after: Expression | None = None) -> Expression:
+    """log Γ of a positive number, which few databases know, by Stirling's series; small numbers are raised first."""
+    value = value.self_group()
+    small = value < Number(20.0)
+    raised = steps.bind("r", case((small, value + Number(8.0)), else_=value), after)
+    series: Expression = Number(-691 / 360360)
+    for coefficient in (1 / 1188, -1 / 1680, 1 / 1260, -1 / 360, 1 / 12):
+        series = Total(Number(coefficient), series / raised / raised)
+    ladder = value
+    for i in range(1, 8):
+        ladder = ladder * (value + Number(i))
+    fall = case((small, Number(-1.0) * func.ln(ladder)), else_=Number(0.0))
+    terms = [(raised - Number(0.5)) * func.ln(raised), Number(-1.0) * raised, series / raised, fall]
+    return Total(Number(0.5 * _LOG_2PI), *terms)
+
+
+# Blocks, and logistic models.
+
+
+@scores.register
+def _(density: ProductDensity, steps: Steps, names: Sequence[str], strict: bool = True) -> Scores:  # noqa: ARG001
+    parts = [
+        scores(part, steps, [names[j] for j in density.columns[block]], False) for block, part in density.parts.items()
+    ]
+    relative = [Total(*(part.relative[c] for part in parts)) for c in range(density.n_classes)]
+    return Scores(relative, Total(*(part.shared for part in parts)), [each for part in parts for each in part.refused])
+
+
+@scores.register
+def _(model: LogisticModel, steps: Steps, names: Sequence[str], strict: bool = True) -> Scores:  # noqa: ARG001
+    x = _Numbers.anywhere(steps, names)
+    features: list[Expression] = list(x.held)
+    if model.expansion == "quadratic":
+        features += [one * two for one, two in combinations_with_replacement(x.held, 2)]
+    apart = [feature - Number(m) for feature, m in zip(features, model.center, strict=True)]
+    relative = [Total(Number(model.constant[c]), Dot(model.slope[c], apart)) for c in range(model.n_classes)]
+    return Scores(relative, Number(0.0), x.missing())

@@ -1,0 +1,206 @@
+"""Scoring where the data are: a model as one SELECT."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import TableClause, case, false, func, literal, null, table, true
+from sqlalchemy.sql.elements import ColumnElement
+from sqlalchemy.sql.expression import quoted_name
+
+from ..errors import DataError, listed
+from ..logistic import LogisticModel
+from .dialects import Cell, Dot, Greatest, Infinity, Least, Number, Text, Total, checked, dialect_of
+from .scores import IMPOSSIBLE, POSSIBLE, Scores, scores
+from .steps import Steps
+
+Array = NDArray[Any]
+Expression = ColumnElement[Any]
+
+OUTPUTS = ("decision", "posterior", "llr", "log_likelihood")
+_NOTHING = -500.0  # the logarithm of a share that is none; some engines refuse to work out smaller ones
+
+
+def to_sql(
+    model: Any,
+    classes: Array,
+    names: Sequence[str],
+    table: str | Sequence[str],
+    dialect: str,
+    prior: Array,
+    cost: tuple[Array, Array] | None,
+    keep: Sequence[str],
+    outputs: Sequence[str],
+) -> str:
+    """One SELECT that scores the rows of a table.
+
+    Parameters
+    ----------
+    model : a density, or a logistic model
+    classes : (k,)
+    names : of the model's columns in the table
+    table : its name, or the names of what it is in and its own
+    prior : (k,)
+    cost : decisions (m,) and their costs (m, k); None counts errors
+    keep : columns of the table to repeat
+    outputs : some of OUTPUTS
+    """
+    spoken, steps = dialect_of(dialect), Steps()
+    found = {name: steps.bind("keep", Cell(name)) for name in keep}
+    rows = _Rows(steps, scores(model, steps, names), prior)
+    labels = _column_labels(classes)
+    makers: dict[str, Callable[[], dict[str, Expression]]] = {
+        "decision": lambda: {"decision": rows.decision(classes, cost)},
+        "posterior": lambda: dict(zip([f"posterior_{label}" for label in labels], rows.posterior, strict=True)),
+        "llr": lambda: _ratios(rows, labels),
+        "log_likelihood": lambda: {f"log_likelihood_{label}": rows.log_likelihood(c) for c, label in enumerate(labels)},
+    }
+    for output in outputs:
+        made = makers[output]()
+        taken = [name for name in made if name.casefold() in {each.casefold() for each in found}]
+        if taken:
+            raise DataError(f"the table has columns named like the results: {listed(taken)}; leave them out of keep=")
+        found |= made
+    source, prefix = _source(table, spoken)
+    return str(
+        steps.select(source, found, spoken, prefix).compile(dialect=spoken, compile_kwargs={"literal_binds": True})
+    )
+
+
+def check_outputs(outputs: Any, model: Any) -> tuple[str, ...]:
+    """Which results are wanted, in the order given; None takes all that a model has."""
+    own = OUTPUTS[:-1] if isinstance(model, LogisticModel) else OUTPUTS
+    chosen = own if outputs is None else (outputs,) if isinstance(outputs, str) else tuple(outputs)
+    unknown = [each for each in chosen if each not in own]
+    if unknown or not chosen:
+        raise DataError(f"outputs={outputs!r} is not known; choose some of {listed(own)}")
+    return tuple(dict.fromkeys(chosen))
+
+
+def check_columns(columns: Any, names: tuple[str, ...] | None, n_features: int) -> list[str]:
+    """The names of a model's columns in the table."""
+    if columns is None:
+        if names is None:
+            raise DataError(f"this model knows its {n_features} columns by position only; name them with columns=")
+        return list(names)
+    if isinstance(columns, Mapping):
+        unknown = [name for name in columns if name not in (names or ())]
+        if unknown:
+            raise DataError(f"columns= names {listed(unknown)}, but the model has {listed(names or (), 10)}")
+        return [columns.get(name, name) for name in names or ()]
+    given = [columns] if isinstance(columns, str) else list(columns)
+    if len(given) != n_features:
+        raise DataError(f"columns= has {len(given)} names, but the model has {n_features} columns")
+    return given
+
+
+class _Rows:
+    """What can be said of the rows of a table; each of these is worked out only if it is asked for."""
+
+    def __init__(self, steps: Steps, found: Scores, prior: Array) -> None:
+        self._steps, self._prior = steps, prior
+        bad = steps.bind("bad", Total(*(case((each, Number(1.0)), else_=Number(0.0)) for each in found.refused)))
+        fine = bad == Number(0.0)
+        self.relative = [steps.bind("score", case((fine, each))) for each in found.relative]
+        self._shared = steps.bind("shared", found.shared)
+        with np.errstate(divide="ignore"):
+            log_prior = np.maximum(np.log(prior), IMPOSSIBLE)
+        self._joint = [each + Number(p) for each, p in zip(self.relative, log_prior, strict=True)]
+        self._top = steps.bind("top", Greatest(*self._joint))
+        self._possible = self._top > Number(POSSIBLE)
+
+    def log_likelihood(self, c: int) -> Expression:
+        return case((self.relative[c] < Number(POSSIBLE), Infinity("-")), else_=self.relative[c] + self._shared)
+
+    def llr(self, a: int, b: int) -> Expression:
+        one, two = self.relative[a], self.relative[b]
+        return case(
+            (Greatest(one, two) < Number(POSSIBLE), Number(0.0)),
+            (one < Number(POSSIBLE), Infinity()),
+            (two < Number(POSSIBLE), Infinity("-")),
+            else_=two - one,
+        )
+
+    @cached_property
+    def posterior(self) -> list[Expression]:
+        """Where no class is possible the data say nothing, and the posterior is the prior."""
+        shares = []
+        for joint in self._joint:
+            apart = joint - self._top
+            shares.append(
+                self._steps.bind("share", case((apart > Number(_NOTHING), func.exp(apart)), else_=Number(0.0)))
+            )
+        total = self._steps.bind("total", Total(*shares))
+        return [
+            case((self._possible, share / total), (self._top.is_not(None), Number(p)))
+            for share, p in zip(shares, self._prior, strict=True)
+        ]
+
+    def decision(self, classes: Array, cost: tuple[Array, Array] | None) -> Expression:
+        """A tie goes to the earlier decision."""
+        if cost is None:
+            likeliest = _label(classes, int(self._prior.argmax()))
+            decided = [(each == self._top, _label(classes, c)) for c, each in enumerate(self._joint)]
+            return case((self._top < Number(POSSIBLE), likeliest), *decided)
+        actions, values = cost
+        posterior = [self._steps.bind("posterior", each) for each in self.posterior]
+        expected = [self._steps.bind("cost", Dot(row, posterior)) for row in values]
+        least = self._steps.bind("least", Least(*expected))
+        fine = self._top.is_not(None)
+        return case(*((fine & (each == least), _label(actions, i)) for i, each in enumerate(expected)))
+
+
+def _ratios(rows: _Rows, labels: list[str]) -> dict[str, Expression]:
+    """The ratio of the second of two classes over the first; of more, of all others over the first."""
+    if len(labels) == 2:
+        return {"llr": rows.llr(0, 1)}
+    return {f"llr_{label}": rows.llr(0, c) for c, label in enumerate(labels) if c}
+
+
+def _column_labels(classes: Array) -> list[str]:
+    """Classes as parts of names; by their places where names would not tell them apart, as most databases take capital
+    letters for small ones."""
+    labels = [str(_plain(label)) for label in classes.tolist()]
+    return labels if len({label.casefold() for label in labels}) == len(labels) else list(map(str, range(len(labels))))
+
+
+def _label(labels: Array, i: int) -> Expression:
+    """A label as a literal; those of several types as text, since a column has one type."""
+    plain = [_plain(label) for label in labels.tolist()]
+    kinds = {type(label) for label in plain if label is not None}
+    label = plain[i]
+    if label is None:
+        return null()
+    if len(kinds) > 1 and kinds != {int, float}:
+        label = str(label)
+    if isinstance(label, bool):
+        return true() if label else false()
+    if isinstance(label, int):
+        return literal(label)
+    if isinstance(label, float):
+        return Number(label)
+    return Text(label)
+
+
+def _plain(label: Any) -> Any:
+    label = label.item() if isinstance(label, np.generic) else label
+    label = label.decode("utf-8", "surrogateescape") if isinstance(label, bytes) else label
+    if not isinstance(label, str | bool | int | float | None):
+        raise DataError(f"the decision {label!r} is neither text nor a number nor a truth")
+    return label
+
+
+def _source(name: str | Sequence[str], dialect: Any) -> tuple[TableClause, str]:
+    """The table, and a prefix for the names of queries that is not its name."""
+    parts = [name] if isinstance(name, str) else list(name)
+    if not all(parts) or not parts:
+        raise DataError(f"table={name!r} must be a name, or the names of a schema and a table in it")
+    path = ".".join(dialect.identifier_preparer.quote_identifier(checked(part)) for part in parts)
+    prefix = "suffice"
+    while parts[-1].casefold().startswith(prefix):
+        prefix += "_"
+    return table(quoted_name(path, False)), prefix
