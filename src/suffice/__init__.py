@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         cross_val_llr,
         load,
     )
+    from .sources.files import files
     from .stats import BundleStats, CategoryStats, CountStats, MomentStats
     from .versions import show_versions
 
@@ -60,6 +61,7 @@ _HOMES = {
     "StudentDensity": "densities",
     "as_llr": "estimators",
     "cross_val_llr": "estimators",
+    "files": "sources.files",
     "fit_density": "densities",
     "load": "estimators",
     "show_versions": "versions",
@@ -91,6 +93,7 @@ __all__ = [
     "__version__",
     "as_llr",
     "cross_val_llr",
+    "files",
     "fit_density",
     "load",
     "show_versions",

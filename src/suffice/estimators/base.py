@@ -71,7 +71,7 @@ class GenerativeClassifier(LLRClassifier, Learner):
 
         if not tidy:
             return self._table(X, shares, self.n_features_in_)
-        source = self._local(X)  # once: to convert a table may take longer than to score it
+        source = self._in_memory(X)  # once: to convert a table may take longer than to score it
         return tidy_shares(self._table(source, shares, self.n_features_in_), source, self._names())
 
     def typicality(self, X: Any) -> Array:
@@ -125,7 +125,7 @@ class GenerativeClassifier(LLRClassifier, Learner):
         if not np.isfinite(log_prior).any():
             raise DataError("the prior allows only classes without rows, of which nothing is known")
 
-        source = self._local(X)
+        source = self._in_memory(X)
         density, table = self.density_, source.batch(0, source.n_rows).table
         rows = density.read(table)
         filled = density.impute(rows, log_prior)

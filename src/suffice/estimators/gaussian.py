@@ -19,7 +19,7 @@ from ..errors import DataError, listed
 from ..labels import encode, positions
 from ..leave_one_out import GaussianLeaveOneOut
 from ..logistic import LogisticModel
-from ..sources import LocalSource, Source
+from ..sources import Source
 from ..stats import MomentStats
 from .base import GenerativeClassifier
 from .classifier import Prior
@@ -149,9 +149,7 @@ class GaussianClassifier(GenerativeClassifier):
         """
         if self.predictive or isinstance(self.shrinkage, str):
             raise DataError("leave_one_out has no closed form for predictive models and estimated shrinkage")
-        source = self._source(X, self._labels(y), sample_weight, new=True)
-        if not isinstance(source, LocalSource):
-            raise DataError(f"{type(source).__name__} cannot be scored row by row here")
+        source = self._source(X, self._labels(y), sample_weight, new=True).in_memory()
         moments = collect(source, self._statistic(source, new=True))
         model = GaussianLeaveOneOut(moments, self.covariance, float(self.shrinkage or 0.0), self.variance_floor)
         out = np.empty((source.n_rows, len(moments.classes)))

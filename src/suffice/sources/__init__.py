@@ -2,24 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..table import Table
 from .arrays import array_source
-from .base import LocalSource, Source
+from .base import LocalSource, Run, Source
+from .files import are_files, file_source
 
-__all__ = ["LocalSource", "Source", "as_source", "as_table"]
+__all__ = ["LocalSource", "Run", "Source", "as_source", "as_table"]
+
+# What X may be besides a table in memory: how it is recognised, and the source for it. A recogniser imports nothing.
+_ENGINES: list[tuple[Callable[[Any], bool], Callable[..., Source]]] = [(are_files, file_source)]
 
 
-def as_source(X: Any, y: Any = None, weight: Any = None, n_jobs: int | None = None) -> Source:
-    """The source for anything tabular; a source is returned as it is."""
+def as_source(
+    X: Any, y: Any = None, weight: Any = None, n_jobs: int | None = None, names: tuple[str, ...] | None = None
+) -> Source:
+    """The source for anything tabular; a source is returned as it is.
+
+    Parameters
+    ----------
+    y, weight : labels and weights, or the names of columns that hold them
+    names : the feature columns that are wanted of what may hold more, such as files
+    """
     if isinstance(X, Source):
         return X
-    source = array_source(X, y, weight)
-    source.n_jobs = n_jobs
-    return source
+    engine = next((source for recognises, source in _ENGINES if recognises(X)), None)
+    found = array_source(X, y, weight) if engine is None else engine(X, y, weight, names)
+    found.n_jobs = n_jobs
+    return found
 
 
 def as_table(X: Any) -> Table:
-    """Any table in memory with its columns as they are."""
-    return array_source(X).table
+    """Any table with its columns as they are, in memory."""
+    source = as_source(X).in_memory()
+    return source.batch(0, source.n_rows).table
