@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import operator
 import os
 import warnings
@@ -10,7 +9,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import unquote
 
 from ..batch import Batch, checked_weight
 from ..errors import CheckpointError, DataError, SkippedWarning, UnreadableError, listed
@@ -18,29 +16,16 @@ from ..table import Frame
 from ..threads import reduce_ordered, thread_count
 from .arrays import ArraySource, arrow_frame, feature_columns, from_arrow
 from .base import PIECE, Run, Source
+from .paths import SUFFIXES, File, format_of, found_files
 
 if TYPE_CHECKING:
-    from .formats import File, Format, Piece, Wanted
+    from .formats import Format, Piece, Wanted
 
 T = TypeVar("T")
 Path = str | os.PathLike[str]
 
 # Cells that are decoded at a time by each thread: they stay in the cache until the statistic has read them.
 CELLS = 1 << 19
-_SUFFIXES = {
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".json": "json",
-    ".jsonl": "json",
-    ".ndjson": "json",
-}
-_COMPRESSED = (".gz", ".bz2", ".zst")  # of text
-_NULL = "__HIVE_DEFAULT_PARTITION__"
 
 
 @dataclass(frozen=True)
@@ -118,8 +103,8 @@ def files(
     paths = (path,) if isinstance(path, str | os.PathLike) else tuple(path)
     if not paths or not all(isinstance(one, str | os.PathLike) for one in paths):
         raise DataError(f"path={path!r} is no path and no list of paths")
-    if format is not None and format not in _SUFFIXES.values():
-        raise DataError(f"format={format!r} is not known; choose one of {listed(sorted({*_SUFFIXES.values()}))}")
+    if format is not None and format not in SUFFIXES.values():
+        raise DataError(f"format={format!r} is not known; choose one of {listed(sorted({*SUFFIXES.values()}))}")
     if on_error not in ("raise", "skip"):
         raise DataError(f'on_error={on_error!r} is not known; choose "raise" or "skip"')
     if isinstance(columns, str):
@@ -139,7 +124,7 @@ def are_files(X: Any) -> bool:
 def _is_path(one: Any) -> bool:
     """Whether an item of a list is a path; words of a text are none."""
     if isinstance(one, str):
-        return _format(one) is not None or os.path.exists(one)
+        return format_of(one) is not None or os.path.exists(one)
     return isinstance(one, os.PathLike)
 
 
@@ -162,12 +147,14 @@ class FileSource(Source):
                     f"the {what} of files are one of their columns: pass its name, not {type(name).__name__}"
                 )
         self.files, self.y, self.weight, self.checkpoint = files, y, weight, files.checkpoint
+        from .agreement import condition
+
         files.skipped.clear()
-        self.found, columns = self._agreed(_found(files.paths, files.format is not None))
+        self.found, columns = self._agreed(found_files(files.paths, files.format is not None))
         self.lost = tuple(files.skipped)  # files of which nothing can be read
         self.names = tuple(_features(columns.names, y, weight, files.columns))
         self.n_features = len(self.names)
-        self.filter, filtered = _condition(files.filter, columns)
+        self.filter, filtered = condition(files.filter, columns)
         used = dict.fromkeys([*self.names, *(name for name in (y, weight) if name), *filtered])
         self.schema = columns.empty_table().select(list(used)).schema
 
@@ -175,7 +162,9 @@ class FileSource(Source):
         """The files that can be read, and the columns of all of them; a file that disagrees is named."""
         import pyarrow as pa
 
-        types = {name: _type(kind) for name, kind in self.files.types.items()}
+        from .agreement import common_type, partition_type, type_of
+
+        types = {name: type_of(kind) for name, kind in self.files.types.items()}
         agreed: dict[str, Any] = {}
         kept: list[File] = []
         first: File | None = None
@@ -200,8 +189,10 @@ class FileSource(Source):
             for column in own:
                 name, kind, known = column.name, column.type, agreed.get(column.name, column.type)
                 try:
-                    agreed[name] = types.get(name) or _common(known, kind)
+                    agreed[name] = types.get(name) or common_type(known, kind)
                 except TypeError:
+                    if self.files.columns and name not in (*self.files.columns, self.y, self.weight):
+                        continue  # nobody asks for it
                     raise DataError(
                         f"column {name!r} is {kind} in {file.path}, but {known} in {first.path}; make them one type, "
                         f"or name one that both can be read as, as in suffice.files(path, types={{{name!r}: 'string'}})"
@@ -210,13 +201,13 @@ class FileSource(Source):
             why = f"; {listed(self.files.skipped)}" if self.files.skipped else ""
             raise DataError(f"there is nothing to read in {listed(self.files.paths)}{why}")
         for name in kept[0].keys:
-            agreed[name] = types.get(name) or _partition([file.keys[name] for file in kept])
+            agreed[name] = types.get(name) or partition_type([file.keys[name] for file in kept])
         return kept, pa.schema([(n, pa.float64() if pa.types.is_null(kind) else kind) for n, kind in agreed.items()])
 
     def _format(self, file: File) -> Format:
         from .formats import FORMATS
 
-        return FORMATS[self.files.format or str(_format(file.path))]
+        return FORMATS[self.files.format or str(format_of(file.path))]
 
     def _skip(self, message: str) -> None:
         """Note what cannot be read, or stop there."""
@@ -334,15 +325,16 @@ class FileSource(Source):
         if gone:
             raise CheckpointError(f"{listed(gone)} was counted, but is not among the files now; {_START_AGAIN}")
         for place, file in places.items():
-            note = done.get(place)
-            if note is not None and [note["size"], note["changed"]] != [file.size, file.changed]:
-                if note["rows"]:
+            start, form = 0, self._format(file)
+            if note := done.get(place):
+                if [note["size"], note["changed"]] == [file.size, file.changed]:
+                    start = note["stop"]
+                elif note["rows"]:
                     raise CheckpointError(f"{file.path} has changed since it was counted; {_START_AGAIN}")
-                note = done.pop(place) and None  # nothing of it could be read then
-            if (note is not None and note["whole"]) or self._excludes(file):
+                else:  # nothing of it could be read then
+                    note = done.pop(place) | {"whole": False}
+            if (note and note["whole"]) or self._excludes(file):
                 continue
-            start = 0 if note is None else note["stop"]
-            form = self._format(file)
             try:
                 for piece in form.pieces(file, start, PIECE // self.n_features, wanted):
                     yield piece
@@ -354,12 +346,15 @@ class FileSource(Source):
         """Whether the filter needs no more than the path to refuse all rows of a file."""
         import pyarrow as pa
 
-        if self.filter is None or not file.keys:
+        from .agreement import repeated
+
+        if self.filter is None:
             return False
-        keys = {name: _repeated(value, self.schema.field(name).type, 1) for name, value in file.keys.items()}
+        known = [column for column in self.schema if column.name in file.keys]
+        keys = {column.name: repeated(file.keys[column.name], column.type, 1) for column in known}
         try:
             return len(pa.table(keys).filter(self.filter)) == 0
-        except pa.ArrowInvalid:  # it asks for other columns, too
+        except pa.ArrowInvalid:  # it asks for other columns
             return False
 
     def _tables(self, piece: Piece, rows: int, wanted: Wanted) -> Iterator[Any]:
@@ -379,14 +374,20 @@ class FileSource(Source):
         """A table with the agreed types, and with the columns that its path names."""
         import pyarrow as pa
 
+        from .agreement import repeated
+
         columns = []
         for column in self.schema:
             if column.name in file.keys:
-                values = _repeated(file.keys[column.name], column.type, len(table))
+                values = repeated(file.keys[column.name], column.type, len(table))
             elif column.name in table.schema.names:
                 values = table.column(column.name)
                 is_wider = pa.types.is_integer(column.type) and pa.types.is_floating(values.type)
                 values = values if values.type == column.type or is_wider else values.cast(column.type)
+            elif not self._format(file).may_lack_columns:
+                raise DataError(
+                    f"{file.path} has no column {column.name!r}; its columns are {listed(table.schema.names)}"
+                )
             else:
                 values = pa.nulls(len(table), column.type)
             columns.append(values)
@@ -417,73 +418,6 @@ def _failures() -> tuple[type[Exception], ...]:
     return FAILURES
 
 
-def _found(paths: Sequence[str], any_name: bool) -> list[File]:
-    """The files that paths, directories and globs stand for, each once."""
-    from .formats import File
-
-    plain = [os.path.dirname(os.path.abspath(path)) for path in paths if os.path.isfile(path)]
-    common = os.path.commonpath(plain) if plain else ""
-    found: dict[str, File] = {}
-    for path in paths:
-        for one, base in _matches(path, any_name, common):
-            place, status = os.path.abspath(one), os.stat(one)
-            if not any_name and _format(one) is None:
-                raise DataError(
-                    f"what {one} holds does not show in its name, which may end in {', '.join(_SUFFIXES)}; name "
-                    'it, as in suffice.files(path, format="csv")'
-                )
-            found[place] = File(one, status.st_size, status.st_mtime_ns, _keys(os.path.relpath(place, base)))
-    first, *others = found.values()
-    for file in others:
-        if file.keys.keys() != first.keys.keys():
-            differ = sorted(file.keys.keys() ^ first.keys.keys())
-            raise DataError(f"only one of {first.path} and {file.path} has {listed(differ)} in its path")
-    return list(found.values())
-
-
-def _matches(path: str, any_name: bool, common: str) -> Iterator[tuple[str, str]]:
-    """The files that one path stands for, and the directory below which their paths name columns."""
-    if os.path.isfile(path):
-        yield path, common
-        return
-    magic = glob.has_magic(path) and not os.path.exists(path)
-    tops = sorted(glob.glob(path, recursive=True)) if magic else [path] if os.path.exists(path) else []
-    parts = os.path.abspath(path).split(os.sep)
-    base = os.sep.join(parts[: next((i for i, part in enumerate(parts) if glob.has_magic(part)), 0)]) if magic else path
-    count = 0
-    for top in tops:
-        for one in [top] if os.path.isfile(top) else _inside(top, any_name):
-            count += 1
-            yield one, base or os.sep
-    if not count:
-        what = "no file matches" if magic else "there is no table in" if tops else "there is no file or directory"
-        raise FileNotFoundError(f"{what} {path!r}")
-
-
-def _inside(directory: str, any_name: bool) -> Iterator[str]:
-    """The files in a directory and below, but those whose names begin with a dot or an underscore."""
-    for here, directories, names in os.walk(directory):
-        directories[:] = sorted(name for name in directories if name[0] not in "._")
-        for name in sorted(names):
-            if name[0] not in "._" and (any_name or _format(name)):
-                yield os.path.join(here, name)
-
-
-def _keys(path: str) -> dict[str, str | None]:
-    """The columns that directories name, as in ``year=2026/month=11/a.parquet``."""
-    pairs = [part.split("=", 1) for part in path.split(os.sep)[:-1] if "=" in part]
-    return {unquote(name): None if value == _NULL else unquote(value) for name, value in pairs}
-
-
-def _format(path: str) -> str | None:
-    """The format that the name of a file tells."""
-    stem, suffix = os.path.splitext(path.lower())
-    if suffix not in _COMPRESSED:
-        return _SUFFIXES.get(suffix)
-    inner = _SUFFIXES.get(os.path.splitext(stem)[1])
-    return inner if inner in ("csv", "tsv", "json") else None
-
-
 def _features(columns: list[str], y: str | None, weight: str | None, wanted: tuple[str, ...] | None) -> Sequence[str]:
     features = feature_columns(columns, y, weight)
     if wanted is not None:
@@ -494,77 +428,3 @@ def _features(columns: list[str], y: str | None, weight: str | None, wanted: tup
     if not features:
         raise DataError(f"no column is left for features; the columns are {listed(columns, 10)}")
     return features
-
-
-def _type(kind: Any) -> Any:
-    """A type of Arrow, which may be given by its name."""
-    import pyarrow as pa
-
-    try:
-        return pa.type_for_alias(kind) if isinstance(kind, str) else kind
-    except ValueError:
-        raise DataError(f"types= names {kind!r}, which Arrow does not know") from None
-
-
-def _common(a: Any, b: Any) -> Any:
-    """A type for the values of both, or TypeError."""
-    import pyarrow as pa
-
-    types = pa.types
-    if a == b or types.is_null(b):
-        return a
-    if types.is_null(a):
-        return b
-    texts = [types.is_string(t) or types.is_large_string(t) for t in map(_plain, (a, b))]
-    if all(texts):
-        return pa.large_string()
-    if types.is_boolean(a) or types.is_boolean(b) or types.is_dictionary(a) or types.is_dictionary(b):
-        raise TypeError
-    both = pa.unify_schemas([pa.schema([("", a)]), pa.schema([("", b)])], promote_options="permissive")
-    return both.field(0).type
-
-
-def _plain(kind: Any) -> Any:
-    """The type of the values of a dictionary."""
-    return getattr(kind, "value_type", kind)
-
-
-def _partition(values: list[str | None]) -> Any:
-    """The type of what paths say: numbers, where all are."""
-    import pyarrow as pa
-
-    try:
-        [int(value) for value in values if value is not None]
-    except ValueError:
-        return pa.string()
-    return pa.int64()
-
-
-def _repeated(value: str | None, kind: Any, n: int) -> Any:
-    import pyarrow as pa
-
-    return pa.repeat(pa.scalar(value, pa.string()).cast(kind), n)
-
-
-def _condition(filter: Any, schema: Any) -> tuple[Any, list[str]]:
-    """A filter as an expression, and the columns that it asks for."""
-    import pyarrow as pa
-    import pyarrow.parquet
-
-    if filter is None:
-        return None, []
-    empty = schema.empty_table()
-    try:
-        expression = filter if isinstance(filter, pa.compute.Expression) else pa.parquet.filters_to_expression(filter)
-        empty.filter(expression)
-    except (pa.ArrowException, TypeError, ValueError) as error:
-        raise DataError(f"filter={filter!r} does not fit the columns {listed(schema.names, 10)}: {error}") from None
-
-    def is_needed(name: str) -> bool:
-        try:
-            empty.drop_columns([name]).filter(expression)
-        except pa.ArrowInvalid:
-            return True
-        return False
-
-    return expression, [name for name in schema.names if is_needed(name)]

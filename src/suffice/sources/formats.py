@@ -9,7 +9,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -19,6 +19,8 @@ import pyarrow.fs
 import pyarrow.ipc
 import pyarrow.json
 import pyarrow.parquet
+
+from .paths import File
 
 BLOCK = 1 << 23  # bytes of text in a piece
 HEAD = 1 << 18  # bytes of text that types are inferred from, in each file
@@ -30,16 +32,6 @@ FAILURES = (
     UnicodeDecodeError,
     csv.Error,
 )  # what reading a damaged file may raise
-
-
-@dataclass(frozen=True, slots=True)
-class File:
-    """A file, and what its path says of all of its rows."""
-
-    path: str
-    size: int  # bytes
-    changed: int  # when it was written, in ns
-    keys: dict[str, str | None] = field(default_factory=dict)  # of Hive partitions
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -153,7 +145,7 @@ class Ipc(Format):
         for i in range(start, n):
             yield Piece(file, i, i + 1, _share(file, i, i + 1, n), i == n - 1)
         if start >= n:
-            yield Piece(file, n, n, 0, True)
+            yield Piece(file, n, n, _share(file, n, n, n), True)
 
     def tables(self, piece: Piece, rows: int, wanted: Wanted) -> Iterator[Any]:
         if piece.start == piece.stop:
@@ -174,7 +166,7 @@ class Text(Format):
 
     def schema(self, file: File, types: dict[str, Any]) -> Any:
         with opened(file.path) as (stream, _):
-            head = stream.read(HEAD)
+            head = _read(stream, HEAD)
             if len(head) == HEAD:
                 head = head[: self._end(head)]
         header = self._header(head)
@@ -182,13 +174,14 @@ class Text(Format):
 
     def pieces(self, file: File, start: int, rows: int, wanted: Wanted) -> Iterator[Piece]:  # noqa: ARG002
         with opened(file.path) as (stream, raw):
-            header = self._header(stream.read(HEAD))
+            header = self._header(_read(stream, HEAD))
         with opened(file.path) as (stream, raw):
             position = max(start, len(header))
             skip(stream, position)
             content, read = b"", raw.tell() if start else 0
             while True:
-                more = stream.read(BLOCK)
+                # As many bytes from each piece's start, so that a run that goes on finds the same pieces.
+                more = _read(stream, BLOCK - len(content) % BLOCK)
                 content += more
                 end = self._end(content) if more else len(content)
                 if end or not more:
@@ -273,19 +266,22 @@ class Csv(Text):
         if not content.strip():
             return pa.schema([(name, types.get(name, pa.null())) for name in names])
         known = {name: kind for name, kind in types.items() if name in names}
-        return self._table(names, content, pa.csv.ConvertOptions(column_types=known)).schema
+        # Rows that are broken are named when they are read; here they only must not hide the others.
+        return self._table(names, content, pa.csv.ConvertOptions(column_types=known), lambda _: "skip").schema
 
     def _parsed(self, header: bytes, content: bytes, columns: Any) -> Any:
         types = {column.name: column.type for column in columns}
         options = pa.csv.ConvertOptions(column_types=types, include_columns=columns.names)
         return self._table(self._names(header), content, options)
 
-    def _table(self, names: list[str], content: bytes, convert: Any) -> Any:
+    def _table(self, names: list[str], content: bytes, convert: Any, invalid: Any = None) -> Any:
         convert.strings_can_be_null, convert.quoted_strings_can_be_null = True, False
         return pa.csv.read_csv(
             pa.BufferReader(content),
             pa.csv.ReadOptions(use_threads=False, block_size=len(content), column_names=names),
-            pa.csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=b'"' in content),
+            pa.csv.ParseOptions(
+                delimiter=self.delimiter, newlines_in_values=b'"' in content, invalid_row_handler=invalid
+            ),
             convert,
         )
 
@@ -308,7 +304,13 @@ class JsonLines(Text):
         if not content.strip():
             return pa.schema([])
         options = pa.json.ParseOptions(explicit_schema=pa.schema(types))
-        table = self._table(content, options)
+        try:
+            table = self._table(content, options)
+        except pa.ArrowInvalid as error:  # a row that is broken is named when it is read
+            row = re.search(r" in row (\d+)", str(error))
+            if row is None or row[1] == "0":
+                raise
+            table = self._table(b"\n".join(content.split(b"\n")[: int(row[1])]), options)
         return pa.schema(
             [
                 column
@@ -338,6 +340,15 @@ def opened(path: str) -> Iterator[tuple[Any, Any]]:
             return
         with pa.CompressedInputStream(raw, kind) as stream:
             yield stream, raw
+
+
+def _read(stream: Any, n: int) -> bytes:
+    """The next n bytes, fewer only at the end; a decompressing stream may give fewer at a time."""
+    parts = []
+    while n and (part := stream.read(n)):
+        parts.append(part)
+        n -= len(part)
+    return b"".join(parts)
 
 
 def skip(stream: Any, n: int) -> None:
