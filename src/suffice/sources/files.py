@@ -14,7 +14,7 @@ from ..batch import Batch, checked_weight
 from ..errors import CheckpointError, DataError, SkippedWarning, UnreadableError, listed
 from ..table import Frame
 from ..threads import reduce_ordered, thread_count
-from .arrays import ArraySource, arrow_frame, feature_columns, from_arrow
+from .arrays import ArraySource, ArrowColumn, arrow_frame, feature_columns, from_arrow
 from .base import PIECE, Run, Source
 from .paths import SUFFIXES, File, format_of, found_files
 
@@ -157,6 +157,7 @@ class FileSource(Source):
         self.filter, filtered = condition(files.filter, columns)
         used = dict.fromkeys([*self.names, *(name for name in (y, weight) if name), *filtered])
         self.schema = columns.empty_table().select(list(used)).schema
+        self.kinds = [(part.kind, part.dtype) for part in arrow_frame(columns.empty_table().select(self.names)).parts]
 
     def _agreed(self, found: list[File]) -> tuple[list[File], Any]:
         """The files that can be read, and the columns of all of them; a file that disagrees is named."""
@@ -264,7 +265,9 @@ class FileSource(Source):
         weight = None
         if self.weight is not None:
             weight = checked_weight(from_arrow(table.column(self.weight)), len(table))
-        return Batch(arrow_frame(table.select(self.names)), y, weight)
+        # The features come first. Their kinds are not asked for again: there are many batches, and small ones.
+        parts = tuple(ArrowColumn(table.column(j), *kind) for j, kind in enumerate(self.kinds))
+        return Batch(Frame(parts, self.names, len(table)), y, weight)
 
     def _reduce(self, of: Callable[[Any], T], merge: Callable[[T, T], T], run: Run[T]) -> T:
         """Merge the results of Arrow tables in order, from where the run is."""
@@ -376,6 +379,8 @@ class FileSource(Source):
 
         from .agreement import repeated
 
+        if table.schema.equals(self.schema):
+            return table
         columns = []
         for column in self.schema:
             if column.name in file.keys:

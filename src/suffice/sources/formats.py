@@ -8,9 +8,10 @@ import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.csv
@@ -21,6 +22,8 @@ import pyarrow.json
 import pyarrow.parquet
 
 from .paths import File
+
+T = TypeVar("T")
 
 BLOCK = 1 << 23  # bytes of text in a piece
 HEAD = 1 << 18  # bytes of text that types are inferred from, in each file
@@ -113,8 +116,18 @@ class Parquet(Format):
         # Without a buffer the whole row group would be held in memory, and with `pre_buffer` as well.
         with pa.parquet.ParquetFile(piece.file.path, metadata=metadata, buffer_size=BUFFER, pre_buffer=False) as file:
             names = wanted.of(file.schema_arrow.names).names
-            for batch in file.iter_batches(rows, groups, names, use_threads=wanted.threads):
+            batches = file.iter_batches(rows, groups, names, use_threads=wanted.threads)
+            for batch in _ahead(batches) if wanted.threads else batches:
                 yield pa.Table.from_batches([batch])
+
+
+def _ahead(items: Iterator[T]) -> Iterator[T]:
+    """The same items, the next one made on another thread while one is in use: a file may have but one row group."""
+    with ThreadPoolExecutor(1) as pool:
+        coming = pool.submit(next, items, None)
+        while (item := coming.result()) is not None:
+            coming = pool.submit(next, items, None)
+            yield item
 
 
 def _kept(file: File, wanted: Wanted) -> list[int]:
