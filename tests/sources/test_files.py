@@ -590,7 +590,7 @@ def touched(path):
         (None, {"filter": [("width", ">", 0)]}, "its filter is None, here it is '.*width > 0"),
         (lambda path: (path.parent / "run.ckpt").write_bytes(b"no"), {}, "is not a checkpoint file, or is damaged"),
     ],
-    ids=str,
+    ids=["touched", "gone", "another layout", "other labels", "other columns", "a filter", "damaged"],
 )
 def test_other_jobs_and_changed_files_are_refused(tmp_path, change, options, message):
     path = written(tmp_path / "data", rows(), "parquet", [0, 300, 600])

@@ -145,7 +145,8 @@ class ArrowColumn(Column):
 
         if self.kind in ("text", "other"):
             raise DataError(f"{self.dtype} is not numbers")
-        return np.asarray(self.values.cast(pa.float64(), safe=False).to_numpy())
+        values = self.values if self.values.type == pa.float64() else self.values.cast(pa.float64(), safe=False)
+        return np.asarray(values.to_numpy())
 
     def coded(self) -> tuple[Array, Array]:
         import pyarrow as pa

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Path = str | os.PathLike[str]
 
-# Cells that are decoded at a time by each thread: they stay in the cache until the statistic has read them.
-CELLS = 1 << 19
+# Cells that are decoded at a time by each thread: few enough to be still in the cache when the statistic reads them.
+CELLS = 1 << 20
 
 
 @dataclass(frozen=True)
