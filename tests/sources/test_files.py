@@ -70,16 +70,20 @@ def write_csv(table, path, delimiter=","):
         pa.csv.write_csv(table, stream, options)
 
 
-def write_text_categories(table, path):
-    places = table.schema.get_field_index("fur")
-    table = table.set_column(places, "fur", table.column("fur").dictionary_encode())
-    pq.write_table(table, path, row_group_size=100)
+def categories(table):
+    """The same rows, with categories for text and labels."""
+    for name in ("fur", "label"):
+        if name in table.column_names:
+            place = table.schema.get_field_index(name)
+            table = table.set_column(place, name, table.column(name).dictionary_encode())
+    return table
 
 
 FORMATS = {
     "parquet": partial(pq.write_table, row_group_size=70),
-    "pq": write_text_categories,
+    "pq": lambda table, path: pq.write_table(categories(table), path, row_group_size=100),
     "arrow": partial(pa.feather.write_feather, compression="uncompressed", chunksize=64),
+    "ipc": lambda table, path: pa.feather.write_feather(categories(table), path, compression="zstd", chunksize=100),
     "feather": partial(pa.feather.write_feather, compression="lz4", chunksize=450),
     "csv": write_csv,
     "csv.gz": write_csv,
@@ -295,6 +299,24 @@ def test_types_may_be_given(tmp_path):
     (tmp_path / "a.csv").write_text("zip,label\n01234,1\n99999,2\n01234,1\n")
     clf = CategoricalClassifier().fit(files(tmp_path / "a.csv", types={"zip": "string"}), "label")
     assert clf.statistics_.categories[0].tolist() == ["01234", "99999"]
+
+
+def test_rows_may_be_longer_than_a_block(tmp_path):
+    names = [f"a column with a long name {j}" for j in range(300)]
+    table = pa.table({**{name: np.random.default_rng(j).normal(size=40) for j, name in enumerate(names)}})
+    table = table.append_column("label", pa.array(["a", "b"] * 20))
+    for suffix in ("csv", "jsonl"):
+        path = written(tmp_path / suffix, table, suffix, [0, 40])
+        found = GaussianClassifier("diag").fit(path, "label")
+        same_statistics(found.statistics_, GaussianClassifier("diag").fit(table, "label").statistics_)
+
+
+def test_the_index_that_pandas_leaves_in_a_file_is_no_feature(tmp_path):
+    frame = rows().select([*NUMBERS, "label"]).to_pandas()
+    frame[frame["width"] > 0].to_parquet(tmp_path / "a.parquet")
+    assert "__index_level_0__" in pq.read_schema(tmp_path / "a.parquet").names
+    clf = GaussianClassifier().fit(tmp_path / "a.parquet", "label")
+    assert clf.feature_names_in_.tolist() == NUMBERS
 
 
 def test_columns_may_stand_in_another_order(tmp_path):

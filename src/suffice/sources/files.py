@@ -141,14 +141,14 @@ class FileSource(Source):
     names: tuple[str, ...]
 
     def __init__(self, files: Files, y: str | None, weight: str | None) -> None:
+        from .agreement import condition
+
         for what, name in (("labels", y), ("weights", weight)):
             if not (name is None or isinstance(name, str)):
                 raise DataError(
                     f"the {what} of files are one of their columns: pass its name, not {type(name).__name__}"
                 )
         self.files, self.y, self.weight, self.checkpoint = files, y, weight, files.checkpoint
-        from .agreement import condition
-
         files.skipped.clear()
         self.found, columns = self._agreed(found_files(files.paths, files.format is not None))
         self.lost = tuple(files.skipped)  # files of which nothing can be read
@@ -275,6 +275,8 @@ class FileSource(Source):
         wanted = self._wanted(threads > 1)
         step = max(CELLS // self.n_features, 4 * self.n_features)
         failed: dict[Piece, str] = {}
+        rows, read = (sum(note[key] for note in run.done.values()) for key in ("rows", "bytes"))
+        size = sum(file.size for file in self.found)
 
         def work(piece: Piece | None) -> tuple[T | None, int]:
             if piece is None:
@@ -296,13 +298,15 @@ class FileSource(Source):
             return merge(a[0], b[0]), b[1]
 
         def merged(piece: Piece | None, total: tuple[T | None, int]) -> None:
+            nonlocal rows, read
             if piece is None:
                 return
-            run.total = total[0]
-            self._note(piece, total[1], failed.get(piece), run.done)
+            run.total, n = total
+            _note(piece, n, failed.get(piece), run.done)
             run.advanced()
+            rows, read = rows + n, read + piece.n_bytes
             if self.files.progress is not None:
-                self.files.progress(self._progress(piece, run.done))
+                self.files.progress(Progress(rows, min(read, size), size, piece.file.path))
 
         self.files.skipped[:] = [*self.lost, *(lost for note in run.done.values() for lost in note["skipped"])]
         pieces = chain([None], self._pieces(run.done, wanted))
@@ -398,22 +402,20 @@ class FileSource(Source):
             columns.append(values)
         return pa.table(columns, self.schema.names)
 
-    def _note(self, piece: Piece, rows: int, failure: str | None, done: dict[str, Any]) -> None:
-        file, place = piece.file, os.path.abspath(piece.file.path)
-        fresh = {"size": file.size, "changed": file.changed, "rows": 0, "bytes": 0, "skipped": []}
-        note = done.setdefault(place, fresh)
-        note |= {"stop": piece.stop, "whole": piece.is_last}
-        note["rows"] += rows
-        note["bytes"] += piece.n_bytes
-        if failure is not None:
-            note["skipped"].append(failure)
 
-    def _progress(self, piece: Piece, done: dict[str, Any]) -> Progress:
-        total = sum(file.size for file in self.found)
-        read = sum(note["bytes"] for note in done.values())
-        return Progress(sum(note["rows"] for note in done.values()), min(read, total), total, piece.file.path)
+def _note(piece: Piece, rows: int, failure: str | None, done: dict[str, Any]) -> None:
+    """Note that a piece is done, beside the pieces of its file that came before."""
+    file, place = piece.file, os.path.abspath(piece.file.path)
+    fresh = {"size": file.size, "changed": file.changed, "rows": 0, "bytes": 0, "skipped": []}
+    note = done.setdefault(place, fresh)
+    note |= {"stop": piece.stop, "whole": piece.is_last}
+    note["rows"] += rows
+    note["bytes"] += piece.n_bytes
+    if failure is not None:
+        note["skipped"].append(failure)
 
 
+_INDEX = "__index_level_"  # what pandas calls an index without a name in a file
 _START_AGAIN = "bring it back, or remove the checkpoint to start again"
 
 
@@ -424,7 +426,7 @@ def _failures() -> tuple[type[Exception], ...]:
 
 
 def _features(columns: list[str], y: str | None, weight: str | None, wanted: tuple[str, ...] | None) -> Sequence[str]:
-    features = feature_columns(columns, y, weight)
+    features = [name for name in feature_columns(columns, y, weight) if not name.startswith(_INDEX)]
     if wanted is not None:
         lacking = [name for name in wanted if name not in columns]
         if lacking:

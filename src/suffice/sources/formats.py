@@ -178,16 +178,19 @@ class Text(Format):
     unit = "byte"
 
     def schema(self, file: File, types: dict[str, Any]) -> Any:
+        return self._schema(*self._head(file), types)
+
+    def _head(self, file: File) -> tuple[bytes, bytes]:
+        """The row that names the columns, and some whole rows after it, if there are any."""
         with opened(file.path) as (stream, _):
-            head = _read(stream, HEAD)
-            if len(head) == HEAD:
-                head = head[: self._end(head)]
+            head = more = _read(stream, HEAD)
+            while more and self._end(head) <= len(self._header(head)):  # wide tables have long rows
+                head += (more := _read(stream, len(head)))
         header = self._header(head)
-        return self._schema(header, head[len(header) :], types)
+        return header, head[len(header) : self._end(head) if more else None]
 
     def pieces(self, file: File, start: int, rows: int, wanted: Wanted) -> Iterator[Piece]:  # noqa: ARG002
-        with opened(file.path) as (stream, raw):
-            header = self._header(_read(stream, HEAD))
+        header, _ = self._head(file)
         with opened(file.path) as (stream, raw):
             position = max(start, len(header))
             skip(stream, position)
