@@ -12,7 +12,7 @@ from .batch import Batch
 from .checkpoint import Checkpoint, described
 from .errors import DataError, MissingLabelsError
 from .labels import count_missing, missing_message
-from .sources import Source
+from .sources import LocalSource, Source
 from .stats import Statistics
 
 S = TypeVar("S", bound=Statistics)
@@ -25,6 +25,8 @@ def collect(source: Source, of: Callable[[Batch], S]) -> S:
     except MissingLabelsError:  # one batch saw some; all of them are worth reporting
         count = source.reduce(lambda batch: 0 if batch.y is None else count_missing(np.asarray(batch.y)), operator.add)
         raise MissingLabelsError(missing_message(count)) from None
+    if not (isinstance(source, LocalSource) or statistics.weight.any()):  # in memory, weights are looked at before
+        raise DataError("all weights are zero: there is nothing to learn from")
     if not statistics.is_finite():
         refuse_nonfinite(source)
         raise DataError(

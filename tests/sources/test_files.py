@@ -271,13 +271,14 @@ def test_row_groups_that_the_filter_excludes_are_not_read(tmp_path):
 
 
 def test_integers_of_text_may_become_fractions_later(tmp_path):
-    text = "x,label\n" + "1,a\n2,b\n" * 2000 + "2.5,a\n3,b\n"
+    text = "x,label\n" + "1,0\n2,1\n" * 300 + "2.5,0\n3,1\n" * 200  # within the first block
     (tmp_path / "a.csv").write_text(text)
     table = pa.csv.read_csv(tmp_path / "a.csv", pa.csv.ReadOptions(block_size=len(text)))
     fitted = GaussianClassifier("diag").fit(tmp_path / "a.csv", "label")
     same_statistics(fitted.statistics_, GaussianClassifier("diag").fit(table, "label").statistics_)
+    assert fitted.classes_.dtype == np.int64  # labels stay what they are
     lines = text.replace("x,label\n", "").splitlines()
-    objects = [json.dumps({"x": json.loads(x), "label": y}) for x, y in (line.split(",") for line in lines)]
+    objects = [json.dumps({"x": json.loads(x), "label": int(y)}) for x, y in (line.split(",") for line in lines)]
     (tmp_path / "a.jsonl").write_text("\n".join(objects))  # and the last line has no end
     same_statistics(GaussianClassifier("diag").fit(tmp_path / "a.jsonl", "label").statistics_, fitted.statistics_)
 
@@ -402,6 +403,9 @@ def test_what_is_wrong_is_said(tmp_path, monkeypatch):
     with pytest.raises(DataError, match="there is no column 'q' to take the weights from"):
         clf.fit("a.csv", "label", sample_weight="q")
     with pytest.raises(DataError, match="weights must be finite and not negative"):
+        clf.fit("w.csv", "label", sample_weight="w")
+    (tmp_path / "w.csv").write_text("x,w,label\n1,0,a\n2,0,b\n")
+    with pytest.raises(DataError, match="all weights are zero"):
         clf.fit("w.csv", "label", sample_weight="w")
     with pytest.raises(DataError, match="the files have no column 'x'"):
         clf.fit("a.csv", "label").predict("label.csv")

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, Generic, Self, TypeVar
 
 from ..batch import Batch
+from ..errors import DataError
 from ..table import Table
 from ..threads import reduce_ordered, thread_count
 
@@ -43,13 +44,13 @@ class Source(ABC):
     def reduce(self, map_batch: Callable[[Batch], T], merge: Callable[[T, T], T], run: Run[T] | None = None) -> T:
         """Merge ``map_batch(batch)`` over batches that cover every row once; a run covers those that it has not yet."""
 
-    @abstractmethod
     def head(self, n: int) -> Table:
         """The first rows, n or fewer."""
+        return self.in_memory().head(n)
 
-    @abstractmethod
     def in_memory(self) -> LocalSource:
         """All rows, for what needs them at once."""
+        raise DataError(f"this needs the rows in memory; {type(self).__name__} streams them")
 
     def job(self) -> dict[str, Any]:
         """What a run is over, in the values that JSON has: another job must not go on with it."""
