@@ -28,7 +28,7 @@ MARKS = {Grade.AIM: "[green]★[/]", Grade.MUST: "[yellow]✓[/]", Grade.MISSED:
 COLUMNS = "ours ms", "peers ms", "ratio", "must", "aim", "ref. ms", "ref. ratio", "extra MB", "limits", "reached"
 CAPTION = (
     "ratio: time of the fastest peer in ours; ref.: ours with the reference kernels\n"
-    "limits: ours in times of X.sum() or of the bare matrix product; extra MB: beyond input and output\n"
+    "limits: ours in times of X.sum(), the bare matrix product or only reading; extra MB: beyond input and output\n"
     f"{MARKS[Grade.AIM]} as aimed at  {MARKS[Grade.MUST]} as it must be  {MARKS[Grade.MISSED]} missed; "
     "reached: the least of a row's marks"
 )

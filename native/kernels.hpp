@@ -14,7 +14,9 @@ template <class T>
 struct Matrix {  // a strided view of n rows and d columns; strides count elements
     const T* data;
     Index rows, cols, row_stride, col_stride;
+    const T* const* columns = nullptr;  // where each lies in an array of its own; then only `column` finds it
     const T* row(Index r) const { return data + r * row_stride; }
+    const T* column(Index j) const { return columns ? columns[j] : data + j * col_stride; }
 };
 
 struct Labels {

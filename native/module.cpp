@@ -69,6 +69,35 @@ Scores wanted(const Wanted& all, const Best& best, const Wanted& evidence) {
     return {pointer(all), pointer(best), pointer(evidence)};
 }
 
+// Columns that lie in arrays of their own.
+using Column = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+struct Columns {
+    std::vector<const double*> pointers;
+    Matrix<double> matrix;
+    explicit Columns(const std::vector<Column>& X) {
+        for (const Column& column : X) pointers.push_back(column.data());
+        matrix = {nullptr, Index(X.front().shape(0)), Index(X.size()), 1, 0, pointers.data()};
+    }
+};
+
+void bind_columns(nb::module_& m) {
+    m.def("diag_moments",
+          [](std::vector<Column> X, Codes code, Weights weight, Doubles n, Doubles mean, Doubles scatter) {
+              kernels<Kernels<double>>().diag_moments(Columns(X).matrix, {code.data(), pointer(weight), Index(n.shape(0))},
+                                                      {n.data(), mean.data(), scatter.data()});
+          },
+          "X"_a.noconvert(), "code"_a.noconvert(), "weight"_a.none(), "n"_a.noconvert(), "mean"_a.noconvert(),
+          "scatter"_a.noconvert(), Free());
+    m.def("full_moments",
+          [](std::vector<Column> X, Codes code, Weights weight, bool pooled, Doubles n, Doubles mean, Doubles scatter) {
+              kernels<Kernels<double>>().full_moments(Columns(X).matrix, {code.data(), pointer(weight), Index(n.shape(0))},
+                                                      pooled, {n.data(), mean.data(), scatter.data()});
+          },
+          "X"_a.noconvert(), "code"_a.noconvert(), "weight"_a.none(), "pooled"_a, "n"_a.noconvert(),
+          "mean"_a.noconvert(), "scatter"_a.noconvert(), Free());
+}
+
 template <class T>
 void bind(nb::module_& m) {
     const Free free;
@@ -253,6 +282,7 @@ nb::list encode_objects(nb::handle items, OutCodes code) {
 NB_MODULE(_native, m) {
     bind<float>(m);
     bind<double>(m);
+    bind_columns(m);
     bind_all_categories<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t,
                         std::uint64_t>(m);
     bind_all_sparse<float, double, std::int32_t, std::int64_t>(m);

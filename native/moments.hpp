@@ -39,7 +39,7 @@ void seed_means(const Matrix<T>& X, const Labels& y, Index start, Index stop, co
         const double w = y.weight ? y.weight[r] : 1.0;
         if (m.weight[c] != 0.0 || w <= heaviest[c]) continue;
         heaviest[c] = w;
-        for (Index j = 0; j < X.cols; ++j) m.mean[c * X.cols + j] = X.row(r)[j * X.col_stride];
+        for (Index j = 0; j < X.cols; ++j) m.mean[c * X.cols + j] = X.column(j)[r * X.row_stride];
     }
 }
 
@@ -196,7 +196,7 @@ void full_moments(const Matrix<T>& X, const Labels& y, bool pooled, const Moment
                 pack_row(x, m.mean + c * d, w ? __builtin_sqrt(wr) : 1.0, &sum[c * d], &packed[place * kPanel],
                          panel_stride, d);
             }
-            const char* ahead = pooled ? reinterpret_cast<const char*>(X.row(start + r0 + rows)) : nullptr;
+            const char* ahead = pooled && X.col_stride == 1 ? reinterpret_cast<const char*>(X.row(start + r0 + rows)) : nullptr;
             Index first = 0;
             for (Index c = 0; c < (pooled ? 1 : k); first = next[c], ++c)
                 add_gram(&packed[first * kPanel], panel_stride, next[c] - first, d, m.scatter + c * d * d, ahead);

@@ -50,6 +50,32 @@ private:
 
 constexpr Index kTile = 64;  // rows converted at a time where X is not row-contiguous doubles
 
+// buffer[r][j] = column j of X, row first + r, for columns of contiguous doubles: blocks of 4 x 4 are turned in registers.
+inline void transpose(const Matrix<double>& X, Index first, Index count, double* buffer) {
+    const Index d = X.cols;
+    for (Index r0 = 0; r0 < count; r0 += kTile) {
+        const Index stop = smaller(r0 + kTile, count);
+        Index j = 0;
+        for (; j + 4 <= d; j += 4) {
+            const double *a = X.column(j) + first, *b = X.column(j + 1) + first, *c = X.column(j + 2) + first,
+                         *e = X.column(j + 3) + first;
+            double* out = buffer + j;
+            Index r = r0;
+            for (; r + 4 <= stop; r += 4) {
+                const v4 ab0 = shuffle<0, 4, 2, 6>(load(a + r), load(b + r)), ab1 = shuffle<1, 5, 3, 7>(load(a + r), load(b + r));
+                const v4 ce0 = shuffle<0, 4, 2, 6>(load(c + r), load(e + r)), ce1 = shuffle<1, 5, 3, 7>(load(c + r), load(e + r));
+                store(out + r * d, shuffle<0, 1, 4, 5>(ab0, ce0));
+                store(out + (r + 1) * d, shuffle<0, 1, 4, 5>(ab1, ce1));
+                store(out + (r + 2) * d, shuffle<2, 3, 6, 7>(ab0, ce0));
+                store(out + (r + 3) * d, shuffle<2, 3, 6, 7>(ab1, ce1));
+            }
+            for (; r < stop; ++r) out[r * d] = a[r], out[r * d + 1] = b[r], out[r * d + 2] = c[r], out[r * d + 3] = e[r];
+        }
+        for (; j < d; ++j)
+            for (Index r = r0; r < stop; ++r) buffer[r * d + j] = X.column(j)[first + r];
+    }
+}
+
 // Rows [first, first + count) as contiguous doubles: in place where they already are, else copied to `buffer`.
 // Whichever stride is shorter is walked innermost.
 template <class T>
@@ -65,12 +91,18 @@ const double* contiguous_rows(const Matrix<T>& X, Index first, Index count, doub
     if (X.col_stride == 1) {
         for (Index r = 0; r < count; ++r)
             for (Index j = 0; j < d; ++j) buffer[r * d + j] = X.row(first + r)[j];
-    } else {
-        for (Index r0 = 0; r0 < count; r0 += 8)
-            for (Index j = 0; j < d; ++j)
-                for (Index r = r0; r < smaller(r0 + 8, count); ++r)
-                    buffer[r * d + j] = X.row(first + r)[j * X.col_stride];
+        return buffer;
     }
+    if constexpr (sizeof(T) == sizeof(double)) {
+        if (X.row_stride == 1) {
+            transpose(X, first, count, buffer);
+            return buffer;
+        }
+    }
+    for (Index r0 = 0; r0 < count; r0 += 8)
+        for (Index j = 0; j < d; ++j)
+            for (Index r = r0; r < smaller(r0 + 8, count); ++r)
+                buffer[r * d + j] = X.column(j)[(first + r) * X.row_stride];
     return buffer;
 }
 

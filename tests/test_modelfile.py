@@ -27,6 +27,7 @@ from suffice import (
     MixedClassifier,
     MultinomialClassifier,
     PoissonClassifier,
+    arrayfile,
     load,
     modelfile,
 )
@@ -270,7 +271,7 @@ def rewritten(path, header=None, arrays=None, digest=True, model=None):
         text = file.metadata()["suffice"].partition(" ")[2]
     text = text if header is None else header(text)
     tensors = tensors if arrays is None else {k: np.asarray(v, order="C") for k, v in arrays(tensors).items()}
-    sign = modelfile._digest(text, tensors) if digest else ""
+    sign = arrayfile._digest(text, tensors) if digest else ""
     path.write_bytes(safetensors.numpy.save(tensors, metadata={"suffice": f"{sign} {text}"}))
 
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         load,
         scorer,
     )
+    from .sources.files import files
     from .stats import BundleStats, CategoryStats, CountStats, MomentStats
     from .versions import show_versions
 
@@ -64,6 +65,7 @@ _HOMES = {
     "StudentDensity": "densities",
     "as_llr": "estimators",
     "cross_val_llr": "estimators",
+    "files": "sources.files",
     "fit": "estimators",
     "fit_density": "densities",
     "load": "estimators",
@@ -98,6 +100,7 @@ __all__ = [
     "__version__",
     "as_llr",
     "cross_val_llr",
+    "files",
     "fit",
     "fit_density",
     "load",

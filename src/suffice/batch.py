@@ -110,6 +110,14 @@ def as_weight(weights: Any, n: int) -> Array | None:
     """One finite, non-negative weight for each of n rows, not all of them zero."""
     if weights is None:
         return None
+    weight = checked_weight(weights, n)
+    if n and not weight.any():
+        raise DataError("all weights are zero: there is nothing to learn from")
+    return weight
+
+
+def checked_weight(weights: Any, n: int) -> Array:
+    """One finite, non-negative weight for each of n rows."""
     try:
         weight: Array = np.ascontiguousarray(weights, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -120,6 +128,4 @@ def as_weight(weights: Any, n: int) -> Array | None:
         raise DataError(f"sample_weight.shape == {weight.shape}, expected {(n,)}!")
     if not np.isfinite(weight).all() or (weight < 0).any():
         raise DataError("weights must be finite and not negative")
-    if n and not weight.any():
-        raise DataError("all weights are zero: there is nothing to learn from")
     return weight

@@ -9,9 +9,10 @@ from typing import TypeVar
 import numpy as np
 
 from .batch import Batch
+from .checkpoint import Checkpoint, described
 from .errors import DataError, MissingLabelsError
 from .labels import count_missing, missing_message
-from .sources import Source
+from .sources import LocalSource, Source
 from .stats import Statistics
 
 S = TypeVar("S", bound=Statistics)
@@ -20,10 +21,12 @@ S = TypeVar("S", bound=Statistics)
 def collect(source: Source, of: Callable[[Batch], S]) -> S:
     """The statistic of every row of a source."""
     try:
-        statistics: S = source.reduce(of, operator.add)
+        statistics = _reduced(source, of)
     except MissingLabelsError:  # one batch saw some; all of them are worth reporting
         count = source.reduce(lambda batch: 0 if batch.y is None else count_missing(np.asarray(batch.y)), operator.add)
         raise MissingLabelsError(missing_message(count)) from None
+    if not (isinstance(source, LocalSource) or statistics.weight.any()):  # in memory, weights are looked at before
+        raise DataError("all weights are zero: there is nothing to learn from")
     if not statistics.is_finite():
         refuse_nonfinite(source)
         raise DataError(
@@ -31,6 +34,18 @@ def collect(source: Source, of: Callable[[Batch], S]) -> S:
             "overflow; rescale them"
         )
     return statistics
+
+
+def _reduced(source: Source, of: Callable[[Batch], S]) -> S:
+    """The statistic of every row; with a checkpoint, of the rows that it does not hold yet and what it holds."""
+    if source.checkpoint is None:
+        statistics: S = source.reduce(of, operator.add)
+        return statistics
+    run: Checkpoint[S] = Checkpoint.open(source.checkpoint, {"statistic": described(of), **source.job()})
+    try:
+        return source.reduce(of, operator.add, run)
+    finally:
+        run.save()
 
 
 def refuse_nonfinite(source: Source) -> None:

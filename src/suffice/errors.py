@@ -2,8 +2,10 @@
 
 SufficeError
 ├── DataError              rows, columns, labels or weights that cannot be used   (ValueError)
-│   └── MissingLabelsError some rows have no label
+│   ├── MissingLabelsError some rows have no label
+│   └── UnreadableError    a file, or a part of one, that cannot be read
 ├── StatisticsError        statistics that do not fit together                    (ValueError)
+├── CheckpointError        a checkpoint of another job, or of files that have changed (ValueError)
 ├── DecisionError          priors or costs that make no sense                     (ValueError)
 └── ModelFileError         a file that is not a whole, readable model             (ValueError)
 
@@ -12,7 +14,8 @@ SufficeWarning             (UserWarning)
 ├── EmptyClassWarning      a class was declared but has no rows
 ├── ImpossibleWarning      a row has probability zero under every class
 ├── SeparableWarning       scores tell the classes apart without an error
-└── PrecisionWarning       too few digits are left after forgetting
+├── PrecisionWarning       too few digits are left after forgetting
+└── SkippedWarning         parts of files could not be read and were left out
 """
 
 
@@ -28,8 +31,16 @@ class MissingLabelsError(DataError):
     """Some rows have no label."""
 
 
+class UnreadableError(DataError):
+    """A file, or a part of one, cannot be read."""
+
+
 class StatisticsError(SufficeError, ValueError):
     """Two statistics do not fit together."""
+
+
+class CheckpointError(SufficeError, ValueError):
+    """A checkpoint is of another job, or of files that have changed since."""
 
 
 class DecisionError(SufficeError, ValueError):
@@ -62,6 +73,10 @@ class SeparableWarning(SufficeWarning):
 
 class PrecisionWarning(SufficeWarning):
     """What is left after forgetting is too small against what was there to be told from rounding."""
+
+
+class SkippedWarning(SufficeWarning):
+    """Parts of files could not be read, and were left out as they should."""
 
 
 def listed(items: object, limit: int = 5) -> str:

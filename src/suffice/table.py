@@ -156,6 +156,10 @@ class Table(ABC):
     @abstractmethod
     def columns(self) -> list[Column]: ...
 
+    def numbers(self) -> kernels.Numbers:
+        """As `floats`, or column by column where each is an array of its own already, so that nothing is copied."""
+        return self.floats()
+
     def names_of(self, places: Sequence[int]) -> tuple[str, ...]:
         """Names of some columns; those that have none are known by their position."""
         return tuple(self.names[j] if self.names else f"x{j}" for j in places)
@@ -308,6 +312,13 @@ class Frame(Table):
 
     def take(self, places: Sequence[int]) -> Frame:
         return Frame(tuple(self.parts[j] for j in places), self.names_of(places), self.n_rows)
+
+    def numbers(self) -> kernels.Numbers:
+        if all(part.kind in ("float", "integer", "boolean") for part in self.parts):
+            columns = tuple(part.floats() for part in self.parts)
+            if columns and all(column.dtype == np.float64 and column.flags.c_contiguous for column in columns):
+                return columns
+        return self.floats()
 
     def floats(self) -> Array:
         out = np.empty((len(self), self.n_features), order="F")

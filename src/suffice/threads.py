@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Sized
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from numbers import Integral
@@ -32,19 +32,32 @@ def thread_count(n_jobs: int | None = None) -> int:
     return int(n_jobs) if n_jobs > 0 else max(1, processors + 1 + int(n_jobs))
 
 
-def reduce_ordered(work: Callable[[P], T], merge: Callable[[T, T], T], pieces: Sequence[P], threads: int) -> T:
+def reduce_ordered(
+    work: Callable[[P], T],
+    merge: Callable[[T, T], T],
+    pieces: Iterable[P],
+    threads: int,
+    merged: Callable[[P, T], object] = lambda *_: None,
+) -> T:
     """``merge`` over ``work(piece)`` in the order of the pieces, whatever the number of threads.
 
-    Threads live as long as the call, so there is nothing that a fork could lose, and any number of calls may run
-    side by side.
+    Pieces may be made one by one while others are at work; one at a time is made, in order. Threads live as long as the
+    call, so there is nothing that a fork could lose, and any number of calls may run side by side.
+
+    Parameters
+    ----------
+    merged : told of each piece once the total holds it and all before it
     """
-    if len(pieces) == 1:
-        return work(pieces[0])
+    n_pieces = len(pieces) if isinstance(pieces, Sized) else threads
+    if isinstance(pieces, Sequence) and n_pieces == 1:
+        total = work(pieces[0])
+        merged(pieces[0], total)
+        return total
 
     lock = threading.Lock()
     todo = iter(enumerate(pieces))
-    done: dict[int, T] = {}  # finished, waiting for an earlier one
-    merged: list[T] = []  # the running total, once there is one
+    done: dict[int, tuple[P, T]] = {}  # finished, waiting for an earlier one
+    totals: list[T] = []  # the running total, once there is one
     n_merged = 0
     failures: list[BaseException] = []
 
@@ -58,15 +71,16 @@ def reduce_ordered(work: Callable[[P], T], merge: Callable[[T, T], T], pieces: S
                     return
                 result = work(piece)  # type: ignore[arg-type]
                 with lock:
-                    done[number] = result
+                    done[number] = piece, result  # type: ignore[assignment]
                     while n_merged in done:
-                        result = done.pop(n_merged)
-                        merged[:] = [merge(merged[0], result) if merged else result]
+                        first, result = done.pop(n_merged)
+                        totals[:] = [merge(totals[0], result) if totals else result]
                         n_merged += 1
+                        merged(first, totals[0])
         except BaseException as failure:
             failures.append(failure)
 
-    others = [threading.Thread(target=run, daemon=True) for _ in range(min(threads, len(pieces)) - 1)]
+    others = [threading.Thread(target=run, daemon=True) for _ in range(min(threads, n_pieces) - 1)]
     with single_threaded_blas():
         for thread in others:
             thread.start()
@@ -75,7 +89,7 @@ def reduce_ordered(work: Callable[[P], T], merge: Callable[[T, T], T], pieces: S
             thread.join()
     if failures:
         raise failures[0]
-    return merged[0]
+    return totals[0]
 
 
 @lru_cache(maxsize=1)

@@ -625,10 +625,10 @@ BIG = {
 }
 
 
-@pytest.mark.parametrize("build", BIG.values(), ids=BIG)
-def test_no_table_is_copied_as_a_whole(build):
+@pytest.mark.parametrize("name", BIG)
+def test_no_table_is_copied_as_a_whole(name):
     X = np.rint(100 + 10 * np.random.default_rng(0).normal(size=(2**20, 8)))  # four pieces
-    table, y = build(X), np.arange(len(X)) % 2
+    table, y = BIG[name](X), np.arange(len(X)) % 2
     clf = GaussianClassifier("diag", n_jobs=1)
     tracemalloc.start()
     try:
@@ -637,7 +637,10 @@ def test_no_table_is_copied_as_a_whole(build):
     finally:
         tracemalloc.stop()
     piece = 8 * base.PIECE
-    assert 0.4 * piece < peak < 2.5 * piece  # two pieces: one converted, and columns on their way
+    if name in ("pandas Arrow", "polars", "Arrow"):  # columns of floats are taken as they are
+        assert peak < 0.4 * piece
+    else:
+        assert 0.4 * piece < peak < 2.5 * piece  # two pieces: one converted, and columns on their way
     assert clf.statistics_.weight.tolist() == [2**19, 2**19]
 
 

@@ -80,7 +80,7 @@ class GenerativeClassifier(LLRClassifier, Learner):
 
         if not tidy:
             return self._table(X, shares, self.n_features_in_)
-        source = self._local(X)  # once: to convert a table may take longer than to score it
+        source = self._in_memory(X)  # once: to convert a table may take longer than to score it
         return tidy_shares(self._table(source, shares, self.n_features_in_), source, self._names())
 
     def typicality(self, X: Any) -> Array:
@@ -142,9 +142,7 @@ class GenerativeClassifier(LLRClassifier, Learner):
 
     def _held_out(self, X: Any, y: Any, weight: Any) -> tuple[Array, LocalSource, Array]:
         """Held-out scores, the rows that they are of, and the classes."""
-        source = self._source(X, self._labels(y), weight, new=True)
-        if not isinstance(source, LocalSource):
-            raise DataError(f"{type(source).__name__} cannot be scored row by row here")
+        source = self._source(X, self._labels(y), weight, new=True).in_memory()
         model = clone(self)  # what this one has learnt plays no part
         of = model._statistic(source, new=True)
         statistics = collect(source, of)
@@ -175,7 +173,7 @@ class GenerativeClassifier(LLRClassifier, Learner):
         if not np.isfinite(log_prior).any():
             raise DataError("the prior allows only classes without rows, of which nothing is known")
 
-        source = self._local(X)
+        source = self._in_memory(X)
         density, table = self.density_, source.batch(0, source.n_rows).table
         rows = density.read(table)
         filled = density.impute(rows, log_prior)

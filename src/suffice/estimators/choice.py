@@ -17,7 +17,8 @@ from sklearn.pipeline import Pipeline
 from ..errors import DataError, SufficeWarning, listed
 from ..labels import SoftLabels, encode, positions
 from ..schema import Schema, looked_at
-from ..sources.arrays import ArraySource, array_source
+from ..sources import in_memory
+from ..sources.arrays import ArraySource
 from .base import GenerativeClassifier
 from .gaussian import GaussianClassifier
 from .mixed import MixedClassifier
@@ -89,7 +90,7 @@ def fit(
 
     Parameters
     ----------
-    data : anything tabular, (n, d), with missing cells where there are some
+    data : anything tabular, (n, d), with missing cells where there are some; files are read into memory
     target : the name of the column with the labels, or the labels (n,)
     families : as of MixedClassifier; "auto" tries what types suggest, and numbers as nothing but numbers
     folds : of held-out rows; None takes ten for small tables and five for those of 1000 rows and more
@@ -112,7 +113,7 @@ def fit(
     """
     if folds is not None and not (isinstance(folds, Integral) and folds >= 2):
         raise DataError(f"folds={folds!r} must be a whole number from 2 on")
-    source = array_source(data, target)
+    source = in_memory(data, target)
     classes, code = encode(_labels(source))
     if len(classes) < 2:
         raise DataError(f"there is nothing to tell apart: all rows are of class {listed(classes)}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
@@ -18,7 +17,7 @@ from ..collect import refuse_nonfinite
 from ..errors import DataError, ImpossibleWarning
 from ..labels import position
 from ..scoring import Scorer
-from .tables import TableEstimator
+from .tables import TableEstimator, row_by_row
 
 Array = NDArray[Any]
 _SCORES = 1 << 17  # scores held at a time by each thread, where they are not the result: in the cache
@@ -197,19 +196,18 @@ class LLRClassifier(ClassifierMixin, TableEstimator):
 
     def _rows(self, X: Any, work: Callable[[Any, Array], bool], make: Callable[[int], Array]) -> Array:
         """Fill an array with one row of results for each row of X, on several threads; refuse NaN and infinity."""
-        density, source = self._scorer, self._local(X)  # estimated here, not in the threads
-        out = make(source.n_rows)
+        density, source = self._scorer, self._scored(X)  # estimated here, not in the threads
         step = max(1024, _SCORES // len(self.classes_))  # scores of all classes may be as wide as the rows, or wider
         if not density.reads_sparse:
             step = min(step, max(1, _CELLS // density.n_read))
 
-        def score(batch: Batch) -> bool:
+        def score(batch: Batch, out: Array) -> bool:
             rows = (slice(start, start + step) for start in range(0, len(batch), step))
-            whole = out[batch.start : batch.start + len(batch)]
-            finite = [work(density.read(batch.table[part]), whole[part]) for part in rows]  # every part is written
+            finite = [work(density.read(batch.table[part]), out[part]) for part in rows]  # every part is written
             return all(finite)
 
-        if not source.reduce(score, operator.and_):
+        out, finite = row_by_row(source, make, score)
+        if not finite:
             refuse_nonfinite(source)
             raise DataError("some values are too large to be scored; rescale the columns")
         return out

@@ -279,7 +279,7 @@ class CategoricalClassifier(GenerativeClassifier):
     def unknown_cells(self, X: Any) -> Array:
         """Which cells hold a category that was never seen in training, (n, d) bool."""
         density = CategoricalDensity.estimate(self._adopted(self._fitted()), check_alpha(self.alpha), "ignore")
-        source = self._local(X)
+        source = self._in_memory(X)
         return np.asarray(density.places(density.read(source.batch(0, source.n_rows).table)) == UNKNOWN)
 
     def __sklearn_tags__(self) -> Any:

@@ -17,7 +17,7 @@ from ..densities.covariance import STRUCTURES, estimated_shrinkage
 from ..errors import DataError, SufficeWarning, listed
 from ..leave_one_out import GaussianLeaveOneOut, best_shrinkage
 from ..logistic import LogisticModel
-from ..sources import LocalSource, Source
+from ..sources import Source
 from ..stats import MomentStats
 from .base import GenerativeClassifier
 from .classifier import Prior
@@ -128,7 +128,7 @@ class GaussianClassifier(GenerativeClassifier):
         return super()._learn(statistics, source)
 
     def _choose_shrinkage(self, moments: MomentStats, source: Source | None) -> float:
-        if not isinstance(source, LocalSource):
+        if source is None:
             raise DataError(
                 'shrinkage="loo" is chosen by all rows at once: fit them, or give a number; that of a model that is '
                 "fitted is its shrinkage_, as in set_params(shrinkage=model.shrinkage_)"
@@ -136,7 +136,7 @@ class GaussianClassifier(GenerativeClassifier):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SufficeWarning)
             density = GaussianDensity.estimate(moments, self.covariance, None, self.variance_floor)
-        return best_shrinkage(source, GaussianLeaveOneOut(moments, density, 0.0, self.variance_floor))
+        return best_shrinkage(source.in_memory(), GaussianLeaveOneOut(moments, density, 0.0, self.variance_floor))
 
     def _shrinkage(self) -> float | str | None:
         """As it is used: a number where it was chosen."""

@@ -59,7 +59,7 @@ class Learner(TableEstimator):
         ----------
         X : anything tabular, (n, d)
         y : the labels (n,), or the name of the column of X that holds them
-        sample_weight : (n,) not negative; a weight of k counts as k copies of the row
+        sample_weight : (n,) not negative, or the name of a column of X; a weight of k counts as k copies of the row
         """
         return self._fit_source(self._source(X, self._labels(y), sample_weight, new=True))
 

@@ -16,7 +16,7 @@ from ..collect import collect, refuse_nonfinite
 from ..errors import DataError, DecisionError, listed
 from ..labels import SoftLabels, encode
 from ..logistic import LogisticModel, LogisticProblem, check_expansion, expand
-from ..sources import LocalSource, as_source
+from ..sources import as_source
 from ..stats import MomentStats
 from ..table import Sparse
 from ..threads import thread_count
@@ -87,12 +87,10 @@ class LogisticClassifier(LLRClassifier):
         ----------
         X : anything tabular, (n, d)
         y : the labels (n,), or the name of the column of X that holds them
-        sample_weight : (n,) not negative; a weight of k counts as k copies of the row
+        sample_weight : (n,) not negative, or the name of a column of X; a weight of k counts as k copies of the row
         """
         self._check_params()
-        source = self._source(X, given_labels(y, self), sample_weight, new=True)
-        if not isinstance(source, LocalSource):
-            raise DataError(f"logistic regression needs the rows in memory; {type(source).__name__} streams them")
+        source = self._source(X, given_labels(y, self), sample_weight, new=True).in_memory()
         batch = source.batch(0, source.n_rows)
         if isinstance(batch.y, SoftLabels):
             raise DataError("logistic regression takes labels, not soft ones")

@@ -34,7 +34,7 @@ from ..leave_one_out import (
     ProductLeaveOneOut,
 )
 from ..schema import LOOK, Schema
-from ..sources import LocalSource, Source
+from ..sources import Source
 from ..stats import BundleStats, CategoryStats, CountStats, MomentStats, Statistics
 from .base import GenerativeClassifier
 from .classifier import Prior
@@ -108,10 +108,7 @@ class MixedClassifier(GenerativeClassifier):
     def _statistic(self, source: Source, new: bool) -> Callable[[Batch], BundleStats]:
         self._choices()
         if new:
-            if not isinstance(source, LocalSource):
-                raise DataError(f"the families of {type(source).__name__} cannot be inferred here")
-            table = source.batch(0, min(source.n_rows, LOOK)).table
-            self._inferred = Schema.of(table, self.families, source.frame)
+            self._inferred = Schema.of(source.head(LOOK), self.families, source.frame)
         columns = self._inferred.blocks() if new else self._bundle().columns
         blocks = {family: (places, self._collector(family)) for family, places in columns.items()}
         return partial(BundleStats.of, blocks=blocks)
@@ -202,7 +199,7 @@ class MixedClassifier(GenerativeClassifier):
 
     def unknown_cells(self, X: Any) -> Array:
         """Which cells hold a category that was never seen in training, (n, d) bool."""
-        statistics, source = self._bundle(), self._local(X)
+        statistics, source = self._bundle(), self._in_memory(X)
         table = source.batch(0, source.n_rows).table
         cells = np.zeros((len(table), table.n_features), bool)
         if isinstance(part := statistics.parts.get("categorical"), CategoryStats):

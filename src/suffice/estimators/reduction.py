@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
@@ -29,6 +28,7 @@ from ..reduction import (
 from ..sources import LocalSource, Source
 from ..stats import MomentStats
 from .learner import Learner
+from .tables import row_by_row
 
 Array = NDArray[Any]
 _WIDE = 1000  # columns, from which on a matrix of them is avoided where there are fewer rows
@@ -59,6 +59,7 @@ class Reduction(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Learner):
         """The projection of rows that are too wide for a matrix of columns, and their classes (k,)."""
 
     def _fit_source(self, source: Source) -> Self:
+        # Files are taken for long: whoever has few rows can hold them in memory.
         if not (isinstance(source, LocalSource) and is_wide(source)):
             return super()._fit_source(source)
         batch = source.batch(0, source.n_rows)
@@ -98,19 +99,18 @@ class Reduction(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Learner):
 
     def transform(self, X: Any) -> Array:
         """The rows in the new coordinates, (n, m)."""
-        projection, source = self.projection_, self._local(X)
-        out = np.empty((source.n_rows, projection.directions.shape[1]))
+        projection, source = self.projection_, self._scored(X)
         step = max(1, _ROWS // source.n_features)
 
-        def project(batch: Batch) -> bool:
-            whole = out[batch.start : batch.start + len(batch)]
+        def project(batch: Batch, out: Array) -> bool:
             for start in range(0, len(batch), step):
                 rows = slice(start, start + step)
                 with np.errstate(invalid="ignore", over="ignore"):
-                    whole[rows] = projection(batch.table[rows].floats())
-            return bool(np.isfinite(whole).all())
+                    out[rows] = projection(batch.table[rows].floats())
+            return bool(np.isfinite(out).all())
 
-        if not source.reduce(project, operator.and_):
+        out, finite = row_by_row(source, lambda n: np.empty((n, projection.directions.shape[1])), project)
+        if not finite:
             refuse_nonfinite(source)
         return out
 

@@ -20,7 +20,8 @@ from sklearn.utils.validation import _check_method_params
 from ..errors import DataError
 from ..progress import progress
 from ..search import rounds, training_statistics
-from ..sources.arrays import ArraySource, array_source
+from ..sources import in_memory
+from ..sources.arrays import ArraySource
 from ..table import contiguous
 from .paths import ROWS, Candidate, State, is_passed, paths
 from .scorers import HeldOutScorer, with_own_names
@@ -70,15 +71,15 @@ class OnePassSearchCV(GridSearchCV):
 
         Parameters
         ----------
-        X : a table in memory, (n, d)
+        X : anything tabular, (n, d); files are read into memory
         y : the labels (n,), or the name of the column of X that holds them
         **params : `groups` for the splitter, and `sample_weight`; in a pipeline ``step__sample_weight``, the same for
             every step
         """
         scorer, refit_metric = self._get_scorers()
         routed = self._get_routed_params_for_fit(params)
-        source = array_source(X, given_labels(y, self.estimator), _weight(self.estimator, routed.estimator.fit))
-        source.n_jobs = self.n_jobs
+        weight = _weight(self.estimator, routed.estimator.fit)
+        source = in_memory(X, given_labels(y, self.estimator), weight, self.n_jobs)
         splitter = check_cv(self.cv, source.y, classifier=True)
         splits = list(splitter.split(source.frame, source.y, **routed.splitter.split))
         points = list(ParameterGrid(self.param_grid))

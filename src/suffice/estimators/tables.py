@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import DataConversionWarning, NotFittedError
 
+from ..batch import Batch
 from ..errors import DataError
 from ..sources import LocalSource, Source, as_source
 
@@ -22,16 +25,29 @@ class TableEstimator(BaseEstimator):
     n_jobs: int | None
     _merges_columns = False  # whether statistics of different named columns align
 
-    def _local(self, X: Any) -> LocalSource:
-        source = self._source(X)
-        if not isinstance(source, LocalSource):
+    def _scored(self, X: Any) -> Source:
+        """X as a source of rows to score; of files, which may hold more, the columns of this model."""
+        source = self._source(X, names=self._names())
+        if not source.in_order:
             raise DataError(f"{type(source).__name__} cannot be scored row by row here")
         return source
 
-    def _source(self, X: Any, y: Any = None, weight: Any = None, new: bool = False, more: bool = False) -> Source:
+    def _in_memory(self, X: Any) -> LocalSource:
+        """X as a source of rows that are needed at once."""
+        return self._source(X, names=self._names()).in_memory()
+
+    def _source(
+        self,
+        X: Any,
+        y: Any = None,
+        weight: Any = None,
+        new: bool = False,
+        more: bool = False,
+        names: tuple[str, ...] | None = None,
+    ) -> Source:
         """X as a source; its columns are those of this model, unless they are to become them. Rows to learn may have
         `more` columns where statistics align them by name."""
-        source = as_source(X, y, weight, self.n_jobs)
+        source = as_source(X, y, weight, self.n_jobs, names)
         if not new:
             self._check_fitted()
             if not (more and self._merges_columns and source.names and self._names()):
@@ -74,6 +90,26 @@ class TableEstimator(BaseEstimator):
             raise DataError(
                 f"X has {source.n_features} features, but {me} is expecting {self.n_features_in_} features as input."
             )
+
+
+def row_by_row(
+    source: Source, make: Callable[[int], Array], write: Callable[[Batch, Array], bool]
+) -> tuple[Array, bool]:
+    """One row of results for each row of a source, and whether `write(batch, out)` was always true."""
+    if isinstance(source, LocalSource):
+        whole = make(source.n_rows)
+        return whole, source.reduce(lambda b: write(b, whole[b.start : b.start + len(b)]), operator.and_)
+
+    def part(batch: Batch) -> tuple[list[Array], bool]:
+        out = make(len(batch))
+        return [out], write(batch, out)
+
+    def merge(a: tuple[list[Array], bool], b: tuple[list[Array], bool]) -> tuple[list[Array], bool]:
+        a[0].extend(b[0])
+        return a[0], a[1] and b[1]
+
+    parts, fine = source.reduce(part, merge)
+    return np.concatenate(parts), fine
 
 
 def _named(title: str, names: set[str]) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from . import _native
-from .reference import Array, Moments
+from .reference import Array, Moments, Numbers
 
 instruction_sets = _native.instruction_sets
 use = _native.use
@@ -24,17 +24,22 @@ def _check_columns(X: Array, columns: int) -> None:
         raise ValueError(f"{X.shape[1]} columns for parameters of {columns}")
 
 
-def diag_moments(X: Array, code: Array, weight: Array | None, k: int) -> Moments:
-    _check(len(X), code, weight)
-    d = X.shape[1]
+def _shape(X: Numbers, code: Array, weight: Array | None) -> int:
+    """The number of columns, if all rows have a code."""
+    for column in X if isinstance(X, tuple) else (X,):
+        _check(len(column), code, weight)
+    return len(X) if isinstance(X, tuple) else X.shape[1]
+
+
+def diag_moments(X: Numbers, code: Array, weight: Array | None, k: int) -> Moments:
+    d = _shape(X, code, weight)
     moments = np.zeros(k), np.zeros((k, d)), np.zeros((k, d))
     _native.diag_moments(X, code, weight, *moments)
     return moments
 
 
-def full_moments(X: Array, code: Array, weight: Array | None, k: int, pooled: bool) -> Moments:
-    _check(len(X), code, weight)
-    d = X.shape[1]
+def full_moments(X: Numbers, code: Array, weight: Array | None, k: int, pooled: bool) -> Moments:
+    d = _shape(X, code, weight)
     moments = np.zeros(k), np.zeros((k, d)), np.zeros((d, d) if pooled else (k, d, d))
     _native.full_moments(X, code, weight, pooled, *moments)
     return moments

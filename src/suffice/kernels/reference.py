@@ -1,7 +1,8 @@
 """The kernels in NumPy: short enough to be read as their definition.
 
-Shapes: X (n, d) float32 or float64 with any strides; code (n,) int32 in [0, k); weight (n,) float64 or None for ones.
-Rows are taken in blocks that fit the cache, and all sums are in float64. Rows of weight zero are absent.
+Shapes: X (n, d) float32 or float64 with any strides, for moments also a tuple of d columns (n,) float64; code (n,)
+int32 in [0, k); weight (n,) float64 or None for ones. Rows are taken in blocks that fit the cache, and all sums are in
+float64. Rows of weight zero are absent.
 """
 
 from __future__ import annotations
@@ -13,12 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
+Numbers = Array | tuple[Array, ...]
 Moments = tuple[Array, Array, Array]
 
 
 def _blocks(n: int, width: int) -> Iterator[slice]:
     step = max(256, (1 << 18) // max(width, 1))
     return (slice(start, min(start + step, n)) for start in range(0, n, step))
+
+
+def _joined(X: Numbers) -> Array:
+    return np.stack(X, axis=1) if isinstance(X, tuple) else X
 
 
 def present_rows(X: Array, code: Array, weight: Array | None) -> tuple[Array, Array, Array | None]:
@@ -63,8 +69,9 @@ class _Update:
         return np.asarray(self._membership @ values)
 
 
-def diag_moments(X: Array, code: Array, weight: Array | None, k: int) -> Moments:
+def diag_moments(X: Numbers, code: Array, weight: Array | None, k: int) -> Moments:
     """Weight (k,), mean (k, d) and centred sum of squares (k, d) of every class."""
+    X = _joined(X)
     d = X.shape[1]
     n, mean, scatter = np.zeros(k), np.zeros((k, d)), np.zeros((k, d))
     with np.errstate(over="ignore", invalid="ignore"):
@@ -74,8 +81,9 @@ def diag_moments(X: Array, code: Array, weight: Array | None, k: int) -> Moments
     return n, mean, scatter
 
 
-def full_moments(X: Array, code: Array, weight: Array | None, k: int, pooled: bool) -> Moments:
+def full_moments(X: Numbers, code: Array, weight: Array | None, k: int, pooled: bool) -> Moments:
     """Weight (k,), mean (k, d) and scatter matrices (k, d, d), or their sum (d, d) where `pooled`."""
+    X = _joined(X)
     d = X.shape[1]
     n, mean, scatter = np.zeros(k), np.zeros((k, d)), np.zeros((d, d) if pooled else (k, d, d))
     with np.errstate(over="ignore", invalid="ignore"):

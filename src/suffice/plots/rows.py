@@ -19,10 +19,7 @@ Array = NDArray[Any]
 
 def local(X: Any, y: Any = None) -> LocalSource:
     """Rows that every classifier of ours scores, with their labels where they have any."""
-    source = as_source(X, y)
-    if not isinstance(source, LocalSource):
-        raise DataError(f"plots need the rows in memory; {type(source).__name__} streams them")
-    return source
+    return as_source(X, y).in_memory()
 
 
 def labelled(X: Any, y: Any) -> tuple[LocalSource, Array]:

@@ -2,24 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from ..errors import DataError
 from ..table import Table
-from .arrays import array_source
-from .base import LocalSource, Source
+from .arrays import ArraySource, array_source
+from .base import LocalSource, Run, Source
+from .files import are_files, file_source
 
-__all__ = ["LocalSource", "Source", "as_source", "as_table"]
+__all__ = ["LocalSource", "Run", "Source", "as_source", "as_table", "in_memory"]
+
+# What X may be besides a table in memory: how it is recognised, and the source for it. A recogniser imports nothing.
+_ENGINES: list[tuple[Callable[[Any], bool], Callable[..., Source]]] = [(are_files, file_source)]
 
 
-def as_source(X: Any, y: Any = None, weight: Any = None, n_jobs: int | None = None) -> Source:
-    """The source for anything tabular; a source is returned as it is."""
+def as_source(
+    X: Any, y: Any = None, weight: Any = None, n_jobs: int | None = None, names: tuple[str, ...] | None = None
+) -> Source:
+    """The source for anything tabular; a source is returned as it is.
+
+    Parameters
+    ----------
+    y, weight : labels and weights, or the names of columns that hold them
+    names : the feature columns that are wanted of what may hold more, such as files
+    """
     if isinstance(X, Source):
         return X
-    source = array_source(X, y, weight)
+    engine = next((source for recognises, source in _ENGINES if recognises(X)), None)
+    found = array_source(X, y, weight) if engine is None else engine(X, y, weight, names)
+    found.n_jobs = n_jobs
+    return found
+
+
+def in_memory(X: Any, y: Any = None, weight: Any = None, n_jobs: int | None = None) -> ArraySource:
+    """The source for anything tabular, with its rows in memory, for what takes them in any order."""
+    source = as_source(X, y, weight, n_jobs).in_memory()
+    if not isinstance(source, ArraySource):
+        raise DataError(f"{type(source).__name__} does not give its rows in any order; pass the table itself")
     source.n_jobs = n_jobs
     return source
 
 
 def as_table(X: Any) -> Table:
-    """Any table in memory with its columns as they are."""
-    return array_source(X).table
+    """Any table with its columns as they are, in memory."""
+    return in_memory(X).table

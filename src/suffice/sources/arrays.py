@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -38,8 +37,11 @@ class ArraySource(LocalSource):
         self.n_rows, self.n_features = len(table), table.n_features
         if self.n_features == 0:
             raise DataError(f"0 feature(s) (shape={(self.n_rows, 0)}) while a minimum of 1 is required.")
-        if isinstance(y, str):
-            raise DataError(f"y={y!r} names a column, but X has no named columns; pass the labels themselves")
+        for what, name in (("y", y), ("sample_weight", weight)):
+            if isinstance(name, str):
+                raise DataError(
+                    f"{what}={name!r} names a column, but X has no named columns; pass the values themselves"
+                )
         self.y = as_labels(_column(y), self.n_rows)
         self.weight = as_weight(_column(weight), self.n_rows)
 
@@ -76,22 +78,19 @@ class _Selection(LocalSource):
 
 
 def array_source(X: Any, y: Any = None, weight: Any = None) -> ArraySource:
-    """The source for whatever table X is; y may name one of its columns."""
-    if isinstance(X, str | PathLike):
-        raise DataError(f"X={X!r} is a path; files are not read yet: pass a table in memory")
+    """The source for whatever table X is; y and weight may name columns of it."""
     if isinstance(X, Table):
         return ArraySource(X, y, weight)
     if (name := library(X)) is not None:
-        table, labels, frame = _READERS[name][1](X, y)
-        return ArraySource(table, labels, weight, frame)
+        return ArraySource(*_READERS[name][1](X, y, weight))
     matrix = as_matrix(X)
     return ArraySource(Matrix(matrix), y, weight, matrix)
 
 
-Converted = tuple[Table, Any, Any]  # features and labels, and the features as they came
+Converted = tuple[Table, Any, Any, Any]  # features, labels and weights, and the features as they came
 
 
-def _sparse(X: Any, y: Any) -> Converted:
+def _sparse(X: Any, y: Any, weight: Any) -> Converted:
     check_ndim(X.ndim)
     if X.dtype.kind == "c":
         raise DataError(f"Complex data not supported: X is {X.dtype}")
@@ -101,16 +100,16 @@ def _sparse(X: Any, y: Any) -> Converted:
     lengths = np.diff(indptr)
     if indptr[0] < 0 or lengths.min(initial=0) < 0 or indptr[-1] > min(len(indices), len(data)):
         raise DataError("the sparse matrix is damaged: its rows do not begin and end where it has cells")
-    return Sparse(indptr, indices, data, X.shape[1]), y, X
+    return Sparse(indptr, indices, data, X.shape[1]), y, weight, X
 
 
-def _pandas(X: Any, y: Any) -> Converted:
-    X, y = _split(X, y, list(X.columns), lambda kept, name: (X[kept], X[name]))
+def _pandas(X: Any, y: Any, weight: Any) -> Converted:
+    X, y, weight = _split(X, y, weight, list(X.columns), lambda kept: X[kept], lambda name: X[name])
     names = _names(list(X.columns))
     first = X.dtypes.iloc[0] if X.shape[1] else None
     if isinstance(first, np.dtype) and first.kind in "fiub" and (X.dtypes == first).all() and _is_one_block(X):
-        return Matrix(X.to_numpy(copy=False), names), y, X
-    return Frame(tuple(pandas_column(X.iloc[:, j]) for j in range(X.shape[1])), names, len(X)), y, X
+        return Matrix(X.to_numpy(copy=False), names), y, weight, X
+    return Frame(tuple(pandas_column(X.iloc[:, j]) for j in range(X.shape[1])), names, len(X)), y, weight, X
 
 
 def _is_one_block(frame: Any) -> bool:
@@ -138,18 +137,22 @@ def _as_arrow(series: Any) -> Any:
     return values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
 
 
-def _polars(X: Any, y: Any) -> Converted:
-    table, y, _ = _arrow(X.to_arrow(), y)
-    return table, y, X.select(table.names)
+def _polars(X: Any, y: Any, weight: Any) -> Converted:
+    table, y, weight, _ = _arrow(X.to_arrow(), y, weight)
+    return table, y, weight, X.select(table.names)
 
 
-def _arrow(X: Any, y: Any) -> Converted:
+def _arrow(X: Any, y: Any, weight: Any) -> Converted:
     import pyarrow as pa
 
-    X, y = _split(X, y, X.schema.names, lambda kept, name: (X.select(kept), X.column(name)))
-    table = pa.Table.from_batches([X]) if isinstance(X, pa.RecordBatch) else X
+    X, y, weight = _split(X, y, weight, X.schema.names, X.select, X.column)
+    return arrow_frame(pa.Table.from_batches([X]) if isinstance(X, pa.RecordBatch) else X), y, weight, X
+
+
+def arrow_frame(table: Any) -> Frame:
+    """The columns of an Arrow table."""
     parts = tuple(arrow_column(column, str(column.type)) for column in table.columns)
-    return Frame(parts, _names(X.schema.names), X.num_rows), y, X
+    return Frame(parts, _names(table.schema.names), table.num_rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +177,8 @@ class ArrowColumn(Column):
 
         if self.kind in ("text", "other"):
             raise DataError(f"{self.dtype} is not numbers")
-        return np.asarray(self.values.cast(pa.float64(), safe=False).to_numpy())
+        values = self.values if self.values.type == pa.float64() else self.values.cast(pa.float64(), safe=False)
+        return np.asarray(values.to_numpy())
 
     def coded(self) -> tuple[Array, Array]:
         import pyarrow as pa
@@ -206,7 +210,7 @@ def arrow_column(values: Any, dtype: str) -> ArrowColumn:
     return ArrowColumn(values, "text" if text or types.is_dictionary(kind) else "other", dtype)
 
 
-_READERS: dict[str, tuple[tuple[str, ...], Callable[[Any, Any], Converted]]] = {
+_READERS: dict[str, tuple[tuple[str, ...], Callable[[Any, Any, Any], Converted]]] = {
     "pandas": (("DataFrame",), _pandas),
     "polars": (("DataFrame",), _polars),
     "pyarrow": (("Table", "RecordBatch"), _arrow),
@@ -223,16 +227,27 @@ def library(X: Any) -> str | None:
     return None
 
 
-def _split(X: Any, y: Any, columns: list[Any], cut: Callable[[list[Any], Any], tuple[Any, Any]]) -> tuple[Any, Any]:
-    """Features and labels of a table; y may be a column's name."""
+def _split(
+    X: Any, y: Any, weight: Any, columns: list[Any], select: Callable[[list[Any]], Any], column: Callable[[str], Any]
+) -> tuple[Any, Any, Any]:
+    """Features, labels and weights of a table; the latter two may be names of columns."""
+    features = feature_columns(columns, y, weight)
+    y, weight = (column(name) if isinstance(name, str) else name for name in (y, weight))
+    return X if len(features) == len(columns) else select(features), y, weight
+
+
+def feature_columns(columns: list[Any], y: Any, weight: Any) -> list[Any]:
+    """The columns that are neither labels nor weights, where these are names."""
     if len(set(columns)) < len(columns):
         repeated = sorted({str(name) for name in columns if columns.count(name) > 1})
         raise DataError(f"column names must be unique; {listed(repeated)} stand more than once")
-    if not isinstance(y, str):
-        return X, y
-    if y not in columns:
-        raise DataError(f"there is no column {y!r} to take the labels from; the columns are {listed(columns, 10)}")
-    return cut([name for name in columns if name != y], y)
+    for what, name in (("labels", y), ("weights", weight)):
+        if isinstance(name, str) and name not in columns:
+            raise DataError(
+                f"there is no column {name!r} to take the {what} from; the columns are {listed(columns, 10)}"
+            )
+    used = [name for name in (y, weight) if isinstance(name, str)]
+    return [name for name in columns if name not in used]
 
 
 def _names(columns: list[Any]) -> tuple[str, ...] | None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from ..batch import Batch
+from ..errors import DataError
+from ..table import Table
 from ..threads import reduce_ordered, thread_count
 
 T = TypeVar("T")
@@ -16,23 +19,49 @@ T = TypeVar("T")
 PIECE = 1 << 21
 
 
+class Run(Generic[T]):
+    """How far a reduction has come. It starts from here, and tells of every step."""
+
+    def __init__(self, total: T | None = None, done: dict[str, Any] | None = None) -> None:
+        self.total = total  # of the pieces that are done
+        self.done = done or {}  # the source's notes of these pieces, in the values that JSON has
+
+    def advanced(self) -> None:
+        """Called after each step, by one thread at a time."""
+
+
 class Source(ABC):
     """Rows from somewhere. It knows nothing of statistics; its one verb is `reduce`."""
 
     names: tuple[str, ...] | None  # of the feature columns, where they have names
     n_features: int
+    n_jobs: int | None = None
+    frame: Any = None  # the table as it came, for selectors of columns
+    in_order = False  # whether results are merged in the order of the rows, so that rows can be scored
+    checkpoint: str | os.PathLike[str] | None = None  # where runs are noted, so that they can be gone on with
 
     @abstractmethod
-    def reduce(self, map_batch: Callable[[Batch], T], merge: Callable[[T, T], T]) -> T:
-        """Merge ``map_batch(batch)`` over batches that cover every row once."""
+    def reduce(self, map_batch: Callable[[Batch], T], merge: Callable[[T, T], T], run: Run[T] | None = None) -> T:
+        """Merge ``map_batch(batch)`` over batches that cover every row once; a run covers those that it has not yet."""
+
+    def head(self, n: int) -> Table:
+        """The first rows, n or fewer."""
+        return self.in_memory().head(n)
+
+    def in_memory(self) -> LocalSource:
+        """All rows, for what needs them at once."""
+        raise DataError(f"this needs the rows in memory; {type(self).__name__} streams them")
+
+    def job(self) -> dict[str, Any]:
+        """What a run is over, in the values that JSON has: another job must not go on with it."""
+        return {}
 
 
 class LocalSource(Source):
-    """Rows within reach of this process, taken by position on several threads."""
+    """Rows in the memory of this process, taken by position on several threads."""
 
     n_rows: int
-    frame: Any = None  # the table as it came, for selectors of columns
-    n_jobs: int | None = None
+    in_order = True
 
     @abstractmethod
     def batch(self, start: int, stop: int) -> Batch:
@@ -42,7 +71,13 @@ class LocalSource(Source):
         """How many rows a piece has. A statistic may be as large as d rows."""
         return max(PIECE // self.n_features, self.n_features)
 
-    def reduce(self, map_batch: Callable[[Batch], T], merge: Callable[[T, T], T]) -> T:
+    def head(self, n: int) -> Table:
+        return self.batch(0, min(n, self.n_rows)).table
+
+    def in_memory(self) -> Self:
+        return self
+
+    def reduce(self, map_batch: Callable[[Batch], T], merge: Callable[[T, T], T], run: Run[T] | None = None) -> T:  # noqa: ARG002
         step = self.step()
         pieces = [(start, min(start + step, self.n_rows)) for start in range(0, max(self.n_rows, 1), step)]
         threads = thread_count(self.n_jobs)

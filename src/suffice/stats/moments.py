@@ -108,14 +108,16 @@ class MomentStats(Statistics):
                 w = None if weight is None else weight[rows]
                 parts.append(cls._of_table(table[rows], classes, code[rows], w, layout, skip_missing))
             return reduce(cls._merged, parts)
-        X, k = table.floats(), len(classes)
+        k = len(classes)
         if layout == "diag":
-            n, mean, scatter = kernels.active.diag_moments(X, code, weight, k)
+            n, mean, scatter = kernels.active.diag_moments(table.numbers(), code, weight, k)
             moments = cls(classes, n, mean, scatter, layout)
-            return moments._skipping_missing(X, code, weight) if skip_missing and not moments.is_finite() else moments
+            unseen = skip_missing and not moments.is_finite()
+            return moments._skipping_missing(table.floats(), code, weight) if unseen else moments
         if layout != "quartic":
-            n, mean, scatter = kernels.active.full_moments(X, code, weight, k, layout == "pooled")
+            n, mean, scatter = kernels.active.full_moments(table.numbers(), code, weight, k, layout == "pooled")
             return cls(classes, n, mean, scatter, layout)
+        X = table.floats()
         total = cls.zeros(classes, X.shape[1], layout)
         step = max(256, (1 << 17) // X.shape[1])
         for start in range(0, len(X), step):  # in the cache, so that X itself is read once

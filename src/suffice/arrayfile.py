@@ -1,0 +1,136 @@
+"""Files of arrays with a header: safetensors, written atomically, with a digest that finds damage.
+
+They hold numbers and names, never code. The header says what the arrays are; a digest over both finds damage that the
+container itself would not.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._version import __version__
+from .errors import SufficeError
+
+Array = NDArray[Any]
+_KEY = "suffice"
+
+
+def write(path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+    """Write atomically: whoever reads finds the old file or the new one, whole."""
+    from safetensors.numpy import save
+
+    rows = {name: np.asarray(array, order="C") for name, array in arrays.items()}
+    text = json.dumps(header, sort_keys=True)
+    # One entry, since safetensors writes several in any order, and equal contents should be equal files.
+    content = save(rows, metadata={_KEY: f"{_digest(text, rows)} {text}"})
+    _replace(Path(path), content)
+
+
+def read(
+    path: str | os.PathLike[str], what: str, version: int, error: type[SufficeError]
+) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Header and arrays of a file, or an error that says why they are not those of `what` in this version."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="np") as file:
+            metadata = file.metadata() or {}
+            if _KEY not in metadata:
+                raise error(f"{path} is a safetensors file, but not a {what} of suffice")
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (FileNotFoundError, PermissionError):
+        raise
+    except (SafetensorError, OSError, UnicodeDecodeError, TypeError, ValueError) as reason:
+        if isinstance(reason, error):
+            raise
+        raise error(f"{path} is not a {what} file, or is damaged: {reason}") from None
+    digest, _, text = metadata[_KEY].partition(" ")
+    try:
+        header: dict[str, Any] = json.loads(text)
+        found = header["format"]
+    except (ValueError, KeyError, TypeError):
+        raise error(f"{path} is damaged: its header cannot be read; restore it from a copy") from None
+    if found != version:
+        raise error(
+            f"{path} has format {found!r}, written by suffice {header.get('version', '?')}; this is suffice "
+            f"{__version__}, which reads format {version}; upgrade suffice or save the {what} again with this version"
+        )
+    if digest != _digest(text, arrays):
+        raise error(f"{path} is damaged: its content does not match its digest; restore it from a copy")
+    return header, arrays
+
+
+def _digest(text: str, arrays: Mapping[str, Array]) -> str:
+    digest = hashlib.blake2b(text.encode(), digest_size=16)
+    for name in sorted(arrays):
+        array = arrays[name]
+        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()
+
+
+def _replace(path: Path, content: bytes) -> None:
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"there is no directory {str(path.parent)!r} to write {path.name!r} to")
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    try:
+        with open(temporary, "xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def labels_to_header(classes: Array) -> dict[str, Any]:
+    """Class labels as entries of a header."""
+    if classes.dtype.kind not in "biufUSO":
+        raise ValueError(f"classes of type {classes.dtype} cannot be saved")
+    return {"classes": [plain(label) for label in classes.tolist()], "classes_dtype": classes.dtype.str}
+
+
+def labels_from_header(header: Mapping[str, Any]) -> Array:
+    """The inverse of `labels_to_header`."""
+    labels = [restored(label) for label in header["classes"]]
+    classes = np.empty(len(labels), np.dtype(header["classes_dtype"]))
+    classes[:] = labels
+    if classes.dtype.kind not in "biufUSO" or not len(classes) or any(a >= b for a, b in pairwise(classes.tolist())):
+        raise ValueError("its classes are not distinct labels in order")
+    return classes
+
+
+def plain(value: Any) -> Any:
+    """A value in JSON; dictionaries become pairs, since their keys may be labels."""
+    if isinstance(value, dict):
+        return {"pairs": [[plain(key), plain(item)] for key, item in value.items()]}
+    if isinstance(value, bytes):
+        return {"bytes": value.decode("latin-1")}
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    raise ValueError(f"a parameter {value!r} of type {type(value).__name__} cannot be saved")
+
+
+def restored(value: Any) -> Any:
+    """The inverse of `plain`."""
+    if not isinstance(value, dict):
+        return value
+    if "bytes" in value:
+        return value["bytes"].encode("latin-1")
+    return {restored(key): restored(item) for key, item in value["pairs"]}
