@@ -173,3 +173,60 @@ def test_the_installed_command_runs():
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     assert "demo" in done.stdout
+
+
+class TestFit:
+    PENGUINS = str(Path(suffice.__file__).parent / "data" / "penguins.csv")
+
+    def test_chooses_and_says_why(self, tmp_path):
+        out = tmp_path / "birds.safetensors"
+        code, output = run("fit", self.PENGUINS, "-t", "species", "-o", str(out))
+        assert code == 0
+        assert re.search(r"MixedClassifier\(alpha=0.1.*chosen", output)
+        expected = suffice.fit(self.PENGUINS, "species")
+        assert str(expected.choice_) in output
+        assert suffice.load(out).predict(self.PENGUINS).tolist() == expected.predict(self.PENGUINS).tolist()
+
+    def test_a_model_by_name_with_parameters(self, tmp_path):
+        out = tmp_path / "birds.safetensors"
+        choices = ("--model", "mixed", "--set", "alpha=0.5", "--set", "covariance=tied_diag", "--columns", "sex,island")
+        code, output = run("fit", self.PENGUINS, "-t", "species", "-o", str(out), *choices)
+        assert code == 0
+        assert "2 columns, classes Adelie, Chinstrap, Gentoo" in output
+        clf = suffice.load(out)
+        assert (clf.alpha, clf.covariance, clf.n_features_in_) == (0.5, "tied_diag", 2)
+
+    def test_weights_and_a_checkpoint(self, tmp_path):
+        (tmp_path / "a.csv").write_text("x,w,y\n1,1,a\n2,3,a\n5,1,b\n6,1,b\n")
+        choices = (
+            "--weight",
+            "w",
+            "--checkpoint",
+            str(tmp_path / "run"),
+            "--model",
+            "gaussian",
+            "--set",
+            "covariance=diag",
+        )
+        run("fit", str(tmp_path / "*.csv"), "-t", "y", "-o", str(tmp_path / "m"), *choices)
+        assert suffice.load(tmp_path / "m").means_.ravel().tolist() == [1.75, 5.5]
+        assert (tmp_path / "run").exists()
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (("nowhere.csv", "-t", "y"), "there is no file or directory 'nowhere.csv'"),
+            ((PENGUINS, "-t", "genus"), "there is no column 'genus'"),
+            ((PENGUINS, "-t", "species", "--model", "magic"), "there is no model 'magic'"),
+            ((PENGUINS, "-t", "species", "--set", "alpha=1"), "for a model that is named"),
+            ((PENGUINS, "-t", "species", "--model", "mixed", "--set", "beta=1"), "--set beta=1"),
+        ],
+    )
+    def test_errors_are_one_line(self, arguments, message, tmp_path):
+        command = [sys.executable, "-c", "from suffice.cli import main; main()", "fit", *arguments]
+        found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert found.returncode == 1
+        assert found.stderr.startswith("suffice: ")
+        assert message in found.stderr
+        assert found.stderr.count("\n") == 1
+        assert not list(tmp_path.iterdir())

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import typer
 
+from ..errors import SufficeError
 from .demo import demo
+from .fit import fit
 
 app = typer.Typer(
     name="suffice",
@@ -13,6 +15,7 @@ app = typer.Typer(
     add_completion=False,
 )
 app.command()(demo)
+app.command()(fit)
 
 
 @app.callback()
@@ -22,4 +25,7 @@ def main_callback() -> None:
 
 def main() -> None:
     """The entry point of the `suffice` command."""
-    app()
+    try:
+        app()
+    except (SufficeError, OSError) as error:
+        raise SystemExit(f"suffice: {error}") from None

@@ -1,0 +1,96 @@
+"""`suffice fit`: a model from files, chosen automatically or by name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..errors import DataError, listed
+from ..progress import progress
+
+_MODELS = {
+    "gaussian": "GaussianClassifier",
+    "mixed": "MixedClassifier",
+    "categorical": "CategoricalClassifier",
+    "multinomial": "MultinomialClassifier",
+    "bernoulli": "BernoulliClassifier",
+    "poisson": "PoissonClassifier",
+    "logistic": "LogisticClassifier",
+}
+
+
+def fit(
+    data: Annotated[list[str], typer.Argument(help="Files, directories or globs: Parquet, Arrow, CSV or JSON lines.")],
+    target: Annotated[str, typer.Option("--target", "-t", help="The column with the labels.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The model file to write.")] = Path("model.safetensors"),
+    model: Annotated[str, typer.Option(help=f"auto, which tries what is sensible, or {', '.join(_MODELS)}.")] = "auto",
+    choices: Annotated[
+        list[str] | None, typer.Option("--set", help="A parameter of the model, as in --set covariance=tied.")
+    ] = None,
+    columns: Annotated[str | None, typer.Option(help="The columns to learn from, with commas; all by default.")] = None,
+    weight: Annotated[str | None, typer.Option(help="A column with weights.")] = None,
+    checkpoint: Annotated[Path | None, typer.Option(help="A file to go on from, should the run be stopped.")] = None,
+    skip: Annotated[bool, typer.Option("--skip", help="Leave out what cannot be read, instead of stopping.")] = False,
+) -> None:
+    """Fit a model to files. Without --model, the best of the sensible ones is chosen, and a table says why."""
+    from rich.console import Console
+
+    from .. import estimators
+
+    if model != "auto" and model not in _MODELS:
+        raise DataError(f"there is no model {model!r}; choose one of {listed(['auto', *_MODELS], 10)}")
+    if model == "auto" and (choices or weight or checkpoint):
+        raise DataError("--set, --weight and --checkpoint are for a model that is named, as in --model gaussian")
+    names = columns.split(",") if columns else None
+    with _reading(data, columns=names, checkpoint=checkpoint, on_error="skip" if skip else "raise") as rows:
+        if model == "auto":
+            fitted: Any = estimators.fit(rows, target)
+        else:
+            kind = getattr(estimators, _MODELS[model])
+            fitted = kind(**_parameters(choices or [], kind)).fit(rows, target, sample_weight=weight)
+    fitted.save(out)
+    console = Console()
+    if model == "auto":
+        console.print("Judged by held-out log cost:\n")
+        print(fitted.choice_)
+        console.print()
+    classes = ", ".join(str(label) for label in fitted.classes_[:8]) + (" ..." if len(fitted.classes_) > 8 else "")
+    console.print(f"{type(fitted).__name__} of {fitted.n_features_in_} columns, classes {classes}", highlight=False)
+    console.print(f"Written to {out}", highlight=False)
+
+
+@contextmanager
+def _reading(data: list[str], **choices: Any) -> Iterator[Any]:
+    """The files, with a bar that follows the reading."""
+    from ..sources.files import Progress, files
+
+    done = 0.0
+    with progress("Reading", 1.0) as advance:
+
+        def read(now: Progress) -> None:
+            nonlocal done
+            share = now.bytes / (now.total_bytes or 1)
+            advance(share - done)
+            done = share
+
+        yield files(data, progress=read, **choices)
+
+
+def _parameters(choices: list[str], kind: Any) -> dict[str, Any]:
+    """Parameters from name=value; values are JSON, or else text."""
+    found = {}
+    known = kind().get_params(deep=False)
+    for choice in choices:
+        name, equals, text = choice.partition("=")
+        if not equals or name not in known:
+            raise DataError(f"--set {choice}: give name=value; {kind.__name__} has {listed(known, 10)}")
+        try:
+            found[name] = json.loads(text)
+        except json.JSONDecodeError:
+            found[name] = text
+    return found
