@@ -66,13 +66,13 @@ def only_read(path: Path) -> Call:
     return call
 
 
-def case(covariance: str, peer: Any, ratio: Goal, distance: Goal) -> Case:
+def case(covariance: str, name: str, peer: Any, ratio: Goal, distance: Goal) -> Case:
     return Case(
         DATA,
         f"fit from a file, {covariance}",
         written,
         partial(fit, covariance),
-        {f"pandas, {type(peer).__name__}": partial(read_and_fit, peer)},
+        {f"pandas, {name}": partial(read_and_fit, peer)},
         ratio,
         limit=only_read,
         distance=distance,
@@ -82,7 +82,7 @@ def case(covariance: str, peer: Any, ratio: Goal, distance: Goal) -> Case:
 
 
 CASES = [
-    case("diag", GaussianNB(), Goal(3, 6), Goal(1.6, 1.2)),
-    case("tied", LinearDiscriminantAnalysis(solver="eigen"), Goal(3, 6), Goal(2.5, 1.6)),
-    case("full", QuadraticDiscriminantAnalysis(), Goal(3, 6), Goal(2.5, 1.6)),
+    case("diag", "NB", GaussianNB(), Goal(3, 6), Goal(1.6, 1.2)),
+    case("tied", "LDA", LinearDiscriminantAnalysis(solver="eigen"), Goal(3, 6), Goal(2.5, 1.6)),
+    case("full", "QDA", QuadraticDiscriminantAnalysis(), Goal(3, 6), Goal(2.5, 1.6)),
 ]

@@ -85,6 +85,15 @@ def test_merging_is_a_left_fold():
         assert reduce_ordered(str, lambda a, b: f"({a}+{b})", range(4), threads) == expected
 
 
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("pieces", [range(1), range(9), None], ids=["one", "some", "made one by one"])
+def test_each_piece_is_told_of_once_it_is_in_the_total(threads, pieces):
+    told = []
+    made = iter(range(9)) if pieces is None else pieces
+    reduce_ordered(slow_first, lambda a, b: a + b, made, threads, lambda piece, total: told.append((piece, total)))
+    assert told == [(n, list(range(n + 1))) for n in (range(9) if pieces is None else pieces)]
+
+
 def test_every_piece_is_worked_on_once_and_on_several_threads():
     seen = queue.SimpleQueue()
     barrier = threading.Barrier(3, timeout=10)  # passes only if three threads are at work at the same time
