@@ -17,7 +17,7 @@ from ..batch import Batch
 from ..collect import refuse_nonfinite
 from ..errors import DataError
 from ..reduction import Projection, discriminants, principal_components, wide_principal_components
-from ..sources import LocalSource, Source
+from ..sources import LocalSource, RowResults, Source
 from ..stats import MomentStats
 from .learner import Learner
 from .tables import row_by_row
@@ -73,7 +73,7 @@ class Reduction(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Learner):
             self._fitted()
         return super().partial_fit(X, y, classes, sample_weight)
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: Any) -> Any:
         """The rows in the new coordinates, (n, m)."""
         projection, source = self.projection_, self._scored(X)
         step = max(1, _ROWS // source.n_features)
@@ -85,10 +85,8 @@ class Reduction(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Learner):
                     out[rows] = projection(batch.table[rows].floats())
             return bool(np.isfinite(out).all())
 
-        out, finite = row_by_row(source, lambda n: np.empty((n, projection.directions.shape[1])), project)
-        if not finite:
-            refuse_nonfinite(source)
-        return out
+        results = RowResults(type(self).__name__.lower(), range(projection.directions.shape[1]))
+        return row_by_row(source, results, project, refuse_nonfinite)
 
     @property
     def projection_(self) -> Projection:
@@ -220,8 +218,7 @@ class PCA(Reduction):
         return y if isinstance(y, str) else None
 
     def _statistic(self, source: Source, new: bool) -> Callable[[Batch], MomentStats]:
-        collect = super()._statistic(source, new)
-        return lambda batch: collect(replace(batch, y=np.zeros(len(batch), np.int8)))
+        return partial(_of_one_class, of=super()._statistic(source, new))
 
     def _choices(self) -> tuple[Any, ...]:
         n = self.n_components
@@ -310,3 +307,7 @@ class LDA(Reduction):
         first = wide_principal_components(batch.X, batch.weight)
         moments = MomentStats.of(Batch.of(first(batch.X), batch.y, batch.weight), "pooled")
         return first.then(discriminants(moments))
+
+
+def _of_one_class(batch: Batch, of: Callable[[Batch], MomentStats]) -> MomentStats:
+    return of(replace(batch, y=np.zeros(len(batch), np.int8)))

@@ -7,13 +7,16 @@ from typing import Any
 
 from ..table import Table
 from .arrays import array_source
-from .base import LocalSource, Run, Source
+from .base import LocalSource, RowResults, Run, Source
 from .files import are_files, file_source
+from .partitions import ClusterSource
 
-__all__ = ["LocalSource", "Run", "Source", "as_source", "as_table"]
+__all__ = ["ClusterSource", "LocalSource", "RowResults", "Run", "Source", "as_source", "as_table"]
 
 # What X may be besides a table in memory: how it is recognised, and the source for it. A recogniser imports nothing.
-_ENGINES: list[tuple[Callable[[Any], bool], Callable[..., Source]]] = [(are_files, file_source)]
+_ENGINES: list[tuple[Callable[[Any], bool], Callable[..., Source]]] = [
+    (are_files, file_source),
+]
 
 
 def as_source(
@@ -24,7 +27,7 @@ def as_source(
     Parameters
     ----------
     y, weight : labels and weights, or the names of columns that hold them
-    names : the feature columns that are wanted of what may hold more, such as files
+    names : the feature columns that are wanted of what may hold more, such as files and clusters
     """
     if isinstance(X, Source):
         return X
