@@ -8,14 +8,18 @@ from typing import Any
 from ..table import Table
 from .arrays import array_source
 from .base import LocalSource, RowResults, Run, Source
+from .dask import dask_source, is_dask
 from .files import are_files, file_source
 from .partitions import ClusterSource
+from .spark import SparkSource, is_spark
 
 __all__ = ["ClusterSource", "LocalSource", "RowResults", "Run", "Source", "as_source", "as_table"]
 
 # What X may be besides a table in memory: how it is recognised, and the source for it. A recogniser imports nothing.
 _ENGINES: list[tuple[Callable[[Any], bool], Callable[..., Source]]] = [
     (are_files, file_source),
+    (is_dask, dask_source),
+    (is_spark, SparkSource),
 ]
 
 
