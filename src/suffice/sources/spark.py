@@ -30,8 +30,8 @@ WIDE = 256
 
 def is_spark(X: Any) -> bool:
     """Whether X is a Spark frame, of a session in this process or of Spark Connect."""
-    modules = ("pyspark.sql.dataframe", "pyspark.sql.connect.dataframe")
-    return any(name in sys.modules and isinstance(X, sys.modules[name].DataFrame) for name in modules)
+    module = sys.modules.get("pyspark.sql.dataframe")
+    return module is not None and isinstance(X, module.DataFrame)
 
 
 class SparkSource(ClusterSource):
