@@ -34,6 +34,8 @@ from suffice import (
 from suffice.errors import DataError, MissingLabelsError
 from suffice.sources import as_source, partitions, spark
 
+pytestmark = pytest.mark.xdist_group("clusters")  # one cluster and one session, however many processes test
+
 N = 900
 NUMBERS = ["length", "width", "events"]
 CUTS = [0, 0, 130, 200, 200, 640, 870, N]  # two parts are empty; the class "rare" is in the last alone
@@ -134,7 +136,7 @@ def spark_session():
             "spark.sql.execution.arrow.maxRecordsPerBatch": "64",
             "spark.driver.memory": "512m",
         }
-        builder = SparkSession.builder.master("local[2,4]")  # two threads, and four tries
+        builder = SparkSession.builder.master("local[2,2]")  # two threads, and two tries
         for key, value in settings.items():
             builder = builder.config(key, value)
         session = builder.getOrCreate()
