@@ -59,9 +59,10 @@ class GenerativeClassifier(LLRClassifier, Learner):
 
     # Scores: nothing of the prior is in them.
 
-    def log_likelihood(self, X: Any) -> Array:
+    def log_likelihood(self, X: Any) -> Any:
         """log p(x | class), (n, k), natural logarithm."""
-        return self._table(X, lambda x, out: self.density_.score(x, all=out))
+        density = self.density_
+        return self._table(X, "log_likelihood", lambda x, out: density.score(x, all=out))
 
     def explain(self, X: Any, a: Any = None, b: Any = None, *, tidy: bool = False) -> Any:
         """The shares of the columns in `llr`, (n, d); they sum to it.
@@ -70,27 +71,29 @@ class GenerativeClassifier(LLRClassifier, Learner):
         share, the most telling cells of each row first.
         """
         i, j = self._with_rows(self._pair(a, b))
+        density, columns = self.density_, self._names() or range(self.n_features_in_)
 
         def shares(x: Any, out: Array) -> bool:
-            one, two = self.density_.explain(x, i), self.density_.explain(x, j)
+            one, two = density.explain(x, i), density.explain(x, j)
             out[:] = decisions.difference(two, one)
             impossible = np.isneginf(one).any(axis=1) & np.isneginf(two).any(axis=1)
             out[impossible] = 0.0  # neither class can be: the ratio is zero, and nothing speaks for one of them
-            return self.density_.is_complete(x)
+            return density.is_complete(x)
 
         if not tidy:
-            return self._table(X, shares, self.n_features_in_)
+            return self._table(X, "llr", shares, columns)
         source = self._in_memory(X)  # once: to convert a table may take longer than to score it
-        return tidy_shares(self._table(source, shares, self.n_features_in_), source, self._names())
+        return tidy_shares(self._table(source, "llr", shares, columns), source, self._names())
 
-    def typicality(self, X: Any) -> Array:
+    def typicality(self, X: Any) -> Any:
         """The probability, under each class, of a row no more likely than this one, (n, k): small for outliers."""
+        density = self.density_
 
         def tail(x: Any, out: Array) -> bool:
-            out[:] = self.density_.typicality(x)
-            return self.density_.is_complete(x)
+            out[:] = density.typicality(x)
+            return density.is_complete(x)
 
-        return self._table(X, tail)
+        return self._table(X, "typicality", tail)
 
     def predict_open_set(
         self, X: Any, prior: Prior = None, cost: Any = None, *, level: float = 0.01, unknown: Any = None
@@ -102,16 +105,19 @@ class GenerativeClassifier(LLRClassifier, Learner):
         level : the share of the rows of a class that may be taken for strangers; see `typicality`
         unknown : what to decide for a stranger
         """
-        return decisions.open_set(self.predict(X, prior, cost), self.typicality(X), level, unknown)
+        source = self._here(X)
+        return decisions.open_set(self.predict(source, prior, cost), self.typicality(source), level, unknown)
 
-    def score_samples(self, X: Any, prior: Prior = None) -> Array:
+    def score_samples(self, X: Any, prior: Prior = None) -> Any:
         """log p(x) over all classes, (n,)."""
-        log_prior = decisions.log(self._prior(prior))
-        return self._column(X, lambda x, out: self.density_.score(x, log_prior, evidence=out))
+        density, log_prior = self.density_, decisions.log(self._prior(prior))
+        return self._column(X, "log_evidence", lambda x, out: density.score(x, log_prior, evidence=out))
 
     def estimate_prior(self, X: Any) -> Array:
         """The class proportions of unlabelled rows, (k,), by EM."""
-        return decisions.estimate_prior(self.log_likelihood(X), np.full(len(self.classes_), 1 / len(self.classes_)))
+        return decisions.estimate_prior(
+            self.log_likelihood(self._here(X)), np.full(len(self.classes_), 1 / len(self.classes_))
+        )
 
     # Held-out scores.
 

@@ -17,6 +17,7 @@ from ..collect import refuse_nonfinite
 from ..errors import DataError, ImpossibleWarning
 from ..labels import position
 from ..scoring import Scorer
+from ..sources import RowResults, Source
 from .tables import TableEstimator, row_by_row
 
 Array = NDArray[Any]
@@ -50,7 +51,7 @@ class LLRClassifier(ClassifierMixin, TableEstimator):
 
     # Scores: nothing of the prior is in them.
 
-    def llr(self, X: Any, a: Any = None, b: Any = None) -> Array:
+    def llr(self, X: Any, a: Any = None, b: Any = None) -> Any:
         """The log-likelihood ratio log p(x | b) - log p(x | a), (n,); of two classes, the second over the first."""
         density = self._scorer.of_classes(self._pair(a, b))
 
@@ -60,11 +61,11 @@ class LLRClassifier(ClassifierMixin, TableEstimator):
             out[:] = decisions.log_likelihood_ratio(scores, 0, 1)
             return finite
 
-        return self._column(X, ratio)
+        return self._column(X, "llr", ratio)
 
     # Decisions: the application's prior and cost.
 
-    def predict(self, X: Any, prior: Prior = None, cost: Any = None) -> Array:
+    def predict(self, X: Any, prior: Prior = None, cost: Any = None) -> Any:
         """The Bayes decision for each row, (n,).
 
         Parameters
@@ -91,31 +92,31 @@ class LLRClassifier(ClassifierMixin, TableEstimator):
             np.take(actions, best, out=out, mode="clip")
             return finite
 
-        decided = self._column(X, decide, actions.dtype)
+        decided = self._column(X, "prediction", decide, actions.dtype)
         self._warn_of_impossible(impossible_rows, log_prior)
         return decided
 
-    def predict_proba(self, X: Any, prior: Prior = None) -> Array:
+    def predict_proba(self, X: Any, prior: Prior = None) -> Any:
         """Posterior probabilities P(class | x), (n, k)."""
         return self._posterior(X, prior, exponentiate=True)
 
-    def predict_log_proba(self, X: Any, prior: Prior = None) -> Array:
+    def predict_log_proba(self, X: Any, prior: Prior = None) -> Any:
         """Logarithms of the posterior probabilities, (n, k)."""
         return self._posterior(X, prior, exponentiate=False)
 
-    def _posterior(self, X: Any, prior: Prior, exponentiate: bool) -> Array:
-        log_prior = decisions.log(self._prior(prior))
+    def _posterior(self, X: Any, prior: Prior, exponentiate: bool) -> Any:
+        log_prior, density = decisions.log(self._prior(prior)), self._scorer
         impossible_rows: list[int] = []
 
         def posterior(x: Any, out: Array) -> bool:
-            finite = self._scorer.score(x, log_prior, all=out, relative=True)
-            impossible_rows.append(int(np.isneginf(out).all(axis=1).sum()) if self._scorer.has_zeros else 0)
+            finite = density.score(x, log_prior, all=out, relative=True)
+            impossible_rows.append(int(np.isneginf(out).all(axis=1).sum()) if density.has_zeros else 0)
             decisions.log_posterior(out, log_prior)
             if exponentiate:
                 np.exp(out, out=out)
             return finite
 
-        table = self._table(X, posterior)
+        table = self._table(X, "probability" if exponentiate else "log_probability", posterior)
         self._warn_of_impossible(impossible_rows, log_prior)
         return table
 
@@ -188,14 +189,14 @@ class LLRClassifier(ClassifierMixin, TableEstimator):
                 stacklevel=3,
             )
 
-    def _column(self, X: Any, work: Callable[[Any, Array], bool], dtype: Any = np.float64) -> Array:
-        return self._rows(X, work, lambda n: np.empty(n, dtype))
+    def _column(self, X: Any, name: str, work: Callable[[Any, Array], bool], dtype: Any = np.float64) -> Any:
+        return self._rows(X, work, RowResults(name, dtype=dtype))
 
-    def _table(self, X: Any, work: Callable[[Any, Array], bool], width: int | None = None) -> Array:
-        return self._rows(X, work, lambda n: np.empty((n, width or len(self.classes_))))
+    def _table(self, X: Any, name: str, work: Callable[[Any, Array], bool], labels: Sequence[Any] | None = None) -> Any:
+        return self._rows(X, work, RowResults(name, self.classes_.tolist() if labels is None else labels))
 
-    def _rows(self, X: Any, work: Callable[[Any, Array], bool], make: Callable[[int], Array]) -> Array:
-        """Fill an array with one row of results for each row of X, on several threads; refuse NaN and infinity."""
+    def _rows(self, X: Any, work: Callable[[Any, Array], bool], results: RowResults) -> Any:
+        """One row of results for each row of X, on several threads; refuse NaN and infinity."""
         density, source = self._scorer, self._scored(X)  # estimated here, not in the threads
         step = max(1024, _SCORES // len(self.classes_))  # scores of all classes may be as wide as the rows, or wider
         if not density.reads_sparse:
@@ -206,11 +207,7 @@ class LLRClassifier(ClassifierMixin, TableEstimator):
             finite = [work(density.read(batch.table[part]), out[part]) for part in rows]  # every part is written
             return all(finite)
 
-        out, finite = row_by_row(source, make, score)
-        if not finite:
-            refuse_nonfinite(source)
-            raise DataError("some values are too large to be scored; rescale the columns")
-        return out
+        return row_by_row(source, results, score, _refuse)
 
     def _pair(self, a: Any, b: Any) -> tuple[int, int]:
         classes = self.classes_
@@ -219,3 +216,8 @@ class LLRClassifier(ClassifierMixin, TableEstimator):
         if a is None or b is None:
             raise DataError(f"with {len(classes)} classes name two of them: the ratio is of b over a")
         return position(a, classes), position(b, classes)
+
+
+def _refuse(source: Source) -> None:
+    refuse_nonfinite(source)
+    raise DataError("some values are too large to be scored; rescale the columns")

@@ -25,7 +25,7 @@ from ..reduction import (
     principal_components,
     wide_principal_components,
 )
-from ..sources import LocalSource, Source
+from ..sources import LocalSource, RowResults, Source
 from ..stats import MomentStats
 from .learner import Learner
 from .tables import row_by_row
@@ -97,7 +97,7 @@ class Reduction(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Learner):
             self._fitted()
         return super().partial_fit(X, y, classes, sample_weight)
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: Any) -> Any:
         """The rows in the new coordinates, (n, m)."""
         projection, source = self.projection_, self._scored(X)
         step = max(1, _ROWS // source.n_features)
@@ -109,10 +109,8 @@ class Reduction(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Learner):
                     out[rows] = projection(batch.table[rows].floats())
             return bool(np.isfinite(out).all())
 
-        out, finite = row_by_row(source, lambda n: np.empty((n, projection.directions.shape[1])), project)
-        if not finite:
-            refuse_nonfinite(source)
-        return out
+        results = RowResults(type(self).__name__.lower(), range(projection.directions.shape[1]))
+        return row_by_row(source, results, project, refuse_nonfinite)
 
     def _of(self, projection: Projection, classes: Array, names: tuple[str, ...] | None) -> Self:
         """This estimator with a projection of rows of some classes that was found elsewhere."""
@@ -249,8 +247,7 @@ class PCA(Reduction):
         return y if isinstance(y, str) else None
 
     def _statistic(self, source: Source, new: bool) -> Callable[[Batch], MomentStats]:
-        collect = super()._statistic(source, new)
-        return lambda batch: collect(replace(batch, y=np.repeat(_NO_LABELS, len(batch))))
+        return partial(_of_one_class, of=super()._statistic(source, new))
 
     def _adopted(self, statistics: Any) -> MomentStats:
         moments = super()._adopted(statistics)
@@ -347,3 +344,7 @@ class LDA(Reduction):
         first = wide_principal_components(batch.X, batch.weight)
         moments = MomentStats.of(Batch.of(first(batch.X), batch.y, batch.weight), "pooled")
         return first.then(discriminants(moments)), moments.classes
+
+
+def _of_one_class(batch: Batch, of: Callable[[Batch], MomentStats]) -> MomentStats:
+    return of(replace(batch, y=np.repeat(_NO_LABELS, len(batch))))

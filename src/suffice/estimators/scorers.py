@@ -112,6 +112,6 @@ def _innermost(estimator: Any, X: Any) -> tuple[Any, Any]:
 def _scores(estimator: Any, X: Any) -> Array:
     """log p(x | class), (n, k), or these up to a term of the row."""
     if isinstance(estimator, GenerativeClassifier):
-        return estimator.log_likelihood(X)
+        return np.asarray(estimator.log_likelihood(X))
     ratios = as_llr(estimator, X)
     return decisions.from_ratio(ratios) if ratios.ndim == 1 else ratios

@@ -14,7 +14,7 @@ from sklearn.exceptions import DataConversionWarning, NotFittedError
 
 from ..batch import Batch
 from ..errors import DataError
-from ..sources import LocalSource, Source, as_source
+from ..sources import ClusterSource, LocalSource, RowResults, Source, as_source
 
 Array = NDArray[Any]
 
@@ -26,11 +26,16 @@ class TableEstimator(BaseEstimator):
     _merges_columns = False  # whether statistics of different named columns align
 
     def _scored(self, X: Any) -> Source:
-        """X as a source of rows to score; of files, which may hold more, the columns of this model."""
+        """X as a source of rows to score; of files and clusters, which may hold more, the columns of this model."""
         source = self._source(X, names=self._names())
         if not source.in_order:
             raise DataError(f"{type(source).__name__} cannot be scored row by row here")
         return source
+
+    def _here(self, X: Any) -> Source:
+        """X as a source whose rows are scored in this process, where what comes of all of them is needed at once."""
+        source = self._scored(X)
+        return source.in_memory() if isinstance(source, ClusterSource) else source
 
     def _in_memory(self, X: Any) -> LocalSource:
         """X as a source of rows that are needed at once."""
@@ -93,15 +98,28 @@ class TableEstimator(BaseEstimator):
 
 
 def row_by_row(
-    source: Source, make: Callable[[int], Array], write: Callable[[Batch, Array], bool]
-) -> tuple[Array, bool]:
-    """One row of results for each row of a source, and whether `write(batch, out)` was always true."""
+    source: Source,
+    results: RowResults,
+    write: Callable[[Batch, Array], bool],
+    refuse: Callable[[Source], object],
+) -> Any:
+    """One row of results for each row of a source, lazily where the rows lie on a cluster; what `write(batch, out)` is
+    not true for is refused."""
+    if isinstance(source, ClusterSource):
+        return source.map_rows(lambda part: row_by_row(part, results, write, refuse), results)
     if isinstance(source, LocalSource):
-        whole = make(source.n_rows)
-        return whole, source.reduce(lambda b: write(b, whole[b.start : b.start + len(b)]), operator.and_)
+        whole = results.empty(source.n_rows)
+        fine = source.reduce(lambda b: write(b, whole[b.start : b.start + len(b)]), operator.and_)
+    else:
+        whole, fine = _gathered(source, results, write)
+    if not fine:
+        refuse(source)
+    return whole
 
+
+def _gathered(source: Source, results: RowResults, write: Callable[[Batch, Array], bool]) -> tuple[Array, bool]:
     def part(batch: Batch) -> tuple[list[Array], bool]:
-        out = make(len(batch))
+        out = results.empty(len(batch))
         return [out], write(batch, out)
 
     def merge(a: tuple[list[Array], bool], b: tuple[list[Array], bool]) -> tuple[list[Array], bool]:

@@ -8,13 +8,20 @@ from typing import Any
 from ..errors import DataError
 from ..table import Table
 from .arrays import ArraySource, array_source
-from .base import LocalSource, Run, Source
+from .base import LocalSource, RowResults, Run, Source
+from .dask import dask_source, is_dask
 from .files import are_files, file_source
+from .partitions import ClusterSource
+from .spark import SparkSource, is_spark
 
-__all__ = ["LocalSource", "Run", "Source", "as_source", "as_table", "in_memory"]
+__all__ = ["ClusterSource", "LocalSource", "RowResults", "Run", "Source", "as_source", "as_table", "in_memory"]
 
 # What X may be besides a table in memory: how it is recognised, and the source for it. A recogniser imports nothing.
-_ENGINES: list[tuple[Callable[[Any], bool], Callable[..., Source]]] = [(are_files, file_source)]
+_ENGINES: list[tuple[Callable[[Any], bool], Callable[..., Source]]] = [
+    (are_files, file_source),
+    (is_dask, dask_source),
+    (is_spark, SparkSource),
+]
 
 
 def as_source(
@@ -25,7 +32,7 @@ def as_source(
     Parameters
     ----------
     y, weight : labels and weights, or the names of columns that hold them
-    names : the feature columns that are wanted of what may hold more, such as files
+    names : the feature columns that are wanted of what may hold more, such as files and clusters
     """
     if isinstance(X, Source):
         return X

@@ -42,8 +42,8 @@ class ArraySource(LocalSource):
                 raise DataError(
                     f"{what}={name!r} names a column, but X has no named columns; pass the values themselves"
                 )
-        self.y = as_labels(_column(y), self.n_rows)
-        self.weight = as_weight(_column(weight), self.n_rows)
+        self.y = as_labels(as_column(y), self.n_rows)
+        self.weight = as_weight(as_column(weight), self.n_rows)
 
     def step(self) -> int:
         if not isinstance(self.table, Sparse):
@@ -79,15 +79,20 @@ class _Selection(LocalSource):
 
 def array_source(X: Any, y: Any = None, weight: Any = None) -> ArraySource:
     """The source for whatever table X is; y and weight may name columns of it."""
-    if isinstance(X, Table):
-        return ArraySource(X, y, weight)
-    if (name := library(X)) is not None:
-        return ArraySource(*_READERS[name][1](X, y, weight))
-    matrix = as_matrix(X)
-    return ArraySource(Matrix(matrix), y, weight, matrix)
+    return ArraySource(*converted(X, y, weight))
 
 
 Converted = tuple[Table, Any, Any, Any]  # features, labels and weights, and the features as they came
+
+
+def converted(X: Any, y: Any = None, weight: Any = None) -> Converted:
+    """Whatever table X is, as ours; y and weight may name columns of it."""
+    if isinstance(X, Table):
+        return X, y, weight, None
+    if (name := library(X)) is not None:
+        return _READERS[name][1](X, y, weight)
+    matrix = as_matrix(X)
+    return Matrix(matrix), y, weight, matrix
 
 
 def _sparse(X: Any, y: Any, weight: Any) -> Converted:
@@ -258,7 +263,7 @@ def _names(columns: list[Any]) -> tuple[str, ...] | None:
     return tuple(columns) if columns and all(text) else None
 
 
-def _column(values: Any) -> Any:
+def as_column(values: Any) -> Any:
     """A column of any library as a NumPy array; what is none is returned as it is."""
     if (polars := sys.modules.get("polars")) and isinstance(values, polars.Series):
         return from_arrow(values.to_arrow())

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Generic, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ..batch import Batch
 from ..errors import DataError
@@ -28,6 +32,23 @@ class Run(Generic[T]):
 
     def advanced(self) -> None:
         """Called after each step, by one thread at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowResults:
+    """What comes of every row: one value, or one for each of some labels."""
+
+    name: str
+    labels: Sequence[Any] | None = None
+    dtype: Any = np.float64
+
+    def empty(self, n: int) -> NDArray[Any]:
+        """Room for n rows, (n,) or (n, labels)."""
+        return np.empty(n if self.labels is None else (n, len(self.labels)), self.dtype)
+
+    def columns(self) -> list[str]:
+        """Names, for tables that want some."""
+        return [self.name] if self.labels is None else [f"{self.name}_{label}" for label in self.labels]
 
 
 class Source(ABC):

