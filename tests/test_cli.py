@@ -189,7 +189,16 @@ class TestFit:
 
     def test_a_model_by_name_with_parameters(self, tmp_path):
         out = tmp_path / "birds.safetensors"
-        choices = ("--model", "mixed", "--set", "alpha=0.5", "--set", "covariance=tied_diag", "--columns", "sex,island")
+        choices = (
+            "--model",
+            "mixed",
+            "--set",
+            "alpha=0.5",
+            "--set",
+            "covariance=tied_diag",
+            "--columns",
+            "sex, island,species",
+        )
         code, output = run("fit", self.PENGUINS, "-t", "species", "-o", str(out), *choices)
         assert code == 0
         assert "2 columns, classes Adelie, Chinstrap, Gentoo" in output
@@ -220,6 +229,8 @@ class TestFit:
             ((PENGUINS, "-t", "species", "--model", "magic"), "there is no model 'magic'"),
             ((PENGUINS, "-t", "species", "--set", "alpha=1"), "for a model that is named"),
             ((PENGUINS, "-t", "species", "--model", "mixed", "--set", "beta=1"), "--set beta=1"),
+            ((PENGUINS, "-t", "species", "--model", "logistic", "--checkpoint", "c"), "leave out --checkpoint"),
+            ((PENGUINS, "-t", "species", "-o", "no/where"), "there is no directory 'no'"),
         ],
     )
     def test_errors_are_one_line(self, arguments, message, tmp_path):

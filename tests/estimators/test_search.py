@@ -10,10 +10,10 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy.sparse import csr_array
-from sklearn import decomposition
+from sklearn import config_context, decomposition
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.exceptions import FitFailedWarning
-from sklearn.metrics import make_scorer, matthews_corrcoef
+from sklearn.metrics import accuracy_score, make_scorer, matthews_corrcoef
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
@@ -41,7 +41,7 @@ from suffice import (
     metrics,
     scorer,
 )
-from suffice.errors import DataError
+from suffice.errors import DataError, MissingLabelsError
 
 WINE = load_wine(return_X_y=True)
 IRIS = load_iris(return_X_y=True)
@@ -70,6 +70,16 @@ def first_component(estimator: Any, X: Any, y: Any) -> float:
     return float(estimator[:-1].transform(X)[0, 0])
 
 
+class Squared(GaussianClassifier):
+    """Somebody's own, with another fit."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        return super().fit(np.asarray(X) ** 2, y, sample_weight)
+
+
+RARE = pd.DataFrame({"k": np.where(np.arange(60) == 7, 2, np.arange(60) % 3 > 0), "x": np.arange(60) % 7.0})
+HALVES = [(np.arange(178) % 2 == i, np.arange(178) % 2 != i) for i in (0, 1)]
+
 CASES: dict[str, tuple[Any, Any, Any, Any, dict[str, Any], dict[str, Any]]] = {
     "pipeline": (PIPE, GRID, *WINE, {"cv": 5}, {}),
     "log loss": (PIPE, GRID, *WINE, {"cv": 3, "scoring": "neg_log_loss", "return_train_score": True}, {}),
@@ -79,6 +89,46 @@ CASES: dict[str, tuple[Any, Any, Any, Any, dict[str, Any], dict[str, Any]]] = {
     "forward": (PIPE, GRID, *(a[ORDER] for a in WINE), {"cv": TimeSeriesSplit(3)}, {}),
     "a class is missing in a fold": (PIPE, GRID, *WINE, {"cv": KFold(3)}, {}),
     "splits given": (GaussianClassifier(), FLAT, *WINE, {"cv": [(np.arange(0, 170, 2), np.arange(1, 99, 2))]}, {}),
+    "masks": (GaussianClassifier(), FLAT, *WINE, {"cv": HALVES}, {}),
+    "from the end": (GaussianClassifier(), FLAT, *WINE, {"cv": [(-np.arange(1, 150), np.arange(29))]}, {}),
+    "somebody's own": (Squared(), FLAT, *WINE, {}, {}),
+    "functions": (
+        MixedClassifier({lambda frame: ["a"]: "drop"}),
+        {"alpha": [0.1, 1], "covariance": ["diag", "tied_diag"]},
+        FRAME,
+        WINE[1],
+        {},
+        {},
+    ),
+    "another schema in a fold": (
+        MixedClassifier(),
+        {"alpha": [0.1, 1]},
+        RARE,
+        np.arange(60) % 2,
+        {"cv": KFold(6), "scoring": "neg_log_loss"},
+        {},
+    ),
+    "frames between steps": (
+        make_pipeline(PCA(), GaussianClassifier()).set_output(transform="pandas"),
+        {"pca__n_components": [2, 3]},
+        *WINE,
+        {},
+        {},
+    ),
+    "models of several families": (
+        make_pipeline(GaussianClassifier()),
+        {"gaussianclassifier": [GaussianClassifier("diag"), MixedClassifier(), PoissonClassifier()]},
+        *DIGITS,
+        {"cv": 3},
+        {},
+    ),
+    "weights of one step": (
+        PIPE,
+        {"pca__n_components": [2, 5]},
+        *WINE,
+        {},
+        {"gaussianclassifier__sample_weight": WEIGHT},
+    ),
     "one by one": (GaussianClassifier(), FLAT, *IRIS, {"cv": LeaveOneOut()}, {}),
     "whitened": (
         make_pipeline(PCA(), GaussianClassifier()),
@@ -253,6 +303,8 @@ def test_labels_by_the_name_of_their_column() -> None:
         ({"pca__n_components": [2, -1]}, [1], "n_components=-1"),
         ({"gaussianclassifier__covariance": ["diag", "round"]}, [1], "'round' is not known"),
         ({"gaussianclassifier__shrinkage": [2.0, 0.1]}, [0], "shrinkage=2.0"),
+        ({"gaussianclassifier": [GaussianClassifier(), GaussianNB()]}, [1], "GaussianNB"),
+        ({"gaussianclassifier__predictive": [np.array([True, False]), False]}, [0], "ambiguous"),
     ],
 )
 def test_candidates_that_cannot_be_fitted(grid: dict[str, Any], failing: list[int], reason: str) -> None:
@@ -263,7 +315,7 @@ def test_candidates_that_cannot_be_fitted(grid: dict[str, Any], failing: list[in
     failed = np.flatnonzero(np.isnan(search.cv_results_["mean_test_score"]))
     assert failed.tolist() == failing
     assert search.best_index_ not in failing
-    with pytest.raises(DataError, match=reason):
+    with pytest.raises(ValueError, match=reason):
         OnePassSearchCV(PIPE, grid, cv=3, error_score="raise").fit(*WINE)
 
 
@@ -301,10 +353,40 @@ def test_other_bad_input() -> None:
         OnePassSearchCV(GaussianClassifier(), grid).fit(IRIS[0])
     with pytest.raises(DataError, match="X has 150 rows, y has 3"):
         OnePassSearchCV(GaussianClassifier(), grid).fit(IRIS[0], [0, 1, 2])
-    with pytest.raises(DataError, match=r"nothing but weights.*pca__sample_weight"):
-        OnePassSearchCV(PIPE, {}).fit(*IRIS, pca__sample_weight=np.ones(150))
+    with pytest.raises(DataError, match="gives no splits"):
+        OnePassSearchCV(GaussianClassifier(), grid, cv=[]).fit(*IRIS)
+    with pytest.raises(MissingLabelsError, match="3 missing labels"):
+        OnePassSearchCV(GaussianClassifier(), grid).fit(IRIS[0], [None] * 3 + ["a"] * 70 + ["b"] * 77)
     with pytest.raises(DataError, match="error_score"):
         OnePassSearchCV(GaussianClassifier("none"), {}, error_score="never").fit(*IRIS)
+
+
+def test_weights_by_the_name_of_their_column() -> None:
+    frame = FRAME.assign(target=WINE[1], w=WEIGHT)
+    for estimator in (MixedClassifier({"e": "drop", "f": "drop"}), LogisticClassifier()):
+        X = frame if isinstance(estimator, MixedClassifier) else frame.drop(columns=["e", "f"])
+        one = OnePassSearchCV(estimator, {}, cv=3).fit(X, "target", sample_weight="w")
+        two = OnePassSearchCV(estimator, {}, cv=3).fit(X.drop(columns=["target", "w"]), WINE[1], sample_weight=WEIGHT)
+        assert one.best_score_ == two.best_score_ > 0
+
+
+def test_weights_through_metadata_routing() -> None:
+    with config_context(enable_metadata_routing=True):
+        steps = [step.set_fit_request(sample_weight=True) for step in (PCA(), GaussianClassifier())]
+        pipe, judge = make_pipeline(*steps), make_scorer(accuracy_score).set_score_request(sample_weight=True)
+        ours, theirs = (
+            kind(pipe, {"pca__n_components": [2, 3]}, scoring=judge)
+            .fit(*WINE, sample_weight=WEIGHT)
+            .cv_results_["mean_test_score"]
+            for kind in (OnePassSearchCV, GridSearchCV)
+        )
+    assert ours.tolist() == theirs.tolist()
+
+
+def test_what_cannot_be_centred_fails_as_it_does_elsewhere() -> None:
+    pipe = make_pipeline(StandardScaler(), GaussianClassifier())
+    with pytest.raises(ValueError, match="Cannot center sparse matrices"):
+        OnePassSearchCV(pipe, {"gaussianclassifier__shrinkage": [0.1, 0.2]}).fit(csr_array(WINE[0]), WINE[1])
 
 
 def test_rows_are_read_once_for_all_candidates(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,7 +46,11 @@ def fit(
         raise DataError(f"there is no model {model!r}; choose one of {listed(['auto', *_MODELS], 10)}")
     if model == "auto" and (choices or weight or checkpoint):
         raise DataError("--set, --weight and --checkpoint are for a model that is named, as in --model gaussian")
-    names = columns.split(",") if columns else None
+    if model == "logistic" and checkpoint:
+        raise DataError("a logistic model has nothing to go on from: leave out --checkpoint")
+    if not out.parent.is_dir():
+        raise DataError(f"there is no directory {str(out.parent)!r} to write the model to")
+    names = [name.strip() for name in columns.split(",")] if columns else None
     with _reading(data, columns=names, checkpoint=checkpoint, on_error="skip" if skip else "raise") as rows:
         if model == "auto":
             fitted: Any = estimators.fit(rows, target)

@@ -22,7 +22,9 @@ from ..sources.arrays import ArraySource
 from .base import GenerativeClassifier
 from .gaussian import GaussianClassifier
 from .mixed import MixedClassifier
+from .scorers import ResultScorer
 from .search import OnePassSearchCV
+from .tables import given_labels
 
 Array = NDArray[Any]
 
@@ -113,16 +115,16 @@ def fit(
     """
     if folds is not None and not (isinstance(folds, Integral) and folds >= 2):
         raise DataError(f"folds={folds!r} must be a whole number from 2 on")
-    source = in_memory(data, target)
+    source = in_memory(data, None if target is None else given_labels(target, fit), n_jobs=n_jobs)
     classes, code = encode(_labels(source))
     if len(classes) < 2:
         raise DataError(f"there is nothing to tell apart: all rows are of class {listed(classes)}")
     k = min(int(folds or (10 if len(code) < _SMALL else 5)), len(code))
-    models = list(_candidates(source, families, len(classes) * k))
+    models = [model.set_params(n_jobs=n_jobs) for model in _candidates(source, families, len(classes) * k)]
     search = OnePassSearchCV(
         Pipeline([("model", models[0])]),
         {"model": models},
-        scoring=_held_out,
+        scoring=_HeldOut(),
         refit=False,
         cv=_splits(code, k),
         n_jobs=n_jobs,
@@ -133,7 +135,7 @@ def fit(
         results = search.fit(source.frame, source.y).cv_results_
     tried = map(Candidate, models, -results["mean_test_log_cost"], results["mean_test_error"])
     best = sorted(tried, key=lambda each: each.log_cost)
-    model: GenerativeClassifier = clone(best[0].model).set_params(n_jobs=n_jobs).fit(source.frame, source.y)
+    model: GenerativeClassifier = clone(best[0].model).fit(source.frame, source.y)
     model.choice_ = Choice(tuple(best), k)
     return model
 
@@ -164,7 +166,7 @@ def _candidates(source: ArraySource, families: Any, statistics: int) -> Iterator
         if schema in known or (gaussian and set(schema) == {"gaussian"}):
             continue
         known.add(schema)
-        for structure in structures if "gaussian" in schema else ("diag",):
+        for structure in structures if schema.count("gaussian") > 1 else structures[:1]:
             for alpha in ALPHAS if set(schema) - {"gaussian", "drop"} else (1.0,):
                 yield MixedClassifier(view, alpha, structure)
 
@@ -178,8 +180,10 @@ def _splits(code: Array, k: int) -> list[tuple[Array, Array]]:
     return [(np.flatnonzero(fold != i), np.flatnonzero(fold == i)) for i in range(k)]
 
 
-def _held_out(pipeline: Any, X: Any, y: Any) -> dict[str, float]:
+class _HeldOut(ResultScorer):
     """What a search keeps of rows that a model has not seen: the more the better."""
-    log_posterior, place = pipeline.predict_log_proba(X), positions(y, pipeline.classes_)
-    own = np.where(place < 0, -np.inf, log_posterior[np.arange(len(place)), place])
-    return {"log_cost": np.maximum(own, -MOST).mean(), "error": (log_posterior.argmax(axis=1) != place).mean()}
+
+    def __call__(self, model: Any, X: Any, y: Any) -> dict[str, float]:
+        log_posterior, place = model.predict_log_proba(X), positions(y, model.classes_)
+        own = np.where(place < 0, -np.inf, log_posterior[np.arange(len(place)), place])
+        return {"log_cost": np.maximum(own, -MOST).mean(), "error": (log_posterior.argmax(axis=1) != place).mean()}

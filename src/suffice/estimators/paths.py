@@ -13,13 +13,15 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils._set_output import _get_output_config
 
 from ..batch import Batch
 from ..errors import DataError
 from ..reduction import Projection
+from ..sources import LocalSource
 from ..sources.arrays import ArraySource
 from ..stats import MomentStats, Statistics
-from ..table import Table
+from ..table import Sparse, Table
 from .classifier import LLRClassifier
 from .gaussian import GaussianClassifier
 from .learner import Learner
@@ -29,6 +31,10 @@ Array = NDArray[Any]
 Collector = Callable[[Batch], Statistics]
 _MOMENTS = "moments"  # the statistic that Gaussian models and reductions share
 ROWS = ""  # for models that no statistic here leads to
+
+
+class StepError(DataError):
+    """A step is of a kind that a search cannot take."""
 
 
 @dataclass(frozen=True)
@@ -44,12 +50,9 @@ class Step:
     def of(cls, estimator: Any) -> list[Step]:
         if not isinstance(estimator, Reduction):
             kind = "scale" if isinstance(estimator, StandardScaler) else "classify"
-            return [cls(kind, estimator, joblib.hash(estimator))]
+            return [cls(kind, estimator, _key(estimator))]
         whole = clone(estimator).set_params(n_components=None)
-        return [
-            cls("reduce", estimator, joblib.hash(whole)),
-            cls("cut", estimator, joblib.hash(estimator.n_components)),
-        ]
+        return [cls("reduce", estimator, _key(whole)), cls("cut", estimator, _key(estimator.n_components))]
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,7 @@ class Candidate:
     estimator: Any  # with its parameters, not fitted
     root: str  # the statistic that its path starts from
     path: list[Step]
-    error: DataError | None = None  # for which it makes no sense
+    error: Exception | None = None  # for which it makes no sense
 
     def fitted(self, steps: tuple[Any, ...]) -> Any:
         """The estimator with fitted steps in place of its own."""
@@ -136,35 +139,73 @@ def _linear(moments: MomentStats) -> MomentStats:
     return moments.to_layout("full") if moments.layout == "quartic" else moments
 
 
-def paths(estimators: list[Any], source: ArraySource) -> tuple[list[Candidate], dict[str, Collector]]:
-    """The candidates, and how to collect the statistics that their paths begin with."""
-    collectors: dict[str, Collector] = {}
+def paths(estimators: list[Any], source: ArraySource) -> tuple[list[Candidate], dict[str, Root]]:
+    """The candidates, and the statistics that their paths begin with."""
+    roots: dict[str, Root] = {}
     layouts, candidates = set(), []
     for place, estimator in enumerate(estimators):
-        steps = _steps(estimator)
-        root, wrong = ROWS, None
+        root, wrong, path = ROWS, None, []
         try:
+            steps = _steps(estimator)
             if layout := _layout(steps, source):
                 layouts.add(layout)
                 root = _MOMENTS
             elif len(steps) == 1 and isinstance(steps[0], Learner) and not isinstance(steps[0], GaussianClassifier):
                 collector = clone(steps[0])._statistic(source, new=True)
-                root = joblib.hash(collector)
-                collectors[root] = collector
-        except DataError as error:
+                root = _key(collector) if _is_ours(steps[0]) else ROWS
+                roots |= {root: Root(collector, steps[0])} if root else {}
+            path = [step for one in steps for step in Step.of(one)]
+        except Exception as error:
             wrong = error
-        path = [step for one in steps for step in Step.of(one)]
         candidates.append(Candidate(place, estimator, root, path, wrong))
+    if candidates and all(isinstance(candidate.error, StepError) for candidate in candidates):
+        raise DataError(str(candidates[0].error))
     if layouts:
         richest = layouts.pop() if len(layouts) == 1 else "quartic" if "quartic" in layouts else "full"
-        collectors[_MOMENTS] = partial(MomentStats.of, layout=richest)
-    return candidates, collectors
+        roots[_MOMENTS] = Root(partial(MomentStats.of, layout=richest))
+    return candidates, roots
+
+
+@dataclass(frozen=True)
+class Root:
+    """A statistic that paths begin with."""
+
+    collector: Collector
+    owner: Any = None  # the classifier that has chosen what to collect by a look at all rows
+
+    def serves(self, training: LocalSource) -> bool:
+        """Whether it would be the same by a look at the training rows alone."""
+        return self.owner is None or _key(clone(self.owner)._statistic(training, new=True)) == _key(self.collector)
+
+
+def _key(thing: Any) -> str:
+    """Equal where things are; what cannot be told from its contents is itself alone."""
+    try:
+        return str(joblib.hash(thing))
+    except Exception:  # whatever a function or class of somebody's raises when it is pickled
+        return f"{id(thing)}"
+
+
+def _is_ours(step: Any) -> bool:
+    """Whether a step does what its class here does; others may have another fit."""
+    return type(step).__module__.startswith(f"{__package__}.")
+
+
+def _is_plain(step: Any, source: ArraySource) -> bool:
+    """Whether a step in front of the classifier is as good as its formula."""
+    if _get_output_config("transform", step)["dense"] != "default":
+        return False
+    if isinstance(step, StandardScaler):
+        return not isinstance(source.table, Sparse) and {step.with_mean, step.with_std} <= {True, False}
+    return _is_ours(step)
 
 
 def _layout(steps: tuple[Any, ...], source: ArraySource) -> str | None:
     """The moments that these steps need, or None if moments do not lead to them."""
     *reductions, classifier = steps
-    if not isinstance(classifier, GaussianClassifier):
+    if not isinstance(classifier, GaussianClassifier) or not _is_ours(classifier):
+        return None
+    if not all(_is_plain(step, source) for step in reductions):
         return None
     layout = classifier._layout()
     if classifier.shrinkage == "loo":
@@ -189,7 +230,7 @@ def _steps(estimator: Any) -> tuple[Any, ...]:
         else:
             fits = is_passed(step) or type(step) is StandardScaler or isinstance(step, Reduction)
         if not fits:
-            raise DataError(
+            raise StepError(
                 f"OnePassSearchCV takes classifiers of suffice, behind StandardScaler and PCA and LDA of suffice; step "
                 f"{name!r} is {step!r}. GridSearchCV takes any estimator"
             )

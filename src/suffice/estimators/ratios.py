@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import decisions
 from ..errors import DataError
-from ..labels import position
+from ..labels import encode, position
 from ..sources.arrays import array_source
 from .classifier import Prior
 
@@ -87,7 +87,7 @@ def cross_val_llr(
         source = array_source(X, y)
         X, y = source.frame, source.y
     labels = np.asarray(y)
-    classes = np.unique(labels)
+    classes, _ = encode(labels)
     out: Array | None = None
     for train, test in folds(cv, X, labels, groups):
         fitted = clone(estimator).fit(_safe_indexing(X, train), labels[train])

@@ -18,8 +18,12 @@ from .ratios import as_llr
 Array = NDArray[Any]
 
 
+class ResultScorer:
+    """A scorer that asks a classifier for its results, and looks neither at rows nor at steps."""
+
+
 @dataclass(frozen=True)
-class HeldOutScorer:
+class HeldOutScorer(ResultScorer):
     """A function of a fitted classifier, rows and labels, as scikit-learn takes them; greater is better."""
 
     name: str

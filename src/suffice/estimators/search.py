@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import groupby, islice
 from numbers import Number
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.metrics._scorer import _BaseScorer, _MultimetricScorer, _PassthroughScorer
@@ -18,13 +20,14 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_method_params
 
 from ..errors import DataError
+from ..labels import encode
 from ..progress import progress
 from ..search import rounds, training_statistics
 from ..sources import in_memory
 from ..sources.arrays import ArraySource
 from ..table import contiguous
 from .paths import ROWS, Candidate, State, is_passed, paths
-from .scorers import HeldOutScorer, with_own_names
+from .scorers import ResultScorer, with_own_names
 from .tables import given_labels
 
 Array = NDArray[Any]
@@ -73,15 +76,24 @@ class OnePassSearchCV(GridSearchCV):
         ----------
         X : anything tabular, (n, d); files are read into memory
         y : the labels (n,), or the name of the column of X that holds them
-        **params : `groups` for the splitter, and `sample_weight`; in a pipeline ``step__sample_weight``, the same for
-            every step
+        **params : `groups` for the splitter, and `sample_weight`; in a pipeline ``step__sample_weight``. Where not all
+            steps have the same weights, candidates are fitted to the rows, as GridSearchCV does
         """
         scorer, refit_metric = self._get_scorers()
         routed = self._get_routed_params_for_fit(params)
-        weight = _weight(self.estimator, routed.estimator.fit)
+        if not (isinstance(self.error_score, Number) or self.error_score == "raise"):
+            raise DataError(f'error_score={self.error_score!r} must be "raise" or a number')
+        weights = {name for name in routed.estimator.fit if name.endswith("sample_weight")}
+        weight = next((routed.estimator.fit[name] for name in sorted(weights)), None)
         source = in_memory(X, given_labels(y, self.estimator), weight, self.n_jobs)
+        encode(np.asarray(source.y))  # refuses labels that are missing
+        for own in (routed.estimator.fit, routed.scorer.score):  # a column by its name is not what others take
+            own.update({name: source.weight for name, given in own.items() if isinstance(given, str)})
         splitter = check_cv(self.cv, source.y, classifier=True)
-        splits = list(splitter.split(source.frame, source.y, **routed.splitter.split))
+        rows = np.arange(source.n_rows)
+        splits = [(rows[a], rows[b]) for a, b in splitter.split(source.frame, source.y, **routed.splitter.split)]
+        if not splits:
+            raise DataError(f"there is nothing to fit: cv={self.cv!r} gives no splits")
         points = list(ParameterGrid(self.param_grid))
         work = _Work(self.estimator, points, source, splits, scorer, routed, self.return_train_score, self.error_score)
         if self.verbose > 0:
@@ -143,7 +155,9 @@ class _Work:
         self.sides = ("test", "train") if with_train else ("test",)
         self.is_simple = _asks_for_results_alone(scorer)
         estimators = [clone(base).set_params(**clone(point, safe=False)) for point in points]
-        self.candidates, self.collectors = paths(estimators, source)
+        self.candidates, self.roots = paths(estimators, source)
+        if not all(_weighs_all_steps(estimator, self.fit_params) for estimator in estimators):
+            self.candidates, self.roots = [replace(one, root=ROWS) for one in self.candidates], {}
         self.total: dict[str, Any] = {}  # the statistics of all rows, where a round of splits has given them
 
     def results(self) -> list[dict[str, Any]]:
@@ -160,13 +174,14 @@ class _Work:
         return out
 
     def _ends(self, start: dict[str, State]) -> Iterator[tuple[list[Candidate], State | Exception | None, float]]:
-        """The candidates of a split in groups that are one model, and where `_walk` leads them; None where no
-        statistic leads anywhere."""
+        """The candidates of a split in groups that are one model, and where `_walk` leads them; None where they have
+        to be fitted to the rows."""
         for group in _grouped(self.candidates, lambda candidate: candidate.root):
-            if group[0].root == ROWS:
+            at = start.get(group[0].root)
+            if at is None:
                 yield from (([candidate], candidate.error, 0.0) for candidate in group)
             else:
-                yield from self._walk(group, start[group[0].root])
+                yield from self._walk(group, at)
 
     def refitted(self, place: int) -> Any:
         """A candidate fitted to all rows: from their statistic, where it is known."""
@@ -183,10 +198,11 @@ class _Work:
         """For each split, where paths begin."""
         splits, source = iter(self.splits), self.source
         for part in rounds((train for train, _ in self.splits), source.n_rows):
-            statistics = {root: training_statistics(source, part, of) for root, of in self.collectors.items()}
+            statistics = {name: training_statistics(source, part, root.collector) for name, root in self.roots.items()}
             for train, test in islice(splits, len(part.left)):
                 rows = tuple(source.table[contiguous({"test": test, "train": train}[side])] for side in self.sides)
-                yield {root: State(next(each), source.names, rows) for root, each in statistics.items()}
+                states = {name: State(next(each), source.names, rows) for name, each in statistics.items()}
+                yield {name: state for name, state in states.items() if self.roots[name].serves(source.rows(train))}
             if len(part.left) > 1:
                 self.total = {root: next(each) for root, each in statistics.items()}
 
@@ -243,8 +259,6 @@ class _Work:
     def _failed(self, error: Exception) -> dict[str, Any]:
         if self.error_score == "raise":
             raise error
-        if not isinstance(self.error_score, Number):
-            raise DataError(f'error_score={self.error_score!r} must be "raise" or a number')
         several = isinstance(self.scorer, _MultimetricScorer)
         scores = dict.fromkeys(self.scorer._scorers, self.error_score) if several else self.error_score
         reason = f"{type(error).__name__}: {error}"
@@ -256,26 +270,17 @@ def _grouped(candidates: list[Candidate], key: Callable[[Candidate], str]) -> It
         yield list(group)
 
 
-def _weight(estimator: Any, fit_params: dict[str, Any]) -> Any:
-    """The weights of the rows, the same for all steps."""
-    if not fit_params:
-        return None
-    names = (
-        [f"{name}__sample_weight" for name, step in estimator.steps if not is_passed(step)]
-        if isinstance(estimator, Pipeline)
-        else ["sample_weight"]
-    )
+def _weighs_all_steps(estimator: Any, fit_params: dict[str, Any]) -> bool:
+    """Whether parameters of fit are the weights of the rows, the same for all steps, and nothing else."""
+    names = ["sample_weight"]
+    if isinstance(estimator, Pipeline):
+        names = [f"{name}__sample_weight" for name, step in estimator.steps if not is_passed(step)]
     given = [fit_params.get(name) for name in names]
-    if set(fit_params) - set(names) or any(one is not given[0] for one in given):
-        raise DataError(
-            f"OnePassSearchCV passes on nothing but weights, the same for all steps: give {', '.join(names)}; it was "
-            f"given {', '.join(fit_params)}"
-        )
-    return given[0]
+    return not set(fit_params) - set(names) and all(one is given[0] for one in given)
 
 
 def _asks_for_results_alone(scorer: Any) -> bool:
     """Whether a scorer calls predict and its kin, and does not look at the rows or the steps itself."""
     if isinstance(scorer, _MultimetricScorer):
         return all(map(_asks_for_results_alone, scorer._scorers.values()))
-    return isinstance(scorer, _BaseScorer | _PassthroughScorer | HeldOutScorer)
+    return isinstance(scorer, _BaseScorer | _PassthroughScorer | ResultScorer)

@@ -431,7 +431,7 @@ def _features(columns: list[str], y: str | None, weight: str | None, wanted: tup
         lacking = [name for name in wanted if name not in columns]
         if lacking:
             raise DataError(f"the files have no column {listed(lacking)}; their columns are {listed(columns, 10)}")
-        features = list(wanted)
+        features = [name for name in wanted if name not in (y, weight)]
     if not features:
         raise DataError(f"no column is left for features; the columns are {listed(columns, 10)}")
     return features

@@ -114,7 +114,8 @@ class Parquet(Format):
         if not groups:
             return
         # Without a buffer the whole row group would be held in memory, and with `pre_buffer` as well.
-        with pa.parquet.ParquetFile(piece.file.path, metadata=metadata, buffer_size=BUFFER, pre_buffer=False) as file:
+        reading = {"buffer_size": BUFFER, "pre_buffer": False, "page_checksum_verification": True}
+        with pa.parquet.ParquetFile(piece.file.path, metadata=metadata, **reading) as file:
             names = wanted.of(file.schema_arrow.names).names
             batches = file.iter_batches(rows, groups, names, use_threads=wanted.threads)
             for batch in _ahead(batches) if wanted.threads else batches:
