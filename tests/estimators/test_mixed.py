@@ -684,3 +684,13 @@ def test_representations():
     assert "categorical: CategoricalDensity(3 classes, 3 features, 8 categories)" in repr(clf.density_)
     assert "MixedClassifier" in clf._repr_html_()
     assert clf.schema_._repr_html_().startswith("<table>")
+
+
+def test_scored_by_the_names_of_columns(tmp_path):
+    frame = pd.DataFrame({"x": [1.0, 2.0, 3.0, 9.0], "y": list("aabb"), "w": [1.0, 1.0, 1.0, 2.0]})
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    clf = MixedClassifier().fit(frame, "y", sample_weight="w")
+    clf.set_params(prior={"a": 1.0, "b": 0.0})  # so that every b is decided wrongly
+    for X in (frame, tmp_path / "rows.csv"):
+        assert clf.score(X, "y", "w") == pytest.approx(2 / 5)
+    assert clf.score(frame.drop(columns="w"), "y") == 0.5

@@ -17,7 +17,7 @@ from ..collect import refuse_nonfinite
 from ..errors import DataError, ImpossibleWarning
 from ..labels import position
 from ..scoring import Scorer
-from ..sources import RowResults, Source
+from ..sources import RowResults, Source, in_memory
 from .tables import TableEstimator, row_by_row
 
 Array = NDArray[Any]
@@ -95,6 +95,13 @@ class LLRClassifier(ClassifierMixin, TableEstimator):
         decided = self._column(X, "prediction", decide, actions.dtype)
         self._warn_of_impossible(impossible_rows, log_prior)
         return decided
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of rows that are decided rightly; y and the weights may be names of columns of X."""
+        if isinstance(y, str) or isinstance(sample_weight, str):
+            source = in_memory(X, y, sample_weight, self.n_jobs)
+            return self.score(source.frame, source.y, source.weight)
+        return float(super().score(X, y, sample_weight))
 
     def predict_proba(self, X: Any, prior: Prior = None) -> Any:
         """Posterior probabilities P(class | x), (n, k)."""

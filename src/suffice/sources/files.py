@@ -81,7 +81,8 @@ def files(
     types : dictionary from columns to types of Arrow, such as ``{"zip": "string"}``
         Other columns of text files are of the types that their first lines have.
     on_error : {"raise", "skip"}
-        What to do with pieces that cannot be read: stop, or leave them out, list them in `skipped`, and warn.
+        What to do with pieces that cannot be read: stop, or leave them out, list them in `skipped`, and warn. A piece
+        is a row group, or 8 MB of a text file: all of its lines go with the one that is damaged.
     progress : called after every piece, with a `Progress` of rows, bytes and total_bytes
     checkpoint : path of a file that keeps what was learnt so far, so that a fit that was stopped can go on
         Called again, with the same files and more, it reads only what it has not read yet.
@@ -213,7 +214,10 @@ class FileSource(Source):
     def _skip(self, message: str) -> None:
         """Note what cannot be read, or stop there."""
         if self.files.on_error == "raise":
-            raise UnreadableError(f'{message}; mend it or, to leave it out, pass suffice.files(path, on_error="skip")')
+            raise UnreadableError(
+                f"{message}; mend it or, to leave out the row group or the 8 MB of text around it, pass "
+                'suffice.files(path, on_error="skip")'
+            )
         self.files.skipped.append(message)
 
     def job(self) -> dict[str, Any]:
