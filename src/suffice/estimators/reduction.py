@@ -333,7 +333,10 @@ class LDA(Reduction):
 
     def _kept(self, projection: Projection) -> int:
         if not len(projection.values):
-            raise DataError("discriminants need two classes or more with rows; there is 1 class")
+            raise DataError(
+                "discriminants need two classes or more, and columns that vary within them; here is 1 class, or none "
+                "of the columns does"
+            )
         return self._at_most(projection, "these classes have: one fewer than classes, and not more than columns")
 
     def _whole(self, moments: MomentStats) -> Projection:
