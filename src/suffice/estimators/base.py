@@ -138,12 +138,12 @@ class GenerativeClassifier(LLRClassifier, Learner):
             its own class either: with it, held-out decisions would lean towards the truth.
         """
         scores, source, classes = self._held_out(X, y, sample_weight)
-        chosen = self.prior if prior is None else prior
+        chosen, k = self.prior if prior is None else prior, len(classes)
         if chosen is None:
-            code, weight = coded(source.batch(0, source.n_rows), classes)
-            log_prior = decisions.log(frequencies_without(code, weight, len(classes)))
+            log_prior = decisions.log(frequencies_without(*coded(source.batch(0, source.n_rows), classes), k))
         else:
-            log_prior = np.broadcast_to(decisions.log(decisions.as_prior(chosen, classes, classes)), scores.shape)
+            given = decisions.as_prior(chosen, classes, np.full(k, 1 / k))
+            log_prior = np.broadcast_to(decisions.log(given), scores.shape)
         return np.exp(decisions.log_posterior(scores + log_prior, log_prior))
 
     def _held_out(self, X: Any, y: Any, weight: Any) -> tuple[Array, LocalSource, Array]:
