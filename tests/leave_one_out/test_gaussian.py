@@ -107,8 +107,8 @@ def test_many_rows_on_several_threads():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda X, y: GaussianClassifier(shrinkage="oas").leave_one_out(X, y), "no closed form"),
-        (lambda X, y: GaussianClassifier(predictive=True).leave_one_out(X, y), "no closed form"),
+        (lambda X, y: GaussianClassifier(shrinkage="oas").leave_one_out(X, y), "'oas'; .* cv=LeaveOneOut"),
+        (lambda X, y: GaussianClassifier(predictive=True).leave_one_out(X, y), "predictive models; .* cv=LeaveOneOut"),
         (lambda X, y: GaussianClassifier().leave_one_out(np.where(X > 7, np.nan, X), y), "NaN or infinity"),
         (
             lambda X, y: GaussianClassifier().leave_one_out(np.where(X > 7, np.nan, X), y, (X <= 7).all(axis=1)),

@@ -96,6 +96,7 @@ def test_it_is_kept_in_copies_and_files(tmp_path):
         lambda clf, X, y: clf.forget(X[:3], y[:3]),
         lambda clf, X, y: clf + clf,
         lambda clf, X, y: clone(clf).fit_statistics(clf.statistics_),
+        lambda clf, X, y: clf.fit_statistics(GaussianClassifier().fit(X[:, :2], y).statistics_),
     ],
 )
 def test_without_all_rows_at_hand_there_is_no_choice(call):
@@ -106,6 +107,31 @@ def test_without_all_rows_at_hand_there_is_no_choice(call):
         call(clf, X, y)
     assert (clf.log_likelihood(X) == before).all()
     call(clf.set_params(shrinkage=clf.shrinkage_), X, y)  # what the message says
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda clf, X, y: clf.set_params(shrinkage=0.3).fit(X * [1, 2, 3, 4], y).set_params(shrinkage="loo"),
+        lambda clf, X, y: clf.set_params(shrinkage=0.3).partial_fit(X[:9], y[:9]).set_params(shrinkage="loo"),
+        lambda clf, X, y: clf.set_params(covariance="tied_diag"),
+        lambda clf, X, y: clf.set_params(variance_floor=1e-8),
+    ],
+)
+def test_a_choice_is_good_for_nothing_else(change):
+    X, y = load_iris(return_X_y=True)
+    clf = change(GaussianClassifier(shrinkage="loo").fit(X, y), X, y)
+    for use in (lambda: clf.shrinkage_, lambda: clf.predict(X)):
+        with pytest.raises(DataError, match="chosen by `fit`, which has not been called since"):
+            use()
+    assert clf.fit(X, y).shrinkage_ == clone(clf).fit(X, y).shrinkage_
+
+
+def test_a_choice_outlives_another_number():
+    X, y = load_iris(return_X_y=True)
+    clf = GaussianClassifier(shrinkage="loo").fit(X, y)
+    chosen = clf.shrinkage_
+    assert clf.set_params(shrinkage=0.3).set_params(shrinkage="loo").shrinkage_ == chosen
 
 
 @pytest.mark.parametrize("shrinkage", [None, 0.25, "oas", "ledoit_wolf"])
@@ -127,7 +153,7 @@ def test_the_shrinkage_in_use_can_be_read(shrinkage):
         (lambda X, y: GaussianClassifier("spherical", "loo").fit(X, y), "no effect on covariance='spherical'"),
         (lambda X, y: GaussianClassifier(shrinkage="loo", predictive=True).fit(X, y), "leave shrinkage out"),
         (lambda X, y: GaussianClassifier(shrinkage="loo").fit(X[::50], y[::50]), "no row to choose by"),
-        (lambda X, y: GaussianClassifier(shrinkage="loo").leave_one_out(X, y), "no closed form"),
+        (lambda X, y: GaussianClassifier(shrinkage="loo").leave_one_out(X, y), "shrinkage=clf.shrinkage_"),
         (lambda X, y: GaussianClassifier().fit(X, y).set_params(shrinkage="loo").predict(X), "chosen by `fit`"),
         (lambda X, y: MixedClassifier(shrinkage="loo").fit(X, y), "of GaussianClassifier alone"),
     ],
