@@ -54,17 +54,41 @@ def test_no_other_makes_the_rows_more_likely(covariance, kind):
 
 @pytest.mark.parametrize("covariance", COVARIANCES)
 @pytest.mark.parametrize("kind", ["small classes", "constant in a class"])
-def test_rows_that_leave_no_variance_have_no_say(covariance, kind):
-    """Without them the floor decides; and a shrinkage that does not keep the others from it is not taken."""
+def test_what_has_no_variance_has_no_say(covariance, kind):
+    """Without some rows the floor decides; and a shrinkage that does not keep the others from it is not taken."""
     X, y, _ = rows(kind)
     scores = np.stack([held_out(X, y, None, covariance, s) for s in SHRINKAGES])
-    say = scores[1:].max(axis=0) > scores[1:].min(axis=0)
     singular = covariance == "full" or (covariance == "diag" and kind == "constant in a class")
+    if singular and kind == "constant in a class":
+        for i in np.flatnonzero(y == 1):  # as far as the other columns make it likely
+            rest = X[(y == 1) & (np.arange(len(y)) != i)]
+            scores[1:, i] += 0.5 * np.log(SHRINKAGES[1:] * rest.var(axis=0).mean())
+    say = scores[1:].max(axis=0) > scores[1:].min(axis=0)
     regular = SHRINKAGES > 0 if singular else SHRINKAGES >= 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SufficeWarning)
         chosen = GaussianClassifier(covariance, "loo").fit(X, y).shrinkage_
     assert chosen == SHRINKAGES[np.where(regular, scores[:, say].sum(axis=1), -np.inf).argmax()]
+
+
+@pytest.mark.filterwarnings("ignore::suffice.errors.SingularWarning")
+@pytest.mark.parametrize("covariance", COVARIANCES)
+@pytest.mark.parametrize("n", [40, 12])
+def test_a_column_that_says_nothing_changes_next_to_nothing(covariance, n):
+    """It lowers the mean of the variances that all are pulled to, and its own value does not matter."""
+    X, y = np.random.default_rng(0).normal(size=(n, 8)) * np.linspace(1, 2, 8), np.arange(n) % 2
+
+    def place(*more):
+        chosen = GaussianClassifier(covariance, "loo").fit(np.column_stack([X, *more]), y).shrinkage_
+        return int(np.flatnonzero(chosen == SHRINKAGES)[0])
+
+    alone, constants = place(), [place(np.full(n, value)) for value in (0, 1.0, 2024, 1e6)]
+    assert len(set(constants)) == 1
+    assert abs(constants[0] - alone) <= 1
+    if covariance in ("full", "tied"):  # a copy is a constant column in another basis
+        X, more = X[:, 1:], X[:, 0]
+        assert place(more, more) == place(np.sqrt(2) * more, np.zeros(n))
+        assert place(more, more) >= alone - 2
 
 
 def test_several_batches_and_threads():
