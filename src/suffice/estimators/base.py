@@ -15,7 +15,7 @@ from sklearn.base import clone
 from .. import decisions
 from ..collect import collect, refuse_nonfinite
 from ..densities import Density
-from ..errors import DataError, SufficeWarning, listed
+from ..errors import DataError, EmptyClassWarning, SingularWarning, listed
 from ..labels import position
 from ..leave_one_out import LeaveOneOut, coded, frequencies_without, held_out_scores
 from ..sources import LocalSource
@@ -154,7 +154,8 @@ class GenerativeClassifier(LLRClassifier, Learner):
         statistics = collect(source, of)
         model._set_columns(source.names, source.n_features)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SufficeWarning)  # every model without a row would have its own
+            for of_one in (SingularWarning, EmptyClassWarning):  # every model without a row would have its own
+                warnings.simplefilter("ignore", of_one)
             ready = model._learn(statistics, source)._leave_one_out()
             return held_out_scores(source, of, statistics, ready, model._estimate), source, statistics.classes
 
