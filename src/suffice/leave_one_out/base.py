@@ -146,10 +146,11 @@ def _is_faint(before: Any, gone: Any, after: Any, count: Any) -> bool:
         return any(_is_faint(*four) for four in parts)
     if not isinstance(before, MomentStats):
         return bool(faint(before.weight, gone.weight).any())
-    several = count.column_weight - np.sign(gone.column_weight) > 1
+    # One row that is left of two of equal weight has no variance that could be lost, nor does rounding leave any.
+    n, w = after.column_weight, gone.column_weight
+    several = (count.column_weight - np.sign(w) > 1) | (np.abs(n - w) > FAINT * w)
     several = several.any() if before.layout == "pooled" else several
-    # One row that is left has no variance that could be lost, and none that rounding could leave.
-    lost = (after.variation < FAINT * before.variation) & (several | (after.variation > 0))
+    lost = (after.variation < FAINT * before.variation) & several
     return bool(faint(before.column_weight, gone.column_weight).any() or lost.any())
 
 
