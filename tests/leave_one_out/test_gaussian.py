@@ -96,6 +96,11 @@ def test_more_such_rows_than_are_worth_a_pass_are_told_of(n):
     np.testing.assert_allclose(found[:64], expected[:64], rtol=1e-8)
 
 
+def test_many_classes_of_two_rows_want_no_second_reading():
+    X, y = np.random.default_rng(3).normal(size=(140, 2)) + 1e3, np.arange(140) // 2
+    assert_it_equals_n_fits(GaussianClassifier("diag"), X, y)  # and nothing is told of
+
+
 @pytest.mark.parametrize(("covariance", "errors"), [("full", 4), ("diag", 7), ("tied", 3), ("tied_diag", 6)])
 def test_the_known_errors_on_iris(covariance, errors):
     X, y = load_iris(return_X_y=True)
