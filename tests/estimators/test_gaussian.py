@@ -130,6 +130,22 @@ def test_a_failed_call_leaves_the_model_as_it_was(clf):
 
 
 @pytest.mark.parametrize(
+    "call",
+    [
+        lambda clf: clf.fit(X[::50], NAMES[::50]),
+        lambda clf: clf.partial_fit(X, NAMES),
+        lambda clf: clf.fit_statistics(GaussianClassifier().fit(X, NAMES).statistics_),
+    ],
+)
+def test_a_first_call_that_fails_leaves_nothing(call):
+    clf = GaussianClassifier(shrinkage="loo")
+    before = dict(vars(clf))
+    with pytest.raises(DataError, match=r"all rows at once|no row to choose by"):
+        call(clf)
+    assert vars(clf) == before
+
+
+@pytest.mark.parametrize(
     ("labels", "kind"),
     [
         (np.array(["ham", "spam"])[Y % 2], "U"),

@@ -1,11 +1,13 @@
 """Exact leave-one-out equals fitting n models, each without one row."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
 from suffice import GaussianClassifier
-from suffice.errors import DataError
+from suffice.errors import DataError, PrecisionWarning
 
 from .refits import assert_it_equals_n_fits, refitted
 
@@ -73,6 +75,32 @@ def test_a_row_that_outweighs_all_others_together(covariance, shrinkage, size):
     np.testing.assert_allclose(found[[3, 5]], expected[[3, 5]], rtol=1e-8)
 
 
+@pytest.mark.parametrize("covariance", COVARIANCES)
+@pytest.mark.parametrize("weight", [[0.1, 0.1, 0.1, 1], [0.25, 0.25, 0.5, 1], [0, 0, 1, 1], [0, 0, 0.1, 1]])
+def test_a_row_that_weighs_as_much_as_all_others_or_more(covariance, weight):
+    """Several rows that are left vary, as little as it is against what has gone; only one does not."""
+    X, y = np.array([[0.0], [0.1], [0.25], [1e6], [0.0], [1.0]]), np.array([0, 0, 0, 0, 1, 1])
+    w, clf = np.array([*weight, 1, 1]), GaussianClassifier(covariance)
+    np.testing.assert_allclose(clf.leave_one_out(X, y, w)[3], refitted(clf, X, y, w)[3], rtol=1e-8)
+
+
+@pytest.mark.parametrize("n", [64, 65])
+def test_more_such_rows_than_are_worth_a_pass_are_told_of(n):
+    X = np.random.default_rng(3).normal(size=(200, n))
+    X[np.arange(n), np.arange(n)] += 1e6  # each outweighs a column
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        found = GaussianClassifier("diag").leave_one_out(X, np.zeros(200))
+    assert [(w.category, w.filename == __file__) for w in told] == [(PrecisionWarning, True)] * (n > 64)
+    expected = refitted(GaussianClassifier("diag"), X, np.zeros(200))
+    np.testing.assert_allclose(found[:64], expected[:64], rtol=1e-8)
+
+
+def test_many_classes_of_two_rows_want_no_second_reading():
+    X, y = np.random.default_rng(3).normal(size=(140, 2)) + 1e3, np.arange(140) // 2
+    assert_it_equals_n_fits(GaussianClassifier("diag"), X, y)  # and nothing is told of
+
+
 @pytest.mark.parametrize(("covariance", "errors"), [("full", 4), ("diag", 7), ("tied", 3), ("tied_diag", 6)])
 def test_the_known_errors_on_iris(covariance, errors):
     X, y = load_iris(return_X_y=True)
@@ -107,8 +135,8 @@ def test_many_rows_on_several_threads():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda X, y: GaussianClassifier(shrinkage="oas").leave_one_out(X, y), "no closed form"),
-        (lambda X, y: GaussianClassifier(predictive=True).leave_one_out(X, y), "no closed form"),
+        (lambda X, y: GaussianClassifier(shrinkage="oas").leave_one_out(X, y), "'oas'; .* cv=LeaveOneOut"),
+        (lambda X, y: GaussianClassifier(predictive=True).leave_one_out(X, y), "predictive models; .* cv=LeaveOneOut"),
         (lambda X, y: GaussianClassifier().leave_one_out(np.where(X > 7, np.nan, X), y), "NaN or infinity"),
         (
             lambda X, y: GaussianClassifier().leave_one_out(np.where(X > 7, np.nan, X), y, (X <= 7).all(axis=1)),

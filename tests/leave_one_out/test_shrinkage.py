@@ -54,17 +54,41 @@ def test_no_other_makes_the_rows_more_likely(covariance, kind):
 
 @pytest.mark.parametrize("covariance", COVARIANCES)
 @pytest.mark.parametrize("kind", ["small classes", "constant in a class"])
-def test_rows_that_leave_no_variance_have_no_say(covariance, kind):
-    """Without them the floor decides; and a shrinkage that does not keep the others from it is not taken."""
+def test_what_has_no_variance_has_no_say(covariance, kind):
+    """Without some rows the floor decides; and a shrinkage that does not keep the others from it is not taken."""
     X, y, _ = rows(kind)
     scores = np.stack([held_out(X, y, None, covariance, s) for s in SHRINKAGES])
-    say = scores[1:].max(axis=0) > scores[1:].min(axis=0)
     singular = covariance == "full" or (covariance == "diag" and kind == "constant in a class")
+    if singular and kind == "constant in a class":
+        for i in np.flatnonzero(y == 1):  # as far as the other columns make it likely
+            rest = X[(y == 1) & (np.arange(len(y)) != i)]
+            scores[1:, i] += 0.5 * np.log(SHRINKAGES[1:] * rest.var(axis=0).mean())
+    say = scores[1:].max(axis=0) > scores[1:].min(axis=0)
     regular = SHRINKAGES > 0 if singular else SHRINKAGES >= 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SufficeWarning)
         chosen = GaussianClassifier(covariance, "loo").fit(X, y).shrinkage_
     assert chosen == SHRINKAGES[np.where(regular, scores[:, say].sum(axis=1), -np.inf).argmax()]
+
+
+@pytest.mark.filterwarnings("ignore::suffice.errors.SingularWarning")
+@pytest.mark.parametrize("covariance", COVARIANCES)
+@pytest.mark.parametrize("n", [40, 12])
+def test_a_column_that_says_nothing_changes_next_to_nothing(covariance, n):
+    """It lowers the mean of the variances that all are pulled to, and its own value does not matter."""
+    X, y = np.random.default_rng(0).normal(size=(n, 8)) * np.linspace(1, 2, 8), np.arange(n) % 2
+
+    def place(*more):
+        chosen = GaussianClassifier(covariance, "loo").fit(np.column_stack([X, *more]), y).shrinkage_
+        return int(np.flatnonzero(chosen == SHRINKAGES)[0])
+
+    alone, constants = place(), [place(np.full(n, value)) for value in (0, 1.0, 2024, 1e6)]
+    assert len(set(constants)) == 1
+    assert abs(constants[0] - alone) <= 1
+    if covariance in ("full", "tied"):  # a copy is a constant column in another basis
+        X, more = X[:, 1:], X[:, 0]
+        assert place(more, more) == place(np.sqrt(2) * more, np.zeros(n))
+        assert place(more, more) >= alone - 2
 
 
 def test_several_batches_and_threads():
@@ -96,6 +120,7 @@ def test_it_is_kept_in_copies_and_files(tmp_path):
         lambda clf, X, y: clf.forget(X[:3], y[:3]),
         lambda clf, X, y: clf + clf,
         lambda clf, X, y: clone(clf).fit_statistics(clf.statistics_),
+        lambda clf, X, y: clf.fit_statistics(GaussianClassifier().fit(X[:, :2], y).statistics_),
     ],
 )
 def test_without_all_rows_at_hand_there_is_no_choice(call):
@@ -106,6 +131,31 @@ def test_without_all_rows_at_hand_there_is_no_choice(call):
         call(clf, X, y)
     assert (clf.log_likelihood(X) == before).all()
     call(clf.set_params(shrinkage=clf.shrinkage_), X, y)  # what the message says
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda clf, X, y: clf.set_params(shrinkage=0.3).fit(X * [1, 2, 3, 4], y).set_params(shrinkage="loo"),
+        lambda clf, X, y: clf.set_params(shrinkage=0.3).partial_fit(X[:9], y[:9]).set_params(shrinkage="loo"),
+        lambda clf, X, y: clf.set_params(covariance="tied_diag"),
+        lambda clf, X, y: clf.set_params(variance_floor=1e-8),
+    ],
+)
+def test_a_choice_is_good_for_nothing_else(change):
+    X, y = load_iris(return_X_y=True)
+    clf = change(GaussianClassifier(shrinkage="loo").fit(X, y), X, y)
+    for use in (lambda: clf.shrinkage_, lambda: clf.predict(X)):
+        with pytest.raises(DataError, match="chosen by `fit`, which has not been called since"):
+            use()
+    assert clf.fit(X, y).shrinkage_ == clone(clf).fit(X, y).shrinkage_
+
+
+def test_a_choice_outlives_another_number():
+    X, y = load_iris(return_X_y=True)
+    clf = GaussianClassifier(shrinkage="loo").fit(X, y)
+    chosen = clf.shrinkage_
+    assert clf.set_params(shrinkage=0.3).set_params(shrinkage="loo").shrinkage_ == chosen
 
 
 @pytest.mark.parametrize("shrinkage", [None, 0.25, "oas", "ledoit_wolf"])
@@ -127,7 +177,7 @@ def test_the_shrinkage_in_use_can_be_read(shrinkage):
         (lambda X, y: GaussianClassifier("spherical", "loo").fit(X, y), "no effect on covariance='spherical'"),
         (lambda X, y: GaussianClassifier(shrinkage="loo", predictive=True).fit(X, y), "leave shrinkage out"),
         (lambda X, y: GaussianClassifier(shrinkage="loo").fit(X[::50], y[::50]), "no row to choose by"),
-        (lambda X, y: GaussianClassifier(shrinkage="loo").leave_one_out(X, y), "no closed form"),
+        (lambda X, y: GaussianClassifier(shrinkage="loo").leave_one_out(X, y), "shrinkage=clf.shrinkage_"),
         (lambda X, y: GaussianClassifier().fit(X, y).set_params(shrinkage="loo").predict(X), "chosen by `fit`"),
         (lambda X, y: MixedClassifier(shrinkage="loo").fit(X, y), "of GaussianClassifier alone"),
     ],

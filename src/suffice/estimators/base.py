@@ -15,7 +15,7 @@ from sklearn.base import clone
 from .. import decisions
 from ..collect import collect, refuse_nonfinite
 from ..densities import Density
-from ..errors import DataError, SufficeWarning, listed
+from ..errors import DataError, EmptyClassWarning, SingularWarning, listed
 from ..labels import position
 from ..leave_one_out import LeaveOneOut, coded, frequencies_without, held_out_scores
 from ..sources import LocalSource
@@ -138,12 +138,12 @@ class GenerativeClassifier(LLRClassifier, Learner):
             its own class either: with it, held-out decisions would lean towards the truth.
         """
         scores, source, classes = self._held_out(X, y, sample_weight)
-        chosen = self.prior if prior is None else prior
+        chosen, k = self.prior if prior is None else prior, len(classes)
         if chosen is None:
-            code, weight = coded(source.batch(0, source.n_rows), classes)
-            log_prior = decisions.log(frequencies_without(code, weight, len(classes)))
+            log_prior = decisions.log(frequencies_without(*coded(source.batch(0, source.n_rows), classes), k))
         else:
-            log_prior = np.broadcast_to(decisions.log(decisions.as_prior(chosen, classes, classes)), scores.shape)
+            given = decisions.as_prior(chosen, classes, np.full(k, 1 / k))
+            log_prior = np.broadcast_to(decisions.log(given), scores.shape)
         return np.exp(decisions.log_posterior(scores + log_prior, log_prior))
 
     def _held_out(self, X: Any, y: Any, weight: Any) -> tuple[Array, LocalSource, Array]:
@@ -154,7 +154,8 @@ class GenerativeClassifier(LLRClassifier, Learner):
         statistics = collect(source, of)
         model._set_columns(source.names, source.n_features)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SufficeWarning)  # every model without a row would have its own
+            for of_one in (SingularWarning, EmptyClassWarning):  # every model without a row would have its own
+                warnings.simplefilter("ignore", of_one)
             ready = model._learn(statistics, source)._leave_one_out()
             return held_out_scores(source, of, statistics, ready, model._estimate), source, statistics.classes
 

@@ -45,6 +45,13 @@ def check_covariance(covariance: Any, shrinkage: Any, variance_floor: Any) -> st
     return STRUCTURES[covariance].layout(shrinkage)
 
 
+def no_closed_form(what: str) -> DataError:
+    return DataError(
+        f"leave_one_out has no closed form for {what}; fit once for each row by scikit-learn's "
+        "cross_val_predict(clf, X, y, cv=LeaveOneOut())"
+    )
+
+
 class GaussianClassifier(GenerativeClassifier):
     """Classes with Gaussian densities.
 
@@ -87,6 +94,7 @@ class GaussianClassifier(GenerativeClassifier):
     """
 
     statistics_: MomentStats
+    _chosen: tuple[float, tuple[Any, ...]] | None = None
 
     def __init__(
         self,
@@ -123,9 +131,14 @@ class GaussianClassifier(GenerativeClassifier):
         return self.covariance, self._shrinkage(), self.predictive, self.variance_floor
 
     def _learn(self, statistics: Any, source: Source | None = None) -> Self:
-        if self.shrinkage == "loo":
-            self._chosen = self._choose_shrinkage(statistics, source)
-        return super()._learn(statistics, source)
+        chosen = self._choose_shrinkage(statistics, source) if self.shrinkage == "loo" else None
+        super()._learn(statistics, source)
+        self._chosen = None if chosen is None else (chosen, self._chosen_for())
+        return self
+
+    def _chosen_for(self) -> tuple[Any, ...]:
+        """All that the choice of a shrinkage depends on."""
+        return self._fitted(), self.covariance, self.variance_floor
 
     def _choose_shrinkage(self, moments: MomentStats, source: Source | None) -> float:
         if source is None:
@@ -142,9 +155,9 @@ class GaussianClassifier(GenerativeClassifier):
         """As it is used: a number where it was chosen."""
         if self.shrinkage != "loo":
             return self.shrinkage
-        if not hasattr(self, "_chosen"):
+        if self._chosen is None or self._chosen[1] != self._chosen_for():
             raise DataError('shrinkage="loo" is chosen by `fit`, which has not been called since')
-        return self._chosen
+        return self._chosen[0]
 
     def _saved_params(self) -> dict[str, Any]:
         """The number that was chosen is kept: a file has no rows to choose it by."""
@@ -185,10 +198,15 @@ class GaussianClassifier(GenerativeClassifier):
         return float(found[0]) if structure.tied else found
 
     def _leave_one_out(self) -> GaussianLeaveOneOut:
-        if self.predictive or isinstance(self.shrinkage, str):
+        if self.predictive:
+            raise no_closed_form("predictive models")
+        if self.shrinkage == "loo":
             raise DataError(
-                "leave_one_out has no closed form for predictive models and estimated shrinkage; give a number"
+                'leave_one_out has no closed form for shrinkage="loo", which every row has a say in; fit, and settle '
+                "for the number that was chosen: set_params(shrinkage=clf.shrinkage_)"
             )
+        if isinstance(self.shrinkage, str):
+            raise no_closed_form(f"shrinkage={self.shrinkage!r}")
         density = self._plug_in("leave_one_out")
         return GaussianLeaveOneOut(self.statistics_, density, float(self.shrinkage or 0.0), self.variance_floor)
 

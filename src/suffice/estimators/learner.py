@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
@@ -64,12 +65,18 @@ class Learner(TableEstimator):
         return self._fit_source(self._source(X, self._labels(y), sample_weight, new=True))
 
     def _fit_source(self, source: Source) -> Self:
-        before = dict(self.__dict__)
-        try:
+        with self._unless_it_fails():
             statistics = collect(source, self._statistic(source, new=True))
             self._set_columns(source.names, source.n_features)
             return self._learn(statistics, source)._estimated()
-        except BaseException:  # what was learnt before is not lost
+
+    @contextmanager
+    def _unless_it_fails(self) -> Iterator[None]:
+        """Let all that is inside change this model, or nothing: what was learnt before is not lost."""
+        before = dict(self.__dict__)
+        try:
+            yield
+        except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)
             raise
@@ -83,13 +90,14 @@ class Learner(TableEstimator):
         """
         first = not hasattr(self, "statistics_")
         source = self._source(X, self._labels(y), sample_weight, new=first, more=True)
-        statistics = collect(source, self._statistic(source, new=first))
-        if classes is not None and len(classes):
-            statistics = statistics.aligned(union(encode(np.asarray(classes))[0], statistics.classes))
-        statistics = statistics if first else self.statistics_ + statistics
-        if first or statistics.n_features != self.n_features_in_:
-            self._set_columns(source.names if first else statistics.names, statistics.n_features)
-        return self._learn(statistics)
+        with self._unless_it_fails():
+            statistics = collect(source, self._statistic(source, new=first))
+            if classes is not None and len(classes):
+                statistics = statistics.aligned(union(encode(np.asarray(classes))[0], statistics.classes))
+            statistics = statistics if first else self.statistics_ + statistics
+            if first or statistics.n_features != self.n_features_in_:
+                self._set_columns(source.names if first else statistics.names, statistics.n_features)
+            return self._learn(statistics)
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Unlearn rows that were learnt before, in place. The model equals one that never saw them.
@@ -106,9 +114,10 @@ class Learner(TableEstimator):
 
     def fit_statistics(self, statistics: Any) -> Self:
         """The model from a statistic alone, for instance `statistics_` of another model."""
-        statistics = self._adopted(statistics)
-        self._set_columns(statistics.names, statistics.n_features)
-        return self._learn(statistics)._estimated()
+        with self._unless_it_fails():
+            statistics = self._adopted(statistics)
+            self._set_columns(statistics.names, statistics.n_features)
+            return self._learn(statistics)._estimated()
 
     def __add__(self, other: Self) -> Self:
         """A model of the rows of both, with the settings of the left one."""

@@ -39,7 +39,7 @@ from ..stats import BundleStats, CategoryStats, CountStats, MomentStats, Statist
 from .base import GenerativeClassifier
 from .classifier import Prior
 from .discrete import check_unknown
-from .gaussian import check_covariance
+from .gaussian import check_covariance, no_closed_form
 
 Array = NDArray[Any]
 
@@ -167,7 +167,7 @@ class MixedClassifier(GenerativeClassifier):
 
     def _leave_one_out(self) -> LeaveOneOut:
         if isinstance(self.shrinkage, str):
-            raise DataError("leave_one_out has no closed form for estimated shrinkage; give a number")
+            raise no_closed_form(f"shrinkage={self.shrinkage!r}")
         statistics, densities = self._bundle(), self._model.parts
         parts: dict[str, LeaveOneOut] = {}
         for family, part in statistics.parts.items():

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import operator
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -14,7 +16,7 @@ from numpy.typing import NDArray
 from ..batch import Batch
 from ..collect import collect, refuse_nonfinite
 from ..densities import Density
-from ..errors import DataError, StatisticsError
+from ..errors import DataError, PrecisionWarning, StatisticsError
 from ..labels import encode, positions
 from ..sources import LocalSource
 from ..stats import BundleStats, MomentStats, Statistics
@@ -65,18 +67,29 @@ def held_out_scores(
             alone += (batch.start + start + np.flatnonzero(wanting)).tolist()
         return alone
 
-    passes = _PASSES
-    for i in source.reduce(score, operator.add):
+    alone = source.reduce(score, operator.add)
+    count = collect(_Reweighted(source, lambda _, w: np.sign(w)), of) if alone else statistics
+    read = 0
+    for i in alone:
         row = source.batch(i, i + 1)
         rest = statistics
         if row.weight is None or row.weight[0]:
             gone = of(row).aligned(statistics.classes)
             difference = _without(statistics, gone)
-            if difference is None or (passes and _is_faint(statistics, gone, difference)):
-                difference, passes = collect(_Without(source, i), of), max(passes - 1, 0)
-            rest = difference
+            blurred = difference is None or _is_faint(statistics, gone, difference, count)
+            if difference is None or (blurred and read < _PASSES):
+                difference = collect(_Reweighted(source, partial(_but_one, i)), of)
+            rest, read = difference, read + blurred
         density = estimate(rest)
         density.score(density.read(row.table), all=out[i : i + 1])
+    if read > _PASSES:
+        warnings.warn(
+            f"without each of {read} rows next to nothing is left of a class or of a variance; the others were read "
+            f"again for {_PASSES} of them, and the scores of the rest may have lost digits: rescale the columns or the "
+            "weights",
+            PrecisionWarning,
+            stacklevel=4,
+        )
     if np.isnan(out).any():
         refuse_nonfinite(source)
         raise DataError("some values are too large to be scored; rescale the columns")
@@ -111,36 +124,41 @@ def faint(before: Array, gone: Array) -> Array:
     return np.asarray((before - gone < FAINT * before) & (before != gone))
 
 
+def _but_one(i: int, rows: Array, weight: Array) -> Array:
+    return np.where(rows == i, 0.0, weight)
+
+
 def _without(statistics: S, row: S) -> S | None:
     """The difference; None where rounding has left nothing that could be one."""
     try:
-        return statistics - row
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PrecisionWarning)  # _is_faint sees to it
+            return statistics - row
     except StatisticsError:
         return None
 
 
-def _is_faint(before: Statistics, gone: Statistics, after: Statistics) -> bool:
-    """Whether so little is left of a class or of a variance in it that its digits may be gone."""
-    if isinstance(before, BundleStats) and isinstance(gone, BundleStats) and isinstance(after, BundleStats):
-        return any(_is_faint(part, gone.parts[name], after.parts[name]) for name, part in before.parts.items())
-    light = faint(before.weight, gone.weight)
-    if not isinstance(before, MomentStats) or not isinstance(after, MomentStats):
-        return bool(light.any())
-    one, two = (
-        m.scatter if m.layout == "diag" else np.einsum("...ii->...i", m.scatter).reshape(-1, m.n_features)
-        for m in (before, after)
-    )
-    # One row that is left of two of equal weight has no variance that could be lost.
-    several = light | (after.weight > gone.weight * (1 + FAINT))
-    several = np.asarray(several.any()) if before.layout == "pooled" else several[:, None]
-    return bool(light.any() or ((two < FAINT * one) & several).any())
+def _is_faint(before: Any, gone: Any, after: Any, count: Any) -> bool:
+    """Whether so little is left of a class or of a variance in it that its digits may be gone; `count` is the statistic
+    of all rows, each of weight one, and all four are of one kind."""
+    if isinstance(before, BundleStats):
+        parts = ([bundle.parts[name] for bundle in (before, gone, after, count)] for name in before.parts)
+        return any(_is_faint(*four) for four in parts)
+    if not isinstance(before, MomentStats):
+        return bool(faint(before.weight, gone.weight).any())
+    # One row that is left of two of equal weight has no variance that could be lost, nor does rounding leave any.
+    n, w = after.column_weight, gone.column_weight
+    several = (count.column_weight - np.sign(w) > 1) | (np.abs(n - w) > FAINT * w)
+    several = several.any() if before.layout == "pooled" else several
+    lost = (after.variation < FAINT * before.variation) & several
+    return bool(faint(before.column_weight, gone.column_weight).any() or lost.any())
 
 
-class _Without(LocalSource):
-    """The rows of a source but for one, whose weight is zero."""
+class _Reweighted(LocalSource):
+    """The rows of a source with other weights, which follow from the numbers of the rows and their weights."""
 
-    def __init__(self, source: LocalSource, i: int) -> None:
-        self.source, self.i, self.n_rows, self.n_features = source, i, source.n_rows, source.n_features
+    def __init__(self, source: LocalSource, weight: Callable[[Array, Array], Array]) -> None:
+        self.source, self.weight, self.n_rows, self.n_features = source, weight, source.n_rows, source.n_features
         self.names, self.frame, self.n_jobs = source.names, source.frame, source.n_jobs
 
     def step(self) -> int:
@@ -148,8 +166,5 @@ class _Without(LocalSource):
 
     def batch(self, start: int, stop: int) -> Batch:
         batch = self.source.batch(start, stop)
-        if not start <= self.i < stop:
-            return batch
-        weight = np.ones(len(batch)) if batch.weight is None else batch.weight.copy()
-        weight[self.i - start] = 0.0
-        return replace(batch, weight=weight)
+        weight = np.ones(len(batch)) if batch.weight is None else batch.weight
+        return replace(batch, weight=self.weight(np.arange(start, start + len(batch)), weight))

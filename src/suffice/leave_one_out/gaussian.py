@@ -143,9 +143,7 @@ class GaussianLeaveOneOut(LeaveOneOut):
         moved = np.where((rest == 0) | (blurred & (gone > 0)), 0.0, moved)
         spread = scatter[own] - (mean[own] - x) ** 2 * (1 + ratio) * gone
         spread = np.where((rest == 0) | (spread < 8 * _EPS * scatter[own]), 0.0, spread)
-        light = faint(n[own], gone)
-        several = light | (rest > gone * (1 + FAINT))
-        little = (light | (several & (spread < FAINT * scatter[own]))).any(axis=1)
+        little = (faint(n[own], gone) | (spread < FAINT * scatter[own])).any(axis=1)
         n[own], mean[own], scatter[own] = rest, moved, spread
         unit = yardstick(scatter.sum(axis=-2), mean, n)
         unit = np.broadcast_to(unit.mean(axis=-1, keepdims=True), unit.shape) if kind.shape == "spherical" else unit

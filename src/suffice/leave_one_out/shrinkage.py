@@ -26,7 +26,7 @@ SHRINKAGES = np.concatenate([[0.0], np.geomspace(1e-4, 1.0, 21)])
 class Found:
     """What some rows say of every shrinkage."""
 
-    score: Array  # (s,) the weighted sum of log p(row | its class), each by the model without it
+    score: Array  # (s,) the weighted sum of log p(row | its class) by models without it, but for a constant
     floored: Array  # (s,) whether a covariance would reach its floor without some row
     rows: int  # that have a say
 
@@ -37,8 +37,9 @@ class Found:
 def best_shrinkage(source: LocalSource, model: GaussianLeaveOneOut) -> float:
     """The shrinkage among SHRINKAGES with the greatest likelihood; of several, the least.
 
-    Rows without which the class has (next to) no variance at all score the same for any shrinkage: they have no say. A
-    shrinkage that would not keep the others from the floor is not for choice.
+    Rows without which the class has (next to) no variance at all score the same for any shrinkage: they have no say.
+    Nor have directions in which a class does not vary, such as constant columns and copies of others: the less
+    shrinkage the better, they would say. A shrinkage that would not keep the others from the floor is not for choice.
     """
 
     def judge(batch: Batch) -> Found:
@@ -62,8 +63,8 @@ def best_shrinkage(source: LocalSource, model: GaussianLeaveOneOut) -> float:
 
 
 def _curves(model: GaussianLeaveOneOut, X: Array, code: Array, w: Array) -> Iterator[tuple[Array, Array, Array]]:
-    """For the rows that share a covariance: scores (m, s) by their own classes without them, whether these are above
-    the floor, and the weights (m,)."""
+    """For the rows that share a covariance: scores (m, s) by their own classes without them, but for a constant,
+    whether these are above the floor, and the weights (m,)."""
     moments, tied = model.moments, model.density.structure.tied
     n = moments.weight[code]
     staying = n - w > FAINT * n  # whose class does not leave with them
@@ -76,7 +77,8 @@ def _curves(model: GaussianLeaveOneOut, X: Array, code: Array, w: Array) -> Iter
 
 def _curve(model: GaussianLeaveOneOut, g: int, away: Array, n: Array, w: Array) -> tuple[Array, Array]:
     moments, structure, d = model.moments, model.density.structure, away.shape[1]
-    rest, step = (moments.total if structure.tied else n) - w, w * n / (n - w)
+    total, step = moments.total if structure.tied else moments.weight[g], w * n / (n - w)
+    rest = total - w
     if structure.shape == "full":
         values, vectors = (part[g] for part in model.eigen)
         square, unit = (away @ vectors) ** 2, ((vectors * model.unit[:, None]) ** 2).sum(axis=0)
@@ -84,10 +86,15 @@ def _curve(model: GaussianLeaveOneOut, g: int, away: Array, n: Array, w: Array) 
         even = (values.sum() - step * square.sum(axis=1)) / (rest * d)
         step = step / rest  # of the rank-one part
     else:
-        scatter = moments.scatter.sum(axis=0) if structure.tied else moments.scatter[g]
+        values = moments.scatter.sum(axis=0) if structure.tied else moments.scatter[g]
         square, unit = away**2, model.unit**2
-        unshrunk = (scatter - step[:, None] * square) / rest[:, None]
+        unshrunk = (values - step[:, None] * square) / rest[:, None]
         even, step = unshrunk.mean(axis=1), np.zeros(len(away))
+    varies = values > SAFE * model.floor * unit * total
+    # What does not vary would pay log(1 / s) for every row. But where there are fewer rows than columns, each is far
+    # from all others in some direction of its own: how far, it tells among all directions that do not vary without it.
+    alone = 1 - step * (square[:, varies] / np.where(unshrunk > 0, unshrunk, 1.0)[:, varies]).sum(axis=1) < FAINT
+    counts = (varies | alone[:, None]).astype(np.float64)
     scores, safe = np.empty((len(away), len(SHRINKAGES))), np.empty((len(away), len(SHRINKAGES)), bool)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         for i, s in enumerate(SHRINKAGES):
@@ -95,7 +102,8 @@ def _curve(model: GaussianLeaveOneOut, g: int, away: Array, n: Array, w: Array) 
             inverse = 1 / diagonal
             distance = np.einsum("ij,ij->i", square, inverse)
             share = 1 - (1 - s) * step * distance  # of the determinant that the rank-one part leaves
-            log_det = np.log(diagonal).sum(axis=1) + np.log(share)
-            scores[:, i] = -0.5 * (d * np.log(2 * np.pi) + log_det + (n / (n - w)) ** 2 * distance / share)
-            safe[:, i] = (diagonal > 0).all(axis=1) & (share > SAFE * model.floor * (inverse @ unit))
+            log_det = np.einsum("ij,ij->i", np.log(diagonal), counts) + np.log(share)
+            scores[:, i] = -0.5 * (log_det + (n / (n - w)) ** 2 * distance / share)
+            safe[:, i] = (diagonal > 0).all(axis=1) & (share > SAFE * model.floor * (inverse @ (unit * varies)))
+            safe[:, i] &= varies.any() if s else varies.all()
     return scores, safe
