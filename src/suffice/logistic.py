@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isqrt
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 _CACHED = 1 << 16  # cells of rows that are read twice while they are in the cache
 _SMALL = 1 << 19  # cells that one thread has read before another has started: one piece
+_UNKNOWNS = 500  # whose Hessian is factored in each step
+_PRODUCTS = 1 << 28  # of cells of rows, from which a Hessian is collected in each step
 _OUT_OF_STEPS = 1  # SciPy's status; every other one is an end that we asked for, or that of the digits of the loss
 
 EXPANSIONS = ("linear", "quadratic")
@@ -175,8 +177,31 @@ class LogisticProblem:
         _, by_slope, by_intercept = reduce_ordered(of_piece, _sums, self.pieces, self.threads)
         return by_slope + self.penalty * slope, by_intercept
 
+    def hessian(self, coordinates: _Coordinates) -> Array:
+        """The Hessian of coordinates with a whitening, where the loss was last asked for."""
+
+        def of_piece(piece: _Piece) -> Array:
+            rows, _, weight, posterior = piece
+            design = np.ones((len(weight), p + 1))
+            np.matmul(rows - coordinates.center, whitening.T, out=design[:, :p])
+            blocks = np.empty((k, p + 1, k, p + 1))
+            for a in range(k):
+                for b in range(a + 1):
+                    curved = weight * posterior[a] * ((a == b) - posterior[b])
+                    blocks[a, :, b] = blocks[b, :, a] = design.T @ (curved[:, None] * design)
+            return blocks
+
+        k, p, whitening = self.n_outputs, self.n_columns, cast(Array, coordinates.whitening)
+        blocks = reduce_ordered(of_piece, np.add, self.pieces, self.threads)
+        for a in range(k):
+            blocks[a, :p, a, :p] += self.penalty * whitening @ whitening.T
+        if k > 1:  # the loss does not change with all intercepts at once: without this the Hessian has no inverse
+            blocks[:, p, :, p] += np.trace(blocks[:, p, :, p]) / k**2
+        blocks *= coordinates.scale[:, :, None, None] * coordinates.scale
+        return np.asarray(blocks.reshape(k * (p + 1), -1))
+
     def solve(self, center: Array, covariance: Array, tol: float, max_iter: int) -> tuple[Array, Array, OptimizeResult]:
-        """Slope and intercept of least loss, by Newton's method with conjugate gradients inside a region of trust.
+        """Slope and intercept of least loss, by Newton's method inside a region of trust.
 
         Parameters
         ----------
@@ -191,8 +216,7 @@ class LogisticProblem:
                 search.loss,
                 search.start(),
                 jac=True,
-                hessp=search.curvature,
-                method="trust-ncg",
+                **search.second_order(),
                 callback=search.stop,
                 options={"gtol": 0.0, "maxiter": max_iter},
             )
@@ -252,16 +276,27 @@ class _Search:
         theta[:, -1] = (log_prior - log_prior[0])[-len(theta) :] / self.coordinates.scale[:, -1]
         return theta.ravel()
 
+    def second_order(self) -> dict[str, Any]:
+        """SciPy's method: with the whole Hessian where it is small, else with its products, which may take many."""
+        n, unknowns = sum(len(piece.code) for piece in self.problem.pieces), len(self.start())
+        if self.coordinates.whitening is None or unknowns > _UNKNOWNS or n * unknowns**2 > _PRODUCTS:
+            return {"method": "trust-ncg", "hessp": self.curvature}
+        return {"method": "trust-exact", "hess": self.hessian}
+
     def loss(self, theta: Array) -> tuple[float, Array]:
-        loss, *gradients = self.problem.loss(*self.coordinates.parameters(theta))
-        self.theta, self.change, self.value = theta.copy(), abs(loss - self.value), loss
-        self.gradient = self.coordinates.gradient(*gradients)
-        return loss, self.gradient
+        if not np.array_equal(theta, self.theta):
+            loss, *gradients = self.problem.loss(*self.coordinates.parameters(theta))
+            self.theta, self.change, self.value = theta.copy(), abs(loss - self.value), loss
+            self.gradient = self.coordinates.gradient(*gradients)
+        return self.value, self.gradient
 
     def curvature(self, theta: Array, direction: Array) -> Array:
-        if not np.array_equal(theta, self.theta):  # the last step was taken back
-            self.loss(theta)
+        self.loss(theta)  # anew where the last step was taken back
         return self.coordinates.gradient(*self.problem.curvature(*self.coordinates.parameters(direction)))
+
+    def hessian(self, theta: Array) -> Array:
+        self.loss(theta)  # SciPy asks for it later
+        return self.problem.hessian(self.coordinates)
 
     def stop(self, intermediate_result: OptimizeResult) -> None:
         """End the search where the gradient is small, or the loss too much the same to tell one point from the next."""

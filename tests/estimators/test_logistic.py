@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold, cross_val_predict
 from sklearn.naive_bayes import BernoulliNB, ComplementNB, GaussianNB
@@ -17,6 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from suffice import GaussianClassifier, LLRCalibrator, LogisticClassifier, as_llr, cross_val_llr, load, metrics
 from suffice.errors import DataError, DecisionError, ModelFileError
 from suffice.labels import SoftLabels
+from suffice.logistic import LogisticProblem
 
 
 @parametrize_with_checks([LogisticClassifier(), LogisticClassifier(expansion="quadratic", prior="uniform")])
@@ -85,6 +86,44 @@ def test_columns_of_any_scale_take_few_steps():
     np.testing.assert_allclose(ours.predict_proba(X), peer.predict_proba(X), atol=1e-4)
 
 
+@pytest.mark.parametrize(("C", "scale"), [(1.0, False), (1.0, True), (100.0, True)])
+def test_squares_of_columns_take_few_steps(C, scale, monkeypatch):
+    X, y = load_wine(return_X_y=True)
+    X = StandardScaler().fit_transform(X) if scale else X
+    asked = []
+    for name in ("loss", "hessian", "curvature"):
+        method = getattr(LogisticProblem, name)
+        monkeypatch.setattr(LogisticProblem, name, lambda *args, m=method: (asked.append(m.__name__), m(*args))[1])
+    ours = LogisticClassifier(C, expansion="quadratic", tol=1e-9).fit(X, y)
+    assert asked.count("loss") == asked.count("hessian") == len(asked) / 2 <= 40
+    features = PolynomialFeatures(2, include_bias=False).fit_transform(X)
+    if scale:  # without, the peer finds a Hessian that is not to be inverted
+        peer = LogisticRegression(C=C, solver="newton-cholesky", tol=1e-9, max_iter=1000).fit(features, y)
+        np.testing.assert_allclose(ours.model_.slope, peer.coef_, atol=1e-6)
+    error = (ours.predict_proba(X) - np.eye(3)[y]).T @ features
+    reached = np.abs(error + ours.model_.slope / C).max(axis=0)
+    assert (reached < 1e-5 * np.abs(features).sum(axis=0)).all()
+
+
+@pytest.mark.parametrize("unknowns", [0, 500])
+@pytest.mark.parametrize("k", [2, 3])
+def test_either_way_to_the_optimum(k, unknowns, monkeypatch, rng):
+    hessian, conditions = LogisticProblem.hessian, [1.0]
+    monkeypatch.setattr("suffice.logistic._UNKNOWNS", unknowns)
+    monkeypatch.setattr(
+        LogisticProblem, "hessian", lambda *args: (conditions.append(np.linalg.cond(hessian(*args))), hessian(*args))[1]
+    )
+    y = np.arange(600) % k
+    X = (rng.normal(size=(600, 3)) + np.eye(3)[y]) * [1, 10, 100]
+    with pytest.warns(ConvergenceWarning, match="after 2 steps"):
+        assert LogisticClassifier(max_iter=2).fit(X, y).n_iter_ == 2
+    ours = LogisticClassifier().fit(X, y)
+    peer = LogisticRegression(solver="newton-cholesky", tol=1e-12).fit(X, y)
+    np.testing.assert_allclose(ours.predict_proba(X), peer.predict_proba(X), atol=1e-6)
+    assert (len(conditions) > 1) == (unknowns > 0)
+    assert max(conditions) < 1e8
+
+
 def test_rows_may_be_sparse_named_or_float32(flowers):
     X, y = flowers
     dense = LogisticClassifier(tol=1e-10, max_iter=10_000).fit(X, y).predict_proba(X)
@@ -134,7 +173,8 @@ def test_a_file_with_parameters_that_do_not_fit(flowers, tmp_path, monkeypatch):
         (lambda X, y: LogisticClassifier(expansion="cubic").fit(X, y), DataError, "expansion='cubic' is not known"),
         (lambda X, y: LogisticClassifier(prior=[1.0] + [0.0] * y.max()).fit(X, y), DecisionError, "prior 0"),
         (lambda X, y: LogisticClassifier().fit(X, np.zeros(len(y))), DataError, "1 class"),
-        (lambda X, y: LogisticClassifier().fit(X, y, sample_weight=y == 0), DataError, "two classes"),
+        (lambda X, y: LogisticClassifier().fit(X, y, y == 0), DataError, "1 class: 0; leave out the rows of 1"),
+        (lambda X, y: LogisticClassifier().fit(X, np.r_[9, y[1:]], np.arange(len(y)) > 0), DataError, "rows of 9"),
         (lambda X, y: LogisticClassifier().fit(np.where(X.max() == X, np.nan, X), y), DataError, "NaN or infinity"),
         (
             lambda X, y: LogisticClassifier().fit(X, SoftLabels(np.array([0, 1]), np.full((len(y), 2), 0.5))),

@@ -69,7 +69,7 @@ class LogisticClassifier(LLRClassifier):
         prior: Prior = None,
         *,
         expansion: str = "linear",
-        tol: float = 1e-6,
+        tol: float = 1e-7,
         max_iter: int = 1000,
         n_jobs: int | None = None,
     ) -> None:
@@ -98,8 +98,11 @@ class LogisticClassifier(LLRClassifier):
         weight = np.ones(len(code)) if batch.weight is None else batch.weight
         total = np.bincount(code, weight, minlength=len(classes))
         if len(classes) < 2 or not total.all():
+            weighty, idle = classes[total > 0], classes[total == 0]
             raise DataError(
-                f"logistic regression needs rows of two classes or more, but y has 1 class: {listed(classes)}"
+                "logistic regression needs rows of two classes or more, and some weight in each, but y has "
+                f"{len(weighty)} class{'es' * (len(weighty) != 1)}: {listed(weighty)}"
+                + (f"; leave out the rows of {listed(idle)}, whose weights are zero" if len(idle) else "")
             )
         prior = decisions.as_prior(self.prior, classes, total / total.sum())
         if not prior.all():
