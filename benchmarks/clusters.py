@@ -39,7 +39,7 @@ def rows() -> tuple[np.ndarray, np.ndarray]:
 @cache
 def on_dask() -> tuple[da.Array, da.Array]:
     """Rows in the memory of the workers."""
-    cluster = LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None)
+    cluster = LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0")
     client = Client(cluster)
     atexit.register(cluster.close)
     atexit.register(client.close)
