@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from scipy.optimize import OptimizeResult
 
 Array = NDArray[Any]
-_CACHED = 1 << 16  # cells of rows that are read twice while they are in the cache
+_CACHED = 1 << 19  # cells of rows in a piece, which are read twice while they are in the cache
 _SMALL = 1 << 19  # cells that one thread has read before another has started: one piece
 _UNKNOWNS = 500  # whose Hessian is factored in each step
+_NEARLY = 0.01  # of the variance of a column: what others leave unexplained of one that nearly follows from them
 _PRODUCTS = 1 << 28  # of cells of rows, from which a Hessian is collected in each step
 _OUT_OF_STEPS = 1  # SciPy's status; every other one is an end that we asked for, or that of the digits of the loss
 
@@ -168,8 +169,9 @@ class LogisticProblem:
 
         def of_piece(piece: _Piece) -> tuple[float, Array, Array]:
             rows, _, weight, posterior = piece
-            change = slope @ rows.T + intercept[:, None]
-            change -= change * posterior if self.n_outputs == 1 else (change * posterior).sum(axis=0)
+            change = slope @ rows.T
+            change += intercept[:, None]
+            change -= change * posterior if self.n_outputs == 1 else np.einsum("kn,kn->n", change, posterior)
             change *= posterior
             change *= weight
             return 0.0, change @ rows, change.sum(axis=1)
@@ -206,7 +208,7 @@ class LogisticProblem:
         Parameters
         ----------
         center, covariance : (p,) and (p, p), or variances (p,), of the rows
-        tol : the largest entry of the gradient that ends the search, relative to the loss
+        tol : the largest entry of the gradient that ends the search
         """
         from scipy.optimize import minimize
 
@@ -234,6 +236,7 @@ class _Coordinates:
     center: Array  # (p,)
     whitening: Array | None  # (p, p), where columns are not taken one by one
     scale: Array  # (outputs, p + 1), or (outputs, 1)
+    collinear: bool = False  # whether some column nearly follows from others
 
     @classmethod
     def of(cls, problem: LogisticProblem, center: Array, covariance: Array) -> _Coordinates:
@@ -247,7 +250,8 @@ class _Coordinates:
             scale = 1 / np.sqrt(np.column_stack([curved * (variance + floor) + problem.penalty, curved]))
             return cls(center, None, scale)
         factor = np.linalg.cholesky(covariance + np.diag(floor + problem.penalty / curved.mean()))
-        return cls(center, solve_triangular(factor, np.eye(len(factor)), lower=True), 1 / np.sqrt(curved))
+        collinear = bool((np.diag(factor) ** 2 < _NEARLY * variance)[varies].any())
+        return cls(center, solve_triangular(factor, np.eye(len(factor)), lower=True), 1 / np.sqrt(curved), collinear)
 
     def parameters(self, theta: Array) -> tuple[Array, Array]:
         """Slope and intercept."""
@@ -277,9 +281,10 @@ class _Search:
         return theta.ravel()
 
     def second_order(self) -> dict[str, Any]:
-        """SciPy's method: with the whole Hessian where it is small, else with its products, which may take many."""
+        """SciPy's method: with products of the Hessian, unless columns that nearly follow from others would take many of
+        them and the whole of it is small."""
         n, unknowns = sum(len(piece.code) for piece in self.problem.pieces), len(self.start())
-        if self.coordinates.whitening is None or unknowns > _UNKNOWNS or n * unknowns**2 > _PRODUCTS:
+        if not self.coordinates.collinear or unknowns > _UNKNOWNS or n * unknowns**2 > _PRODUCTS:
             return {"method": "trust-ncg", "hessp": self.curvature}
         return {"method": "trust-exact", "hess": self.hessian}
 
@@ -301,7 +306,7 @@ class _Search:
     def stop(self, intermediate_result: OptimizeResult) -> None:
         """End the search where the gradient is small, or the loss too much the same to tell one point from the next."""
         loss = intermediate_result.fun
-        if np.abs(self.gradient).max() <= self.tol * loss or self.change <= 64 * np.finfo(float).eps * loss:
+        if np.abs(self.gradient).max() <= self.tol or self.change <= 64 * np.finfo(float).eps * loss:
             raise StopIteration
 
 

@@ -95,7 +95,9 @@ def test_squares_of_columns_take_few_steps(C, scale, monkeypatch):
         method = getattr(LogisticProblem, name)
         monkeypatch.setattr(LogisticProblem, name, lambda *args, m=method: (asked.append(m.__name__), m(*args))[1])
     ours = LogisticClassifier(C, expansion="quadratic", tol=1e-9).fit(X, y)
-    assert asked.count("loss") == asked.count("hessian") == len(asked) / 2 <= 40
+    assert asked.count("loss") <= 40
+    assert asked.count("hessian") == (0 if scale else asked.count("loss"))  # raw squares nearly follow from the columns
+    assert asked.count("curvature") <= (400 if scale else 0)
     features = PolynomialFeatures(2, include_bias=False).fit_transform(X)
     if scale:  # without, the peer finds a Hessian that is not to be inverted
         peer = LogisticRegression(C=C, solver="newton-cholesky", tol=1e-9, max_iter=1000).fit(features, y)
@@ -105,11 +107,11 @@ def test_squares_of_columns_take_few_steps(C, scale, monkeypatch):
     assert (reached < 1e-5 * np.abs(features).sum(axis=0)).all()
 
 
-@pytest.mark.parametrize("unknowns", [0, 500])
+@pytest.mark.parametrize("nearly", [0, 2])  # so that no column, or every one, is taken to follow from others
 @pytest.mark.parametrize("k", [2, 3])
-def test_either_way_to_the_optimum(k, unknowns, monkeypatch, rng):
+def test_either_way_to_the_optimum(k, nearly, monkeypatch, rng):
     hessian, conditions = LogisticProblem.hessian, [1.0]
-    monkeypatch.setattr("suffice.logistic._UNKNOWNS", unknowns)
+    monkeypatch.setattr("suffice.logistic._NEARLY", nearly)
     monkeypatch.setattr(
         LogisticProblem, "hessian", lambda *args: (conditions.append(np.linalg.cond(hessian(*args))), hessian(*args))[1]
     )
@@ -120,7 +122,7 @@ def test_either_way_to_the_optimum(k, unknowns, monkeypatch, rng):
     ours = LogisticClassifier().fit(X, y)
     peer = LogisticRegression(solver="newton-cholesky", tol=1e-12).fit(X, y)
     np.testing.assert_allclose(ours.predict_proba(X), peer.predict_proba(X), atol=1e-6)
-    assert (len(conditions) > 1) == (unknowns > 0)
+    assert (len(conditions) > 1) == (nearly > 0)
     assert max(conditions) < 1e8
 
 

@@ -42,8 +42,8 @@ class LogisticClassifier(LLRClassifier):
         Features as they are, or with the products of every two of them: the form of a Gaussian model with a
         covariance for each class.
     tol, max_iter : float, int
-        When the optimiser stops: the largest entry of the gradient, relative to the loss and of features brought to one
-        scale, and steps of Newton's method.
+        When the optimiser stops: the largest entry of the gradient of the mean loss, for features brought to one scale,
+        and steps of Newton's method.
     n_jobs : int or None
         Threads.
 
@@ -69,7 +69,7 @@ class LogisticClassifier(LLRClassifier):
         prior: Prior = None,
         *,
         expansion: str = "linear",
-        tol: float = 1e-7,
+        tol: float = 1e-10,
         max_iter: int = 1000,
         n_jobs: int | None = None,
     ) -> None:
