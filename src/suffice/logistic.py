@@ -281,8 +281,8 @@ class _Search:
         return theta.ravel()
 
     def second_order(self) -> dict[str, Any]:
-        """SciPy's method: with products of the Hessian, or with the whole of it where it is small and columns that nearly
-        follow from others would take many products."""
+        """SciPy's method: with products of the Hessian, or with the whole of it, where it is small and columns that
+        nearly follow from others would take many products."""
         n, unknowns = sum(len(piece.code) for piece in self.problem.pieces), len(self.start())
         if not self.coordinates.collinear or unknowns > _UNKNOWNS or n * unknowns**2 > _PRODUCTS:
             return {"method": "trust-ncg", "hessp": self.curvature}
