@@ -188,9 +188,10 @@ def test_certain_scores_alone_leave_nothing_to_learn():
 
 
 def test_systems_are_known_by_their_names(worked):
-    pandas = pytest.importorskip("pandas")
+    import pandas as pd
+
     scores, y = worked
-    frame = pandas.DataFrame({"one": scores, "two": scores**2})
+    frame = pd.DataFrame({"one": scores, "two": scores**2})
     calibrator = LLRCalibrator().fit(frame, y)
     with pytest.raises(DataError, match="same order"):
         calibrator.transform(frame[["two", "one"]])

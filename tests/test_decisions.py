@@ -363,14 +363,15 @@ def test_an_open_set_has_strangers():
 
 
 def test_costs_of_frames_go_by_their_names():
-    pandas = pytest.importorskip("pandas")
-    polars = pytest.importorskip("polars")
+    import pandas as pd
+    import polars as pl
+
     swapped = {"b": [1.0, 0.0], "a": [0.0, 2.0]}
     expected = [[0, 1], [2, 0]]
-    assert as_cost(polars.DataFrame(swapped), AB)[1].tolist() == expected
-    assert as_cost(pandas.DataFrame(swapped, index=["a", "b"]), AB)[1].tolist() == expected
+    assert as_cost(pl.DataFrame(swapped), AB)[1].tolist() == expected
+    assert as_cost(pd.DataFrame(swapped, index=["a", "b"]), AB)[1].tolist() == expected
     with pytest.raises(DecisionError, match="more than once"):
-        as_cost(pandas.DataFrame(swapped, index=["a", "a"]), AB)
+        as_cost(pd.DataFrame(swapped, index=["a", "a"]), AB)
 
 
 @pytest.mark.parametrize(("prior", "expected"), [(0.25, [0.75, 0.25]), (np.float32(1), [0, 1]), (0, [1, 0])])

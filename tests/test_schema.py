@@ -215,17 +215,19 @@ def test_it_prints_as_a_table():
 
 
 def test_whole_floats_with_missing_cells_are_judged_as_integers():
-    pandas = pytest.importorskip("pandas")
-    polars = pytest.importorskip("polars")
+    import pandas as pd
+    import polars as pl
+
     data = {"i": [0, 1, None, 1] * 5, "n": [3, 4, None, 5] * 5, "f": [0.5, 1.0, None, 2.0] * 5}
-    for frame in (pandas.DataFrame(data), polars.DataFrame(data)):
+    for frame in (pd.DataFrame(data), pl.DataFrame(data)):
         assert Schema.of(as_table(frame)).families == ("bernoulli", "categorical", "gaussian")
-    assert Schema.of(as_table(pandas.DataFrame({"whole": [1.0, 2.0, 3.0]}))).families == ("gaussian",)
+    assert Schema.of(as_table(pd.DataFrame({"whole": [1.0, 2.0, 3.0]}))).families == ("gaussian",)
 
 
 def test_a_schema_settles_the_families_of_others():
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame({"a": range(100), "b": list("xy") * 50})
+    import pandas as pd
+
+    frame = pd.DataFrame({"a": range(100), "b": list("xy") * 50})
     schema = Schema.of(as_table(frame))
     assert schema.families == ("gaussian", "categorical")
     assert Schema.of(as_table(frame[:3]), schema).families == schema.families

@@ -135,9 +135,10 @@ def test_rows_may_be_sparse_named_or_float32(flowers):
 
 
 def test_a_frame_with_its_label_column(flowers):
-    pandas = pytest.importorskip("pandas")
+    import pandas as pd
+
     X, y = flowers
-    frame = pandas.DataFrame(X, columns=list("abcd")).assign(kind=np.array(["u", "v", "w"])[y])
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(kind=np.array(["u", "v", "w"])[y])
     clf = LogisticClassifier().fit(frame, "kind")
     assert clf.feature_names_in_.tolist() == list("abcd")
     assert (
@@ -237,9 +238,10 @@ def test_held_out_ratios_are_pooled(flowers):
 
 
 def test_labels_may_be_a_column_of_the_table(flowers):
-    pandas = pytest.importorskip("pandas")
+    import pandas as pd
+
     X, y = flowers
-    frame = pandas.DataFrame(X, columns=list("abcd")).assign(kind=y)
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(kind=y)
     np.testing.assert_array_equal(
         cross_val_llr(GaussianClassifier(), frame, "kind"), cross_val_llr(GaussianClassifier(), X, y)
     )
