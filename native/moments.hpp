@@ -100,29 +100,43 @@ void add_tile(const double* a, const double* b, Index panel_stride, Index rows, 
                 store(s, load(s) + acc[q][p]);
             }
     } else {
+        double tile[kPanel][panels * kPanel];  // registers have no index
+        for (int q = 0; q < kPanel; ++q)
+            for (int p = 0; p < panels; ++p) store(tile[q] + p * kPanel, acc[q][p]);
         for (Index q = 0; q < smaller(height, kPanel); ++q)
-            for (Index j = 0; j < smaller(width, panels * kPanel); ++j) S[q * d + j] += acc[q][j / kPanel][j % kPanel];
+            for (Index j = 0; j < smaller(width, panels * kPanel); ++j) S[q * d + j] += tile[q][j];
     }
 }
 
-constexpr Index kGramRows = 64;  // of four panels, and what is read ahead, stay in the first-level cache
+constexpr Index kBlock = 64;  // columns whose packed rows stay in the second-level cache
+
+// Rows at a time. Four panels of them, and what is read ahead, stay in the first-level cache; where S does not stay in
+// any, more rows are worth the while.
+inline Index gram_rows(Index d) { return d > kBlock ? 192 : 64; }
 
 // S[i][j] += sum_r P[i][r] P[j][r] for i <= j; meanwhile as many cells are fetched from `ahead`, unless it is null.
 inline void add_gram(const double* packed, Index panel_stride, Index rows, Index d, double* S, const char* ahead) {
-    for (Index r0 = 0; r0 < rows; r0 += kGramRows, packed += kGramRows * kPanel) {
-        const Index count = smaller(kGramRows, rows - r0);
-        for (Index i = 0; i < d; i += kPanel) {
-            const double* a = packed + i / kPanel * panel_stride;
-            if (ahead)  // a little for each panel: the processor drops what it is asked for all at once
-                for (Index line = 0; line < count * kPanel / 8; ++line, ahead += 64) __builtin_prefetch(ahead);
-            Index panels;
-            for (Index j = i; j < d; j += panels * kPanel) {
-                // Three panels keep the processor busy; the last four are two and two rather than three and one.
-                const Index left = round_up(d - j, kPanel) / kPanel;
-                panels = left == 4 ? 2 : smaller<Index>(left, 3);
-                const auto add = panels == 3 ? add_tile<3> : panels == 2 ? add_tile<2> : add_tile<1>;
-                add(a, packed + j / kPanel * panel_stride, panel_stride, count, d - i, d - j, S + i * d + j, d);
+    const Index step = gram_rows(d);
+    for (Index r0 = 0; r0 < rows; r0 += step, packed += step * kPanel) {
+        const Index count = smaller(step, rows - r0);
+        const auto panel = [=](Index column) { return packed + column / kPanel * panel_stride; };
+        // Adds the tile of columns i and j, and returns how many columns beside j it has: of those before `end`.
+        const auto add = [=](Index i, Index j, Index end) {
+            // Three panels keep the processor busy; the last four are two and two rather than three and one.
+            const Index left = round_up(end - j, kPanel) / kPanel, panels = left == 4 ? 2 : smaller<Index>(left, 3);
+            const auto tile = panels == 3 ? add_tile<3> : panels == 2 ? add_tile<2> : add_tile<1>;
+            tile(panel(i), panel(j), panel_stride, count, d - i, d - j, S + i * d + j, d);
+            return panels * kPanel;
+        };
+        for (Index begin = 0; begin < d; begin += kBlock) {
+            const Index end = smaller(begin + kBlock, d);
+            for (Index i = begin; i < end; i += kPanel) {
+                if (ahead)  // a little for each panel: the processor drops what it is asked for all at once
+                    for (Index line = 0; line < count * kPanel / 8; ++line, ahead += 64) __builtin_prefetch(ahead);
+                for (Index j = i; j < end;) j += add(i, j, end);
             }
+            for (Index j = end, width = 0; j < d; j += width)
+                for (Index i = begin; i < end; i += kPanel) width = add(i, j, d);
         }
     }
 }
@@ -151,17 +165,21 @@ inline void subtract_outer(const double* a, double n, Index d, double* S) {  // 
 }
 
 inline void mirror(double* S, Index d) {
-    for (Index i = 0; i < d; ++i)
-        for (Index j = 0; j < i; ++j) S[i * d + j] = S[j * d + i];
+    constexpr Index side = 16;  // of the squares that are turned while in the cache
+    for (Index i0 = 0; i0 < d; i0 += side)
+        for (Index j0 = 0; j0 <= i0; j0 += side)
+            for (Index i = i0; i < smaller(i0 + side, d); ++i)
+                for (Index j = j0; j < smaller(j0 + side, i); ++j) S[i * d + j] = S[j * d + i];
 }
 
 template <class T>
 void full_moments(const Matrix<T>& X, const Labels& y, bool pooled, const Moments& m) {
     const Index d = X.cols, k = y.classes, panels = round_up(d, kPanel) / kPanel;
     // Enough rows that each class has some; where rows are sorted by class, few enough to stay in the cache.
-    const Index cached = larger<Index>(64, 32768 / d), per_class = smaller(64 * k, 524288 / d);
+    const Index together = gram_rows(d), cached = larger<Index>(64, 32768 / d);
+    const Index per_class = smaller(together * k, (d > kBlock ? 4194304 : 524288) / d);
     const Index chunk = pooled ? larger<Index>(4096, 8 * k) : larger(cached, per_class);
-    const Index block = pooled ? kGramRows : chunk;  // rows packed at a time
+    const Index block = pooled ? together : chunk;  // rows packed at a time
     const Index panel_stride = block * kPanel + 8;   // panels must not fall on the same lines of the cache
     Scratch weight(k), sum(k * d), packed(panels * panel_stride);
     Scratch buffer(sizeof(T) == sizeof(double) && X.col_stride == 1 ? 0 : block * d);
