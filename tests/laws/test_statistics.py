@@ -89,6 +89,13 @@ def test_addition_is_associative(one, two, three, layout):
     assert_same((a + b) + c, a + (b + c))
 
 
+@given(tables(1), tables(1), tables(1), layouts)
+def test_many_at_once_are_one_by_one(one, two, three, layout):
+    a, b, c = (stats(table, layout) for table in (one, two, three))
+    assert_same(a.plus(b, c), a + b + c, scale=1e-4)
+    assert_same(a.plus(), a, scale=1e-4)
+
+
 @given(tables(1, "ab"), tables(1, "bc"), layouts)
 def test_splitting_the_rows_changes_nothing(one, two, layout):
     assert_same(stats(one, layout) + stats(two, layout), stats(joined(one, two), layout))

@@ -89,8 +89,8 @@ class LocalSource(Source):
         """The rows from `start` up to `stop`."""
 
     def step(self) -> int:
-        """How many rows a piece has. A statistic may be as large as d rows."""
-        return max(PIECE // self.n_features, self.n_features)
+        """How many rows a piece has. A statistic may be as large as d rows for each class."""
+        return max(PIECE // self.n_features, 8 * self.n_features)
 
     def head(self, n: int) -> Table:
         return self.batch(0, min(n, self.n_rows)).table

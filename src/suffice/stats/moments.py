@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial, reduce
+from itertools import product
 from typing import Any, Self
 
 import numpy as np
@@ -15,7 +16,7 @@ from .. import kernels
 from ..batch import Batch
 from ..errors import PrecisionWarning, StatisticsError, listed
 from ..kernels.reference import present_rows
-from ..labels import encode, positions, same
+from ..labels import encode, positions, same, union
 from ..table import Sparse, Table
 from .base import Statistics, by_class, frozen, spread
 
@@ -28,6 +29,7 @@ all that "diag" holds, and "full" holds "pooled" too."""
 
 
 _DENSIFIED = 1 << 20  # cells of a sparse table that are made dense at a time
+_CACHED = 1 << 15  # numbers at a time, so that they stay in the cache
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -180,21 +182,30 @@ class MomentStats(Statistics):
                 "use the same covariance= and shrinkage= for both, or bring the richer one down with to_layout()"
             )
 
-    def _merged(self, other: Self) -> Self:
+    def plus(self, *others: Self) -> Self:
+        for other in others:
+            self._check_columns(other)
+        classes = reduce(union, (other.classes for other in others), self.classes)
+        return self.aligned(classes)._merged(*(other.aligned(classes) for other in others))
+
+    def _merged(self, *others: Self) -> Self:
+        parts = (self, *others)
         with np.errstate(over="ignore", invalid="ignore"):  # is_finite reports it
-            mine, theirs = self.column_weight, other.column_weight
-            n = mine + theirs
-            share = np.divide(theirs, n, out=np.zeros_like(n), where=n > 0)
-            delta = other.mean - self.mean
-            mean = self.mean + delta * share
-            scatter = self.scatter + other.scatter
-            self._add_outer(scatter, delta * np.sqrt(mine * share))
-            observed = None if self.observed is None and other.observed is None else n
-            merged = replace(self, weight=self.weight + other.weight, mean=mean, scatter=scatter, observed=observed)
+            n, mean, steps = self.column_weight, self.mean, []
+            for other in others:
+                total = n + other.column_weight
+                share = np.divide(other.column_weight, total, out=np.zeros_like(total), where=total > 0)
+                delta = other.mean - mean
+                steps.append(delta * np.sqrt(n * share))
+                n, mean = total, mean + delta * share
+            scatter = self._scatter_of(parts, steps)
+            observed = None if all(part.observed is None for part in parts) else n
+            weight = np.add.reduce([part.weight for part in parts])
+            merged = replace(self, weight=weight, mean=mean, scatter=scatter, observed=observed)
             if self.layout != "quartic":
                 return merged
-            one, two = self._higher_about(mean), other._higher_about(mean)
-            return replace(merged, cubic=one[0] + two[0], quartic=one[1] + two[1])
+            cubic, quartic = zip(*(part._higher_about(mean) for part in parts), strict=True)
+            return replace(merged, cubic=np.add.reduce(cubic), quartic=np.add.reduce(quartic))
 
     def _without(self, other: Self) -> Self:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -230,8 +241,26 @@ class MomentStats(Statistics):
 
     def _add_outer(self, scatter: Array, step: Array, sign: float = 1.0) -> None:
         """Add sign * step step' class by class. No BLAS: its own threads would get in the way of those that merge."""
-        outer = {"diag": "ki,ki->ki", "pooled": "ki,kj->ij"}.get(self.layout, "ki,kj->kij")
-        scatter += np.einsum(outer, sign * step, step)
+        if self.layout in ("diag", "pooled"):
+            scatter += np.einsum("ki,ki->ki" if self.layout == "diag" else "ki,kj->ij", sign * step, step)
+            return
+        for some in _blocks(*step.shape):
+            scatter[some] += sign * step[some][..., None] * step[some[0], None]
+
+    def _scatter_of(self, parts: tuple[Self, ...], steps: list[Array]) -> Array:
+        """The scatter of all parts, with what their means are apart. Large ones are written once, a block at a time."""
+        if self.layout in ("diag", "pooled"):
+            scatter = sum((part.scatter for part in parts[1:]), start=self.scatter)
+            for step in steps:
+                self._add_outer(scatter, step)
+            return scatter
+        scatter = np.empty_like(self.scatter)
+        for some in _blocks(*self.mean.shape):
+            block = sum((part.scatter[some] for part in parts[1:]), start=self.scatter[some])
+            for step in steps:
+                block += step[some][..., None] * step[some[0], None]
+            scatter[some] = block
+        return scatter
 
     def _clean(self, scatter: Array, n: Array, rounding: Array) -> None:
         """Zero what is gone and what cannot be told from rounding, that of the means (k, d) included; warn where real
@@ -352,6 +381,13 @@ class MomentStats(Statistics):
             raise StatisticsError(f"arrays {sorted(wrong)} do not fit {len(classes)} classes with the rest, or are bad")
         copies = {name: np.array(array) for name, array in arrays.items()}
         return cls(np.array(classes), scatter=copies.pop(f"scatter_{layout}"), layout=layout, **copies)
+
+
+def _blocks(k: int, d: int) -> Iterator[tuple[slice, slice]]:
+    """The classes and rows of k matrices (d, d), as many at a time as stay in the cache."""
+    classes, rows = max(1, _CACHED // d**2), max(1, _CACHED // d)
+    for c, i in product(range(0, k, classes), range(0, d, rows)):
+        yield slice(c, c + classes), slice(i, i + rows)
 
 
 def _fits(array: Array, like: Array) -> bool:
