@@ -14,7 +14,7 @@ from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limi
 from suffice import GaussianClassifier, kernels
 from suffice.errors import DataError
 from suffice.sources.base import PIECE
-from suffice.threads import reduce_ordered, thread_count
+from suffice.threads import ahead, reduce_ordered, thread_count
 
 PROCESSORS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 
@@ -122,6 +122,35 @@ def test_there_are_never_more_threads_than_pieces():
 
 class PieceError(Exception):
     pass
+
+
+@pytest.mark.parametrize("threads", [1, 2, 8])
+def test_results_come_in_order_and_not_far_ahead(threads):
+    begun, used = [], 0
+
+    def work(item):
+        begun.append(item)
+        return slow_first(item)
+
+    for item, result in enumerate(ahead(work, range(20), threads)):
+        assert result == [item]
+        used += 1
+        assert len(begun) <= used + (threads if threads > 1 else 0)
+    assert used == len(begun) == 20
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_what_fails_ahead_fails_when_its_turn_comes(threads):
+    def work(item):
+        if item == 2:
+            raise PieceError
+        return item
+
+    results, before = ahead(work, range(50), threads), threading.active_count()
+    assert [next(results), next(results)] == [0, 1]
+    with pytest.raises(PieceError):
+        next(results)
+    assert threading.active_count() <= before
 
 
 @pytest.mark.parametrize("threads", [1, 2, 4])

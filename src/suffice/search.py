@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import reduce
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +14,13 @@ from .collect import collect
 from .errors import DataError
 from .sources.arrays import ArraySource
 from .stats import Statistics
+from .threads import ahead, single_threaded_blas, thread_count
 
 Array = NDArray[Any]
 S = TypeVar("S", bound=Statistics)
 
 _SPLITS = 32  # of a round at most: each of them has a statistic in memory
+_GROUP = 6  # statistics that share the sum of all others
 
 
 @dataclass(frozen=True)
@@ -55,40 +55,43 @@ def rounds(training: Iterable[Array], n: int) -> Iterator[Round]:
         yield Round(left, np.flatnonzero(~gone))
 
 
-def training_statistics(source: ArraySource, part: Round, of: Callable[[Batch], S]) -> Iterator[S | DataError]:
-    """The statistic of each split's training rows, and then, if there are several splits, that of all rows.
+class TrainingStatistics(Generic[S]):
+    """The statistics of the training rows of a round's splits, by additions alone, which lose no digits.
 
-    What cannot be collected from some rows fails for the splits that train on them, and is yielded as the error.
+    What cannot be collected from some rows fails for the splits that train on them; it is kept as the error.
     """
 
-    def statistic(rows: Array) -> S | DataError | None:
-        try:
-            return collect(source.rows(rows), of) if len(rows) else None
-        except DataError as error:
-            return error
+    def __init__(self, source: ArraySource, part: Round, of: Callable[[Batch], S]) -> None:
+        def statistic(rows: Array, n_jobs: int | None = 1) -> S | DataError | None:
+            some = source.rows(rows)
+            some.n_jobs = n_jobs
+            try:
+                return collect(some, of) if len(rows) else None
+            except DataError as error:
+                return error
 
-    left = [statistic(rows) for rows in part.left] if len(part.left) > 1 else []
-    total = None
-    for total in _all_but_one(left, statistic(part.shared)):
-        yield DataError("a split trains on no rows") if total is None else total
-    if left and (whole := _add(total, left[-1])) is not None:
-        yield whole
+        folds = part.left if len(part.left) > 1 else []
+        with single_threaded_blas():
+            self._left = list(ahead(statistic, folds, thread_count(source.n_jobs)))
+        rest = statistic(part.shared, source.n_jobs)
+        # A group of splits shares the sum of what none of them leaves out.
+        starts = range(0, len(part.left), _GROUP)
+        self._others = [_sum([rest, *self._left[:start], *self._left[start + _GROUP :]]) for start in starts]
+
+    def without(self, split: int) -> S | DataError:
+        """Of the rows that a split trains on."""
+        start = split - split % _GROUP
+        group = self._left[start : start + _GROUP]
+        total = _sum([self._others[split // _GROUP], *group[: split - start], *group[split - start + 1 :]])
+        return DataError("a split trains on no rows") if total is None else total
+
+    def whole(self) -> S | DataError | None:
+        """Of all rows of the round."""
+        return _sum([self._others[0], *self._left[:_GROUP]])
 
 
-def _all_but_one(parts: list[S | DataError | None], rest: S | DataError | None) -> Iterator[S | DataError | None]:
-    """The sum of the rest and of all parts but one, for each of them: by additions alone, which lose no digits."""
-    if len(parts) < 2:
-        yield rest
-        return
-    first, second = parts[: len(parts) // 2], parts[len(parts) // 2 :]
-    yield from _all_but_one(first, reduce(_add, second, rest))
-    yield from _all_but_one(second, reduce(_add, first, rest))
-
-
-def _add(a: S | DataError | None, b: S | DataError | None) -> S | DataError | None:
-    if a is None or b is None:
-        return a if b is None else b
-    if isinstance(a, DataError) or isinstance(b, DataError):
-        return a if isinstance(a, DataError) else b
-    total: S = operator.add(a, b)
-    return total
+def _sum(parts: list[S | DataError | None]) -> S | DataError | None:
+    """What there is of them; the first error, where there is one."""
+    failed = next((part for part in parts if isinstance(part, DataError)), None)
+    some = [part for part in parts if not (part is None or isinstance(part, DataError))]
+    return failed or (some[0].plus(*some[1:]) if some else None)

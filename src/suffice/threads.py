@@ -1,11 +1,13 @@
-"""How many threads to use, and an ordered reduction over them."""
+"""How many threads to use, and what is done on them in order."""
 
 from __future__ import annotations
 
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterable, Sequence, Sized
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from numbers import Integral
@@ -90,6 +92,24 @@ def reduce_ordered(
     if failures:
         raise failures[0]
     return totals[0]
+
+
+def ahead(work: Callable[[P], T], items: Iterable[P], threads: int) -> Iterator[T]:
+    """``work(item)`` for each item, in order. While one result is used, as many of the next as there are threads are
+    made."""
+    if threads == 1:
+        yield from map(work, items)
+        return
+    pool, waiting = ThreadPoolExecutor(threads), deque[Future[T]]()
+    try:
+        for item in items:
+            waiting.append(pool.submit(work, item))
+            if len(waiting) > threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 @lru_cache(maxsize=1)

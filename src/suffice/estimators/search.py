@@ -22,10 +22,11 @@ from sklearn.utils.validation import _check_method_params
 from ..errors import DataError
 from ..labels import encode
 from ..progress import progress
-from ..search import rounds, training_statistics
+from ..search import TrainingStatistics, rounds
 from ..sources import in_memory
 from ..sources.arrays import ArraySource
 from ..table import contiguous
+from ..threads import ahead, single_threaded_blas, thread_count
 from .paths import ROWS, Candidate, State, is_passed, paths
 from .scorers import ResultScorer, with_own_names
 from .tables import given_labels
@@ -197,14 +198,25 @@ class _Work:
     def _starts(self) -> Iterator[dict[str, State]]:
         """For each split, where paths begin."""
         splits, source = iter(self.splits), self.source
+        scored_as_they_are = any(one.path and one.path[0].kind == "classify" for one in self.candidates)
         for part in rounds((train for train, _ in self.splits), source.n_rows):
-            statistics = {name: training_statistics(source, part, root.collector) for name, root in self.roots.items()}
-            for train, test in islice(splits, len(part.left)):
-                rows = tuple(source.table[contiguous({"test": test, "train": train}[side])] for side in self.sides)
-                states = {name: State(next(each), source.names, rows) for name, each in statistics.items()}
-                yield {name: state for name, state in states.items() if self.roots[name].serves(source.rows(train))}
+            known = {name: TrainingStatistics(source, part, root.collector) for name, root in self.roots.items()}
+
+            def start(numbered: tuple[int, Split], known: dict[str, Any] = known) -> dict[str, State]:
+                i, (train, test) = numbered
+                places = [{"test": test, "train": train}[side] for side in self.sides]
+                rows = tuple(source.table[contiguous(p)] if scored_as_they_are else source.rows(p) for p in places)
+                serving = [name for name, root in self.roots.items() if root.serves(source.rows(train))]
+                states = {name: State(known[name].without(i), source.names, rows) for name in serving}
+                for group in _grouped(self.candidates, lambda one: one.root + one.path[0].key if one.path else ROWS):
+                    if (state := states.get(group[0].root)) is not None:
+                        state.look_ahead([candidate.path[0] for candidate in group])
+                return states
+
+            with single_threaded_blas():
+                yield from ahead(start, enumerate(islice(splits, len(part.left))), thread_count(self.source.n_jobs))
             if len(part.left) > 1:
-                self.total = {root: next(each) for root, each in statistics.items()}
+                self.total = {name: each.whole() for name, each in known.items()}
 
     def _walk(
         self, candidates: list[Candidate], at: State, depth: int = 0
