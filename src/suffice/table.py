@@ -188,23 +188,31 @@ class Table(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Matrix(Table):
-    """One array for all columns."""
+    """One array for all columns. Rows that are chosen by their positions are copied when they are read."""
 
-    values: Array  # (n, d) of any dtype
+    whole: Array  # (n, d) of any dtype
     names: tuple[str, ...] | None = None
+    chosen: Array | None = None  # the positions of these rows in the whole, unless they are all of them
+
+    @property
+    def values(self) -> Array:
+        """(n, d) of any dtype"""
+        return self.whole if self.chosen is None else self.whole[self.chosen]
 
     @property
     def n_features(self) -> int:
-        return int(self.values.shape[1])
+        return int(self.whole.shape[1])
 
     def __len__(self) -> int:
-        return len(self.values)
+        return len(self.whole if self.chosen is None else self.chosen)
 
     def __getitem__(self, rows: Rows) -> Matrix:
-        return replace(self, values=self.values[rows])
+        if self.chosen is not None:
+            return replace(self, chosen=self.chosen[rows])
+        return replace(self, whole=self.whole[rows]) if isinstance(rows, slice) else replace(self, chosen=rows)
 
     def take(self, places: Sequence[int]) -> Matrix:
-        return Matrix(self.values[:, contiguous(places)], self.names_of(places))
+        return Matrix(self.whole[:, contiguous(places)], self.names_of(places), self.chosen)
 
     def floats(self) -> Array:
         try:
@@ -214,7 +222,8 @@ class Matrix(Table):
             raise
 
     def columns(self) -> list[Column]:
-        return [ArrayColumn.of(self.values[:, j]) for j in range(self.n_features)]
+        values = self.values
+        return [ArrayColumn.of(values[:, j]) for j in range(self.n_features)]
 
 
 @dataclass(frozen=True, slots=True)

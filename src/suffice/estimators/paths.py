@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, cast
 
@@ -94,11 +94,15 @@ class State:
             return known
         return cast("State", getattr(self, f"_{steps[0].kind}")([step.estimator for step in steps]))
 
-    def look_ahead(self, steps: list[Step]) -> None:
-        """Take a step that is costly before it is asked for; an error comes up when it is."""
-        if steps[0].kind == "reduce":
-            with suppress(Exception):
-                self.known[steps[0].key] = self.after(steps)
+    def ahead(self, groups: list[list[Step]]) -> State:
+        """The same state, with what is costly done before it is asked for; an error comes up when it is."""
+        known = {}
+        for steps in groups:
+            if steps[0].kind == "reduce":
+                with suppress(Exception):
+                    known[steps[0].key] = self.after(steps)
+        done = len(known) == len(groups)
+        return replace(self, known=known, statistic=None if done else self.statistic)  # which may be large
 
     def fitted(self, reduction: Reduction) -> State:
         """After a reduction that keeps its statistic, to be used on its own."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import groupby, islice
 from numbers import Number
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,7 @@ from .scorers import ResultScorer, with_own_names
 from .tables import given_labels
 
 Array = NDArray[Any]
+T = TypeVar("T")
 Split = tuple[Array, Array]  # the places of training and of test rows
 
 
@@ -208,9 +209,9 @@ class _Work:
                 rows = tuple(source.table[contiguous(p)] if scored_as_they_are else source.rows(p) for p in places)
                 serving = [name for name, root in self.roots.items() if root.serves(source.rows(train))]
                 states = {name: State(known[name].without(i), source.names, rows) for name in serving}
-                for group in _grouped(self.candidates, lambda one: one.root + one.path[0].key if one.path else ROWS):
-                    if (state := states.get(group[0].root)) is not None:
-                        state.look_ahead([candidate.path[0] for candidate in group])
+                for name, state in states.items():
+                    firsts = [one.path[0] for one in self.candidates if one.root == name]
+                    states[name] = state.ahead(list(_grouped(firsts, lambda step: step.key)))
                 return states
 
             with single_threaded_blas():
@@ -277,8 +278,8 @@ class _Work:
         return {f"{side}_scores": scores for side in self.sides} | {"fit_error": reason, "score_time": 0.0}
 
 
-def _grouped(candidates: list[Candidate], key: Callable[[Candidate], str]) -> Iterator[list[Candidate]]:
-    for _, group in groupby(sorted(candidates, key=key), key):
+def _grouped(items: list[T], key: Callable[[T], str]) -> Iterator[list[T]]:
+    for _, group in groupby(sorted(items, key=key), key):
         yield list(group)
 
 
