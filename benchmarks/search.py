@@ -45,7 +45,7 @@ CASES = [
         Goal(15, 50),
         reference=None,
         memory=None,
-        rounds=1,
+        rounds=2,
     )
     for folder in PLACES
     if folder.exists()
