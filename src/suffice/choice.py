@@ -24,6 +24,7 @@ class Choice:
     candidates: tuple[Candidate, ...]
     baseline: Candidate  # what the class frequencies cost alone: never chosen, and there to be compared with
     folds: int
+    left_out: dict[str, str]  # columns that nothing was learnt from, and why
 
     def rows(self) -> list[dict[str, Any]]:
         """The table as records, for instance for a data frame; the baseline comes last."""
@@ -38,6 +39,8 @@ class Choice:
         marks = ["chosen", *[""] * (len(self.candidates) - 1), "baseline"]
         for row, mark in zip(self.rows(), marks, strict=True):
             yield row["candidate"], f"{row['log_cost']:.4f}", f"{100 * row['error']:.2f} %", mark
+        for name, reason in self.left_out.items():
+            yield f"without {name!r}: {reason}", "", "", ""
 
     def __str__(self) -> str:
         rows = list(self._cells())
@@ -58,4 +61,4 @@ class Choice:
     def from_header(cls, header: Mapping[str, Any]) -> Choice:
         """The inverse of `to_header`."""
         candidates = tuple(Candidate(**each) for each in header["candidates"])
-        return cls(candidates, Candidate(**header["baseline"]), int(header["folds"]))
+        return cls(candidates, Candidate(**header["baseline"]), int(header["folds"]), dict(header["left_out"]))

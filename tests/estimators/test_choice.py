@@ -1,5 +1,6 @@
 """The automatic model: what it tries, what it takes, and the table that says why."""
 
+import re
 from importlib import resources
 
 import numpy as np
@@ -16,7 +17,7 @@ from sklearn.model_selection import cross_val_predict
 
 import suffice
 from suffice import GaussianClassifier, MixedClassifier
-from suffice.errors import DataError, MissingLabelsError, SingularWarning
+from suffice.errors import ColumnWarning, DataError, MissingLabelsError, SingularWarning
 from suffice.estimators import choice, learner
 from suffice.labels import SoftLabels
 
@@ -261,6 +262,79 @@ def test_candidates_try_numbers_as_numbers_beside_categories():
     tried = models(suffice.fit(frame, "y"))
     assert {str(one.families) for one in tried} == {"auto", str(choice.NUMBERS)}
     assert not any(isinstance(one, GaussianClassifier) for one in tried)
+
+
+ROWS = 40
+WORDS = [f"bird {i}" for i in range(ROWS)]
+MEASURES = [f"{i / 7:.3f}" for i in range(ROWS)]
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        (range(1, ROWS + 1), "it numbers the rows from 1 to 40"),
+        (np.random.default_rng(0).permutation(ROWS), "it numbers the rows from 0 to 39"),
+        (range(1900, 1900 + ROWS), None),
+        ([1, *range(ROWS - 1)], None),
+        (np.arange(1, ROWS + 1) + 0.5, None),
+        (WORDS, "it has 40 different values in 40 rows"),
+        (pd.Categorical(WORDS), "it has 40 different values in 40 rows"),
+        ([None, *WORDS[1:3] * 2, *WORDS[5:]], "it has 37 different values in 39 rows"),
+        (WORDS[:36] + WORDS[:4], None),
+        (WORDS[:16] + [None] * 24, None),
+    ],
+)
+def test_columns_that_tell_rows_apart_are_left_out(values, says, tmp_path):
+    frame = pd.DataFrame({"bird": values, "x": np.repeat([0.0, 1.0], 20) + np.arange(ROWS) % 3})
+    y = np.repeat(["a", "b"], 20)
+    if says is None:
+        model = suffice.fit(frame, y)
+        assert model.n_features_in_ == 2
+        assert model.choice_.left_out == {}
+        return
+    with pytest.warns(ColumnWarning, match=f"column 'bird' is left out: {says}"):
+        model = suffice.fit(frame, y)
+    assert model.choice_.left_out == {"bird": says}
+    assert str(model.choice_).endswith(f"without 'bird': {says}")
+    assert repr(model) == repr(suffice.fit(frame[["x"]], y))
+    np.testing.assert_array_equal(model.predict(frame), model.predict(frame[["x"]]))
+    model.save(tmp_path / "model")
+    assert suffice.load(tmp_path / "model").choice_ == model.choice_
+    family = "gaussian" if frame["bird"].dtype.kind == "i" else "categorical"
+    assert suffice.fit(frame, y, families={"bird": family}).n_features_in_ == 2
+
+
+def test_a_table_of_nothing_else_is_taken_as_it_is():
+    assert suffice.fit(pd.DataFrame({"x": range(ROWS)}), [0, 1] * 20).n_features_in_ == 1
+    assert suffice.fit(np.column_stack([np.arange(ROWS), np.arange(ROWS) % 7]), [0, 1] * 20).n_features_in_ == 2
+
+
+@pytest.mark.parametrize("as_table", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "arrow"])
+@pytest.mark.parametrize(
+    ("cells", "says"),
+    [
+        (["?", *MEASURES[:19]] * 2, "38 of 40 cells look like numbers, all but '?'"),
+        (MEASURES[:20] * 2, "40 of 40 cells look like numbers;"),
+        (["?"] * 20 + MEASURES[20:], None),  # no more than half
+        ([*MEASURES[:15], "nan"] * 2 + ["b"] * 8, None),  # few different numbers, as categories may be
+        (["a", "b"] * 20, None),
+    ],
+    ids=["mark", "all", "half", "codes", "words"],
+)
+def test_numbers_as_text_are_named(as_table, cells, says):
+    table, y = as_table({"mass": cells, "x": (np.arange(ROWS) % 3).tolist()}), ["a", "b", "c", "d"] * 10
+    if says is None:
+        suffice.fit(table, y)
+        return
+    with pytest.warns(ColumnWarning, match=f"column 'mass' is text, though {re.escape(says)}"):
+        suffice.fit(table, y)
+    suffice.fit(table, y, families={"mass": "categorical"})
+
+
+def test_numbers_as_text_have_a_place_where_they_have_no_name():
+    cells = np.array([["?", *MEASURES[:19]] * 2, ["a", "b"] * 20], object).T
+    with pytest.warns(ColumnWarning, match=r"column 0 is text.*families=\{0: 'categorical'\}"):
+        suffice.fit(cells, ["a", "b"] * 20)
 
 
 def test_families_may_be_given():

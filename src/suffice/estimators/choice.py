@@ -15,9 +15,9 @@ from sklearn.pipeline import Pipeline
 
 from .. import decisions
 from ..choice import Candidate, Choice
-from ..errors import DataError, SufficeWarning, listed
+from ..errors import ColumnWarning, DataError, SufficeWarning, listed
 from ..labels import SoftLabels, encode, positions
-from ..schema import Schema, looked_at
+from ..schema import Schema, asked_for, looked_at, number_like, row_names
 from ..sources import in_memory
 from ..sources.arrays import ArraySource
 from .base import GenerativeClassifier
@@ -25,7 +25,7 @@ from .gaussian import GaussianClassifier
 from .mixed import MixedClassifier
 from .scorers import ResultScorer
 from .search import OnePassSearchCV
-from .tables import given_labels
+from .tables import given_labels, with_columns
 
 Array = NDArray[Any]
 
@@ -49,8 +49,8 @@ def fit(
 
     Every candidate is judged by the log cost of its posteriors on held-out rows. It comes from the sum of the other
     folds' statistics (see `OnePassSearchCV`), and the model that is returned from the sum of all, and not from their
-    rows. `choice_` of the model is the table of what was tried; its last line is what the class frequencies are worth
-    without a model.
+    rows. `choice_` of the model is the table of what was tried; the baseline in it is what the class frequencies are
+    worth without a model. Columns that only tell rows apart, such as an id, are left out, with a warning.
 
     Parameters
     ----------
@@ -81,6 +81,7 @@ def fit(
         raise DataError(f"folds={folds!r} must be a whole number from 2 on")
     source = in_memory(data, None if target is None else given_labels(target, fit), sample_weight, n_jobs)
     classes, code = encode(_labels(source))
+    source, left_out = _telling(source, families)
     weight = np.ones(len(code)) if source.weight is None else source.weight
     if len(present := np.unique(code[weight > 0])) < 2:
         raise DataError(f"there is nothing to tell apart: all rows are of class {listed(classes[present])}")
@@ -104,7 +105,7 @@ def fit(
     names = (" ".join(repr(model).split()) for model in models)
     costs, errors = (_per_row(search.cv_results_, name).tolist() for name in ("log_cost", "error"))
     tried = sorted(map(Candidate, names, costs, errors), key=lambda each: each.log_cost)
-    model.choice_ = Choice(tuple(tried), _baseline(code, weight, splits), k)
+    model.choice_ = Choice(tuple(tried), _baseline(code, weight, splits), k, left_out)
     return model
 
 
@@ -116,6 +117,31 @@ def _labels(source: ArraySource) -> Array:
     if isinstance(source.y, SoftLabels):
         raise DataError("the automatic choice takes labels, not soft ones")
     return source.y
+
+
+def _telling(source: ArraySource, families: Any) -> tuple[ArraySource, dict[str, str]]:
+    """The columns that may tell classes apart, and why others are left out: nobody wants an id to be learnt."""
+    columns = [looked_at(column) for column in source.table.columns()]
+    names = source.table.names_of(range(len(columns)))
+    asked, reasons = asked_for(families, names, columns, source.frame), {}
+    for j in sorted({*range(len(columns))} - {*asked}):
+        if found := number_like(columns[j]):
+            _warn(source, j, f"is text, though {found}; make it numbers, with missing cells for what is none")
+        if source.names and (reason := row_names(columns[j])):
+            reasons[j] = reason
+    if len(reasons) in (0, len(columns)):
+        return source, {}
+    for j, reason in reasons.items():
+        _warn(source, j, f"is left out: {reason}", "gaussian" if columns[j].kind == "integer" else "categorical")
+    table = with_columns(source.frame, tuple(name for j, name in enumerate(names) if j not in reasons))
+    left_out = {names[j]: reason for j, reason in reasons.items()}
+    return in_memory(table, source.y, source.weight, source.n_jobs), left_out
+
+
+def _warn(source: ArraySource, j: int, message: str, family: str = "categorical") -> None:
+    name = source.table.column_name(j)
+    remedy = f"families={{{name}: {family!r}}} takes it as it is"
+    warnings.warn(f"column {name} {message}; {remedy}", ColumnWarning, stacklevel=4)
 
 
 def _candidates(source: ArraySource, families: Any, statistics: int) -> Iterator[GenerativeClassifier]:

@@ -91,7 +91,7 @@ class TableEstimator(BaseEstimator):
             )
 
 
-def with_columns(X: Any, names: tuple[str, ...] | None, y: Any, weight: Any) -> Any:
+def with_columns(X: Any, names: tuple[str, ...] | None, y: Any = None, weight: Any = None) -> Any:
     """A table in memory with these columns and those of labels and weights alone, if it has all of them and more.
 
     Otherwise it is left as it is: scikit-learn refuses the same columns in another order, and so do we.
