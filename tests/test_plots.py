@@ -15,6 +15,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.contour import QuadContourSet
 from matplotlib.patches import StepPatch
 from scipy import stats
+from scipy.spatial.distance import pdist
 from scipy.special import expit
 from sklearn import decomposition
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
@@ -27,7 +28,7 @@ from sklearn.svm import LinearSVC
 
 from suffice import LDA, PCA, GaussianClassifier, LogisticClassifier, MixedClassifier, MultinomialClassifier, plots
 from suffice.errors import DataError, DecisionError
-from suffice.plots.style import PALETTE
+from suffice.plots.style import PALETTE, color, dashes, marker
 from suffice.sources import Source
 
 RATIOS = [
@@ -257,6 +258,34 @@ def test_estimators_and_predictions_give_the_same_picture(kind, cancer):
     assert [text.split()[0] for text in legend_texts(one)[:3]] == ["tied", "full", "diag"]
     single = kind.from_estimator(models["tied"], X, y)
     assert list(single.curves) == ["GaussianClassifier"]
+
+
+# What people without green or red cones see of linear RGB (Machado, Oliveira and Fernandes 2009, severity 1).
+SEEN = {
+    "all": np.eye(3),
+    "deutan": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
+    "protan": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+}
+
+
+@pytest.mark.parametrize(("cones", "n"), [("all", 12), ("deutan", 8), ("protan", 8)])
+def test_colours_are_seen_apart(cones, n):
+    """By at least 15 in CIE Lab, where 2.3 can just be told."""
+    rgb = np.array([to_rgb(color) for color in PALETTE[:n]])
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    xyz = np.array(
+        [[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.0721750], [0.0193339, 0.119192, 0.9503041]]
+    )
+    share = np.clip(linear @ np.transpose(SEEN[cones]), 0, 1) @ (xyz / xyz.sum(axis=1, keepdims=True)).T
+    f = np.where(share > (6 / 29) ** 3, np.cbrt(share), share * (29 / 6) ** 2 / 3 + 4 / 29)
+    lab = np.column_stack([116 * f[:, 1], 500 * (f[:, 0] - f[:, 1]), 200 * (f[:, 1] - f[:, 2])])
+    assert len(rgb) == n
+    assert pdist(lab).min() > 15
+
+
+def test_looks_repeat_late():
+    looks = [[(color(i), one(i)) for i in range(50)] for one in (marker, dashes)]
+    assert all(len(set(map(str, each))) == 50 for each in looks)
 
 
 @pytest.mark.parametrize("kind", RATIOS)

@@ -15,6 +15,7 @@ SufficeWarning             (UserWarning)
 ├── ImpossibleWarning      a row has probability zero under every class
 ├── SeparableWarning       scores tell the classes apart without an error
 ├── PrecisionWarning       too few digits are left after forgetting
+├── ColumnWarning          a column is hardly what it was meant to be
 └── SkippedWarning         parts of files could not be read and were left out
 """
 
@@ -73,6 +74,10 @@ class SeparableWarning(SufficeWarning):
 
 class PrecisionWarning(SufficeWarning):
     """What is left after forgetting is too small against what was there to be told from rounding."""
+
+
+class ColumnWarning(SufficeWarning):
+    """A column is hardly what it was meant to be: it only tells rows apart, or is numbers as text."""
 
 
 class SkippedWarning(SufficeWarning):

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from . import arrayfile
 from ._version import __version__
+from .choice import Choice
 from .errors import ModelFileError
 from .logistic import LogisticModel
 from .reduction import LearntProjection
@@ -51,6 +52,7 @@ class ModelFile:
     names: tuple[str, ...] | None  # of the features
     learnt: Learnt
     version: str = __version__  # of the library that wrote it
+    choice: Choice | None = None  # what else was tried, where the model was chosen automatically
 
 
 def write(path: str | os.PathLike[str], model: ModelFile) -> None:
@@ -63,6 +65,7 @@ def write(path: str | os.PathLike[str], model: ModelFile) -> None:
             "params": {name: arrayfile.plain(value) for name, value in model.params.items()},
             "names": model.names,
             "learnt": type(model.learnt).__name__,
+            "choice": None if model.choice is None else model.choice.to_header(),
             **arrayfile.labels_to_header(model.learnt.classes),
         }
     except ValueError as error:
@@ -88,4 +91,5 @@ def _model(header: dict[str, Any], arrays: dict[str, Array]) -> ModelFile:
     if names is not None and len(names) != learnt.n_features:
         raise ValueError(f"{len(names)} names for {learnt.n_features} features")
     params = {name: arrayfile.restored(value) for name, value in header["params"].items()}
-    return ModelFile(header["estimator"], params, names, learnt, header["version"])
+    choice = None if header.get("choice") is None else Choice.from_header(header["choice"])
+    return ModelFile(header["estimator"], params, names, learnt, header["version"], choice)

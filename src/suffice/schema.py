@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from html import escape
+from math import isfinite
 from numbers import Real
 from typing import Any
 
@@ -21,6 +22,7 @@ FAMILIES = ("gaussian", "bernoulli", "categorical", "poisson", "multinomial", "d
 LOOK = 10_000  # rows that integers are judged by
 COUNTED = 20  # the largest mean of integers that are taken for counts: beyond, a Gaussian does as well
 FEW = 16  # different values that make integers categories
+MOSTLY = 0.9  # the share of different values from which on text tells rows apart
 _KINDS: dict[Any, str] = {float: "float", int: "integer", bool: "boolean", str: "text"}
 
 
@@ -51,7 +53,7 @@ class Schema:
         """
         names = table.names or tuple(f"x{j}" for j in range(table.n_features))
         columns = [looked_at(column) for column in table.columns()]
-        chosen = _chosen(families, names, columns, frame)
+        chosen = asked_for(families, names, columns, frame)
         unfit = [name for j, name in enumerate(names) if j not in chosen and columns[j].kind == "other"]
         if unfit:
             dtypes = listed(sorted({columns[names.index(name)].dtype for name in unfit}))
@@ -121,7 +123,46 @@ def inferred(column: Column) -> tuple[str, str]:
     return "poisson", f"{dtype}, small and spread like counts"
 
 
-def _chosen(families: Any, names: tuple[str, ...], columns: list[Column], frame: Any) -> dict[int, tuple[str, str]]:
+def row_names(column: Column) -> str | None:
+    """Why a column tells rows apart rather than classes, as names and numbers of rows do; None if it does not."""
+    if column.kind == "integer" and len(column) > FEW:
+        values = column.floats()
+        first, last = values.min(), values.max()
+        if first in (0, 1) and last - first == len(values) - 1 and len(np.unique(values)) == len(values):
+            return f"it numbers the rows from {first:.0f} to {last:.0f}"
+    if column.kind != "text":
+        return None
+    for part in (column[:LOOK], column):  # the first rows are enough to see of most columns that they do not
+        code = part.coded()[1]
+        code = code[code >= 0]
+        different = len(np.unique(code))
+        if len(code) <= FEW or different <= MOSTLY * len(code):
+            return None
+    return f"it has {different} different values in {len(code)} rows"
+
+
+def number_like(column: Column) -> str | None:
+    """What makes text look like numbers, of which some cells could not be read; None of any other column."""
+    if column.kind != "text" or column.dtype.startswith(("category", "dictionary")):  # categories are meant
+        return None
+    for part in (column[:LOOK], column):
+        distinct, code = part.coded()
+        cells = np.bincount(code[code >= 0], minlength=len(distinct))
+        number = np.fromiter(map(_is_number, distinct.tolist()), bool, len(distinct))
+        if number.sum() <= FEW or 2 * cells[number].sum() <= cells.sum():
+            return None
+    rest = f", all but {listed(distinct[~number])}" if not number.all() else ""
+    return f"{cells[number].sum()} of {cells.sum()} cells look like numbers{rest}"
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        return isfinite(float(value))
+    except (TypeError, ValueError):
+        return False
+
+
+def asked_for(families: Any, names: tuple[str, ...], columns: list[Column], frame: Any) -> dict[int, tuple[str, str]]:
     """The families that were asked for, by position; a name goes before a function, and that before a type."""
     if isinstance(families, str):
         if families == "auto":

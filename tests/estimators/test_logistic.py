@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.ensemble import RandomForestClassifier
@@ -41,6 +42,31 @@ def test_the_loss_is_scikit_learns(flowers, expansion, C, weighted):
     peer = LogisticRegression(C=C, tol=1e-9, max_iter=100_000).fit(features, y, sample_weight=weight)
     ours = LogisticClassifier(C, expansion=expansion, tol=1e-9, max_iter=100_000).fit(X, y, sample_weight=weight)
     np.testing.assert_allclose(ours.predict_proba(X), peer.predict_proba(features), atol=2e-5)
+
+
+@pytest.mark.parametrize("expansion", ["linear", "quadratic"])
+def test_coefficients_are_scikit_learns(flowers, expansion):
+    X, y = flowers
+    features = X if expansion == "linear" else PolynomialFeatures(2, include_bias=False).fit_transform(X)
+    peer = LogisticRegression(solver="newton-cholesky", tol=1e-12).fit(features, y)
+    ours = LogisticClassifier(expansion=expansion).fit(X, y)
+    for name in ("coef_", "intercept_"):
+        mine, theirs = getattr(ours, name), getattr(peer, name)
+        assert mine.shape == theirs.shape
+        np.testing.assert_allclose(mine, theirs - (theirs.mean(axis=0) if len(theirs) > 2 else 0), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("prior", ["uniform", None])
+def test_coefficients_give_the_posteriors(flowers, prior):
+    X, y = flowers
+    weight = 1.0 + y
+    tied = GaussianClassifier("tied", prior=prior).fit(X, y, weight).to_logistic()
+    for model in (LogisticClassifier(prior=prior).fit(X, y, weight), tied):
+        logit = X @ model.coef_.T + model.intercept_
+        posterior = softmax(np.column_stack([np.zeros(len(X)), logit]) if logit.shape[1] == 1 else logit, axis=1)
+        np.testing.assert_allclose(posterior, model.predict_proba(X), rtol=1e-9, atol=1e-300)
+        for weights in (model.coef_, model.intercept_):
+            assert len(weights) == 1 or np.abs(weights.sum(axis=0)).max() < 1e-9 * np.abs(weights).max()
 
 
 def test_a_prior_weights_the_classes_and_leaves_the_ratio(flowers):

@@ -12,7 +12,7 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn import config_context, decomposition
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
-from sklearn.exceptions import FitFailedWarning
+from sklearn.exceptions import FitFailedWarning, NotFittedError
 from sklearn.metrics import accuracy_score, make_scorer, matthews_corrcoef
 from sklearn.model_selection import (
     GridSearchCV,
@@ -402,6 +402,25 @@ def test_rows_are_read_once_for_all_candidates(monkeypatch: pytest.MonkeyPatch) 
         warnings.simplefilter("ignore")
         search.fit(*WINE)
     assert sum(read) == 178
+
+
+@pytest.mark.parametrize(
+    ("estimator", "grid"),
+    [(GaussianClassifier(), {"covariance": COVARIANCES}), (PIPE, {"gaussianclassifier__covariance": COVARIANCES})],
+    ids=["classifier", "pipeline"],
+)
+def test_priors_and_costs_go_to_the_best_model(estimator: Any, grid: dict[str, Any]) -> None:
+    X, y = IRIS
+    search = OnePassSearchCV(estimator, grid).fit(X, y)
+    best, prior, cost = search.best_estimator_, [0.01, 0.01, 0.98], [[0, 1, 1], [1, 0, 50], [1, 1, 0]]
+    for name in ("predict", "predict_proba", "predict_log_proba"):
+        np.testing.assert_array_equal(getattr(search, name)(X), getattr(best, name)(X))
+        np.testing.assert_array_equal(getattr(search, name)(X, prior=prior), getattr(best, name)(X, prior=prior))
+        assert (getattr(search, name)(X, prior=prior) != getattr(search, name)(X)).any()
+    np.testing.assert_array_equal(search.predict(X, cost=cost), best.predict(X, cost=cost))
+    assert not hasattr(OnePassSearchCV(estimator, grid, refit=False).fit(X, y), "predict")
+    with pytest.raises(NotFittedError):
+        OnePassSearchCV(estimator, grid).predict(X)
 
 
 def test_the_best_model_goes_on_learning() -> None:

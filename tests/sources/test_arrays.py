@@ -1,6 +1,7 @@
 """One body over every table in memory: the same rows give the same model, whatever holds them."""
 
 import tracemalloc
+from copy import deepcopy
 
 import numpy as np
 import pandas as pd
@@ -359,7 +360,7 @@ ABSENT = "Feature names seen at fit time, yet now missing:"
     [
         ("abce", [NAME, UNSEEN, "- e", ABSENT, "- d"]),
         ("abc", [NAME, ABSENT, "- d"]),
-        ("abcde", [NAME, UNSEEN, "- e"]),
+        ("abcef", [NAME, UNSEEN, "- e", "- f", ABSENT, "- d"]),
         ("bacd", [NAME, "Feature names must be in the same order as they were in fit."]),
         ("ABCD", [NAME, UNSEEN, "- A", "- B", "- C", "- D", ABSENT, "- a", "- b", "- c", "- d"]),
         ("stuvwxyz", [NAME, UNSEEN, *[f"- {n}" for n in "stuvw"], "- ...", ABSENT, *[f"- {n}" for n in NAMES]]),
@@ -374,6 +375,31 @@ def test_other_columns_are_refused_by_name(frame, y, names, lines, verb):
         getattr(clf, verb)(frame(names), *labels)
     assert str(caught.value).splitlines() == lines
     np.testing.assert_array_equal(clf.means_, before)
+
+
+LEARN = ["label", "weight"]
+
+
+@pytest.mark.parametrize("build", FRAMES.values(), ids=FRAMES)
+@pytest.mark.parametrize(
+    ("beside", "call"),
+    [
+        ([], lambda clf, X: clf.predict_proba(X)),
+        ([], lambda clf, X: clf.impute(X)),
+        (LEARN, lambda clf, X: clf.leave_one_out(X, *LEARN)),
+        (LEARN, lambda clf, X: clf.score(X, *LEARN)),
+        (LEARN, lambda clf, X: clf.partial_fit(X, "label", sample_weight="weight").means_),
+        (LEARN, lambda clf, X: clf.forget(X, *LEARN).statistics_.weight),
+    ],
+    ids=["predict_proba", "impute", "leave_one_out", "score", "partial_fit", "forget"],
+)
+def test_a_model_takes_its_own_columns_of_a_table_that_holds_more(rng, build, beside, call):
+    columns = dict(zip(NAMES, rng.normal(size=(4, N)), strict=True))
+    columns |= {"weight": np.arange(N) % 2 + 1.0, "label": np.arange(N) % 3, "id": np.arange(N)}
+    own = build({name: columns[name] for name in [*NAMES, *beside]})
+    clf = GaussianClassifier().fit(build({name: columns[name] for name in [*NAMES, *LEARN]}), *LEARN)
+    expected = np.asarray(call(deepcopy(clf), own))
+    np.testing.assert_array_equal(np.asarray(call(clf, build(dict(reversed(columns.items()))))), expected)
 
 
 def test_names_are_the_same_whatever_holds_them(rng, y):

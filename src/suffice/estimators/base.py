@@ -22,6 +22,7 @@ from ..sources import LocalSource
 from ..sources.cells import with_cells
 from .classifier import LLRClassifier, Prior
 from .learner import Learner
+from .tables import with_columns
 from .tidy import tidy_shares
 
 Array = NDArray[Any]
@@ -148,6 +149,7 @@ class GenerativeClassifier(LLRClassifier, Learner):
 
     def _held_out(self, X: Any, y: Any, weight: Any) -> tuple[Array, LocalSource, Array]:
         """Held-out scores, the rows that they are of, and the classes."""
+        X = with_columns(X, self._names(), y, weight)
         source = self._source(X, self._labels(y), weight, new=True).in_memory()
         model = clone(self)  # what this one has learnt plays no part
         of = model._statistic(source, new=True)
@@ -174,8 +176,8 @@ class GenerativeClassifier(LLRClassifier, Learner):
     def impute(self, X: Any, prior: Prior = None) -> Any:
         """X with every missing cell filled in given the rest of the row: numbers by their expectation, truths and
         categories by the most probable one. All other cells stay as they are, and X what it is: a frame of the same
-        library, an array. A column takes a wider type only where its own does not hold what was filled in, as integers
-        do not hold an expectation."""
+        library, with the columns of this model, or an array. A column takes a wider type only where its own does not
+        hold what was filled in, as integers do not hold an expectation."""
         log_prior = decisions.log(np.where(self._fitted().weight > 0, self._prior(prior), 0.0))
         if not np.isfinite(log_prior).any():
             raise DataError("the prior allows only classes without rows, of which nothing is known")

@@ -13,6 +13,7 @@ from sklearn.base import clone
 
 from .. import modelfile
 from ..batch import Batch
+from ..choice import Choice
 from ..collect import collect
 from ..errors import StatisticsError, listed
 from ..labels import encode, union
@@ -27,6 +28,7 @@ class Learner(TableEstimator):
     """An estimator whose data enter through a statistic alone."""
 
     statistics_: Statistics
+    choice_: Choice  # of models that `suffice.fit` has chosen
 
     # What a family provides.
 
@@ -69,6 +71,12 @@ class Learner(TableEstimator):
             statistics = collect(source, self._statistic(source, new=True))
             self._set_columns(source.names, source.n_features)
             return self._learn(statistics, source)._estimated()
+
+    def _fit_known(self, source: Source, statistics: Any) -> Self:
+        """As a fit leaves a new model, where the statistic of all rows is known already."""
+        self._statistic(source, new=True)  # keeps what it sees of the columns
+        self._set_columns(source.names, source.n_features)
+        return self._learn(self._adopted(statistics), source)._estimated()
 
     @contextmanager
     def _unless_it_fails(self) -> Iterator[None]:
@@ -169,8 +177,9 @@ class Learner(TableEstimator):
 
     def save(self, path: Any) -> None:
         """Write the model, statistics and all, to a file that `suffice.load` reads."""
-        params = self._saved_params()
-        modelfile.write(path, modelfile.ModelFile(type(self).__name__, params, self._names(), self._learnt()))
+        choice = getattr(self, "choice_", None)
+        held = type(self).__name__, self._saved_params(), self._names(), self._learnt()
+        modelfile.write(path, modelfile.ModelFile(*held, choice=choice))
 
     def _learnt(self) -> modelfile.Learnt:
         """What a file holds, or an error where it could not be loaded again."""
@@ -186,6 +195,8 @@ class Learner(TableEstimator):
         loaded = cls(**model.params)
         loaded._choices()  # or an error, where they make no sense
         loaded._set_columns(model.names, model.learnt.n_features)
+        if model.choice is not None:
+            loaded.choice_ = model.choice
         return loaded._resume(model.learnt)
 
     def _resume(self, learnt: modelfile.Learnt) -> Self:

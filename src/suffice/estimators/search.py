@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.metrics._scorer import _BaseScorer, _MultimetricScorer, _PassthroughScorer
 from sklearn.model_selection import GridSearchCV, ParameterGrid, check_cv
+from sklearn.model_selection._search import _search_estimator_has
 from sklearn.model_selection._validation import _insert_error_scores, _score, _warn_or_raise_about_fit_failures
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _check_method_params
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import _check_method_params, check_is_fitted
 
 from ..errors import DataError
 from ..labels import encode
@@ -34,6 +36,17 @@ from .tables import given_labels
 Array = NDArray[Any]
 T = TypeVar("T")
 Split = tuple[Array, Array]  # the places of training and of test rows
+
+
+def _of_best(name: str) -> Any:
+    """A method of the best model, which scikit-learn's searches call without a prior or cost."""
+
+    def call(self: Any, X: Any, **params: Any) -> Any:
+        check_is_fitted(self)
+        return getattr(self.best_estimator_, name)(X, **params)
+
+    call.__name__, call.__doc__ = name, f"`{name}` of the best model, which may be given its `prior` and `cost`, too."
+    return available_if(_search_estimator_has(name))(call)
 
 
 class OnePassSearchCV(GridSearchCV):
@@ -127,6 +140,10 @@ class OnePassSearchCV(GridSearchCV):
             if hasattr(self.best_estimator_, "feature_names_in_"):
                 self.feature_names_in_ = self.best_estimator_.feature_names_in_
         return self
+
+    predict = _of_best("predict")
+    predict_proba = _of_best("predict_proba")
+    predict_log_proba = _of_best("predict_log_proba")
 
     def _get_scorers(self) -> tuple[Any, Any]:
         given = self.scoring

@@ -13,8 +13,12 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-# Okabe and Ito's, which people see apart whatever they do not see; without the yellow, which is lost on white.
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+# First those of Okabe and Ito, without the yellow, which is lost on white, and a dark red: people see these eight apart
+# whatever they do not see. The others are as far from them, and from each other, for most people.
+PALETTE = (
+    *("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#A40122"),
+    *("#8400CD", "#8C564B", "#332288", "#9F0162"),
+)
 GREY = "#666666"
 # As many as share no divisor with the colours, so that pairs of a colour and one of these repeat late.
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p")
