@@ -300,6 +300,27 @@ def test_two_of_many_classes_leave_the_others_out(kind, birds):
         np.testing.assert_array_equal(ours, theirs)
 
 
+@pytest.mark.parametrize(
+    "shown",
+    [
+        lambda clf, X, y: plots.BayesErrorDisplay.from_estimator(clf, X, y, "Adelie", "Gentoo").curves["it"].actual,
+        lambda clf, X, y: plots.ConfusionDisplay.from_estimator(clf["it"], X, y).counts,
+        lambda clf, X, y: plots.ConfusionDisplay.from_estimator(clf["it"], X.assign(y=y), "y").counts,
+        lambda clf, X, y: [column.name for column in plots.DensityDisplay.from_estimator(clf["it"], X, y).columns],
+        lambda clf, X, _: plots.EvidenceDisplay.from_estimator(clf["it"], X[:1], "Adelie", "Gentoo").shares,
+        lambda clf, X, y: plots.PosteriorMapDisplay.from_estimator(clf["it"], X, y, label="Adelie").posterior,
+        lambda clf, X, y: plots.ScatterDisplay.from_estimator(clf["it"], X, y).points,
+    ],
+    ids=["systems", "confusion", "column", "density", "evidence", "posterior", "scatter"],
+)
+def test_of_a_table_that_holds_more_the_columns_of_the_model_are_shown(shown, birds):
+    X, y = birds
+    own = X[FEATURES[:2]]
+    clf = {"it": GaussianClassifier().fit(own, y)}
+    more = pd.DataFrame({"bird": np.arange(len(X)), FEATURES[1]: X[FEATURES[1]], FEATURES[0]: X[FEATURES[0]]})
+    np.testing.assert_array_equal(shown(clf, more, y), shown(clf, own, y))
+
+
 AWKWARD = {
     "tiny": ([1, 0], [0.5, -0.5]),
     "constant": ([1, 0, 1], [0.0, 0.0, 0.0]),

@@ -20,9 +20,9 @@ from ..labels import position
 from ..leave_one_out import LeaveOneOut, coded, frequencies_without, held_out_scores
 from ..sources import LocalSource
 from ..sources.cells import with_cells
+from ..sources.columns import with_columns
 from .classifier import LLRClassifier, Prior
 from .learner import Learner
-from .tables import with_columns
 from .tidy import tidy_shares
 
 Array = NDArray[Any]

@@ -20,12 +20,13 @@ from ..labels import SoftLabels, encode, positions
 from ..schema import Schema, asked_for, looked_at, number_like, row_names
 from ..sources import in_memory
 from ..sources.arrays import ArraySource
+from ..sources.columns import with_columns
 from .base import GenerativeClassifier
 from .gaussian import GaussianClassifier
 from .mixed import MixedClassifier
 from .scorers import ResultScorer
 from .search import OnePassSearchCV
-from .tables import given_labels, with_columns
+from .tables import given_labels
 
 Array = NDArray[Any]
 

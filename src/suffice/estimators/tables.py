@@ -15,7 +15,6 @@ from sklearn.exceptions import DataConversionWarning, NotFittedError
 from ..batch import Batch
 from ..errors import DataError
 from ..sources import ClusterSource, LocalSource, RowResults, Source, as_source
-from ..sources.arrays import library
 
 Array = NDArray[Any]
 
@@ -46,7 +45,7 @@ class TableEstimator(BaseEstimator):
         """X as a source. Of a table that holds more, it has the columns of this model, unless its columns are to become
         them. Rows to learn may have `more` columns where statistics align them by name."""
         names = None if new or (more and self._merges_columns) else self._names()
-        source = as_source(with_columns(X, names, y, weight), y, weight, self.n_jobs, names)
+        source = as_source(X, y, weight, self.n_jobs, names)
         if not new:
             self._check_fitted()
             if not (more and self._merges_columns and source.names and self._names()):
@@ -89,21 +88,6 @@ class TableEstimator(BaseEstimator):
             raise DataError(
                 f"X has {source.n_features} features, but {me} is expecting {self.n_features_in_} features as input."
             )
-
-
-def with_columns(X: Any, names: tuple[str, ...] | None, y: Any = None, weight: Any = None) -> Any:
-    """A table in memory with these columns and those of labels and weights alone, if it has all of them and more.
-
-    Otherwise it is left as it is: scikit-learn refuses the same columns in another order, and so do we.
-    """
-    kind = library(X)
-    if names is None or kind not in ("pandas", "polars", "pyarrow"):
-        return X
-    columns = X.schema.names if kind == "pyarrow" else list(X.columns)
-    wanted = [*names, *(name for name in (y, weight) if isinstance(name, str))]
-    if not (set(wanted) < set(columns) and len(set(columns)) == len(columns)):
-        return X
-    return X[wanted] if kind == "pandas" else X.select(wanted)
 
 
 def row_by_row(

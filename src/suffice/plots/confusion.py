@@ -98,7 +98,7 @@ class ConfusionDisplay(Display):
         ax : matplotlib axes to draw on; None makes a new figure
         """
         if isinstance(y, str):
-            X, y = labelled(X, y)
+            X, y = labelled(estimator, X, y)
         application = {name: value for name, value in (("prior", prior), ("cost", cost)) if value is not None}
         truth, known = np.asarray(y), np.asarray(estimator.classes_)
         decided = np.asarray(estimator.predict(X, **application))

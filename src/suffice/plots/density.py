@@ -75,7 +75,7 @@ class DensityDisplay(Display):
             the name of a rule gives are made as wide as some whole number of the steps between values
         ax : matplotlib axes to draw on, one for each column; None makes a new figure
         """
-        source, labels = labelled(X, y)
+        source, labels = labelled(estimator, X, y)
         table, code = whole(source), codes(labels, estimator.classes_)
         block = GaussianBlock.of(estimator, table)
         shown = [_column(block, j, floats(table, [j])[:, 0], code, bins) for j in block.chosen(columns)]

@@ -75,7 +75,7 @@ class EvidenceDisplay(Display):
         """
         if not hasattr(estimator, "explain"):
             raise DataError(f"a {type(estimator).__name__} cannot explain; use a generative classifier")
-        source = local(X)
+        source = local(estimator, X)
         if source.n_rows != 1:
             raise DataError(f"evidence is of one row, but X has {source.n_rows}; pass X[i:i + 1]")
         table = estimator.explain(source, a, b, tidy=True).to_pydict()

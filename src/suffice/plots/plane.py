@@ -59,7 +59,7 @@ def over(estimator: Any, X: Any, y: Any, columns: Sequence[Any] | None, at: Any)
     at : where the other columns are held: a dictionary by column, "mean", or None where there are none. Columns that a
         dictionary does not hold are held at their mean.
     """
-    source, labels = (local(X), None) if y is None else labelled(X, y)
+    source, labels = (local(estimator, X), None) if y is None else labelled(estimator, X, y)
     table = whole(source)
     names = names_of(table)
     places = list(range(len(names))) if columns is None else places_of(columns, names)

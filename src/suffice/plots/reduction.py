@@ -146,7 +146,7 @@ class ProjectionDisplay(CloudDisplay):
         X, y : rows and labels; y may be the name of a column of X
         ax : matplotlib axes to draw on; None makes a new figure
         """
-        source, labels = labelled(X, y)
+        source, labels = labelled(reduction, X, y)
         rows = np.asarray(reduction.transform(source if isinstance(y, str) else X), dtype=np.float64)
         if rows.shape[1] < 2:
             raise DataError(

@@ -17,14 +17,16 @@ from ..table import Table
 Array = NDArray[Any]
 
 
-def local(X: Any, y: Any = None) -> LocalSource:
-    """Rows that every classifier of ours scores, with their labels where they have any."""
-    return as_source(X, y).in_memory()
+def local(model: Any, X: Any, y: Any = None) -> LocalSource:
+    """Rows that every classifier of ours scores, with their labels where they have any; of X that holds more columns,
+    those of the model."""
+    names = getattr(model, "feature_names_in_", None)
+    return as_source(X, y, names=None if names is None else tuple(names)).in_memory()
 
 
-def labelled(X: Any, y: Any) -> tuple[LocalSource, Array]:
+def labelled(model: Any, X: Any, y: Any) -> tuple[LocalSource, Array]:
     """Rows and their labels; y may be the name of a column of X."""
-    source = local(X, y)
+    source = local(model, X, y)
     labels = source.batch(0, source.n_rows).y
     if labels is None or isinstance(labels, SoftLabels):
         raise DataError("plots need one label for each row, as y")

@@ -102,7 +102,7 @@ class ScatterDisplay(CloudDisplay):
         columns : the names or positions of two columns; None where the model has no more than two
         ax : matplotlib axes to draw on; None makes a new figure
         """
-        source, labels = labelled(X, y)
+        source, labels = labelled(estimator, X, y)
         table, classes = whole(source), estimator.classes_
         block = GaussianBlock.of(estimator, table)
         one, two = pair_of(block.chosen(columns), block.names)

@@ -73,10 +73,9 @@ class SystemsDisplay(Display, Generic[Curve]):
         """
         cls._check("from_estimator", choices)
         systems = estimator if isinstance(estimator, Mapping) else {type(estimator).__name__: estimator}
-        rows, labels = labelled(X, y)
         if not systems:
             raise DataError("estimator is an empty dictionary; give one classifier or more")
-        parts = {name: _pair_ratios(model, rows, labels, a, b) for name, model in systems.items()}
+        parts = {name: _pair_ratios(model, *labelled(model, X, y), a, b) for name, model in systems.items()}
         y_true = next(iter(parts.values()))[0]  # the same for all: they know all labels
         return cls.from_predictions(y_true, {name: llr for name, (_, llr) in parts.items()}, ax=ax, **choices)
 

@@ -9,6 +9,7 @@ from ..errors import DataError
 from ..table import Table
 from .arrays import ArraySource, array_source
 from .base import LocalSource, RowResults, Run, Source
+from .columns import with_columns
 from .dask import dask_source, is_dask
 from .files import are_files, file_source
 from .partitions import ClusterSource
@@ -32,12 +33,15 @@ def as_source(
     Parameters
     ----------
     y, weight : labels and weights, or the names of columns that hold them
-    names : the feature columns that are wanted of what may hold more, such as files and clusters
+    names : the feature columns that are wanted of what may hold more
     """
     if isinstance(X, Source):
         return X
     engine = next((source for recognises, source in _ENGINES if recognises(X)), None)
-    found = array_source(X, y, weight) if engine is None else engine(X, y, weight, names)
+    if engine is None:
+        found: Source = array_source(with_columns(X, names, y, weight), y, weight)
+    else:
+        found = engine(X, y, weight, names)
     found.n_jobs = n_jobs
     return found
 
