@@ -9,16 +9,15 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import secrets
 from collections.abc import Mapping
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ._version import __version__
+from .atomic import replacing
 from .errors import SufficeError
 
 Array = NDArray[Any]
@@ -33,7 +32,8 @@ def write(path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Mappi
     text = json.dumps(header, sort_keys=True)
     # One entry, since safetensors writes several in any order, and equal contents should be equal files.
     content = save(rows, metadata={_KEY: f"{_digest(text, rows)} {text}"})
-    _replace(Path(path), content)
+    with replacing(path) as temporary:
+        temporary.write_bytes(content)
 
 
 def read(
@@ -77,20 +77,6 @@ def _digest(text: str, arrays: Mapping[str, Array]) -> str:
         digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
         digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()
-
-
-def _replace(path: Path, content: bytes) -> None:
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"there is no directory {str(path.parent)!r} to write {path.name!r} to")
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    try:
-        with open(temporary, "xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def labels_to_header(classes: Array) -> dict[str, Any]:
