@@ -1,30 +1,47 @@
 """The command line, and an independent check of the numbers it shows."""
 
 import csv
+import io
+import json
 import re
+import sqlite3
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
+import duckdb
 import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 from scipy.stats import multivariate_normal, norm
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.metrics import confusion_matrix, log_loss, precision_score, recall_score
 from sklearn.model_selection import LeaveOneOut, cross_val_predict
 from sklearn.naive_bayes import GaussianNB
 from typer.testing import CliRunner
 
 import suffice
-from suffice import GaussianClassifier
-from suffice.cli import app
+from suffice import PCA, GaussianClassifier, LogisticClassifier, MixedClassifier, metrics
+from suffice.cli import app, main
 from suffice.cli.demo import leave_one_out_error, penguins
 
+PENGUINS = str(Path(suffice.__file__).parent / "data" / "penguins.csv")
+COST = {"Adelie": [0, 1, 1], "Chinstrap": [9, 0, 1], "Gentoo": [1, 1, 0], "ask": [0.2, 0.2, 0.2]}
+PRIOR = [0.7, 0.2, 0.1]
 FEATURES = ["bill_length_mm", "bill_depth_mm", "flipper_length_mm", "body_mass_g"]
 
 
 def run(*arguments):
-    result = CliRunner().invoke(app, list(arguments), catch_exceptions=False)
+    result = CliRunner().invoke(app, list(map(str, arguments)), catch_exceptions=False)
     return result.exit_code, result.output
+
+
+def shell(*arguments, cwd):
+    """A real command."""
+    command = [Path(sys.executable).with_name("suffice"), *map(str, arguments)]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=120, check=False)
 
 
 @pytest.fixture(scope="module")
@@ -176,16 +193,14 @@ def test_the_installed_command_runs():
 
 
 class TestFit:
-    PENGUINS = str(Path(suffice.__file__).parent / "data" / "penguins.csv")
-
     def test_chooses_and_says_why(self, tmp_path):
         out = tmp_path / "birds.safetensors"
-        code, output = run("fit", self.PENGUINS, "-t", "species", "-o", str(out))
+        code, output = run("fit", PENGUINS, "-t", "species", "-o", str(out))
         assert code == 0
         assert re.search(r"MixedClassifier\(alpha=0.1.*chosen", output)
-        expected = suffice.fit(self.PENGUINS, "species")
+        expected = suffice.fit(PENGUINS, "species")
         assert str(expected.choice_) in output
-        assert suffice.load(out).predict(self.PENGUINS).tolist() == expected.predict(self.PENGUINS).tolist()
+        assert suffice.load(out).predict(PENGUINS).tolist() == expected.predict(PENGUINS).tolist()
 
     def test_a_model_by_name_with_parameters(self, tmp_path):
         out = tmp_path / "birds.safetensors"
@@ -199,7 +214,7 @@ class TestFit:
             "--columns",
             "sex, island,species",
         )
-        code, output = run("fit", self.PENGUINS, "-t", "species", "-o", str(out), *choices)
+        code, output = run("fit", PENGUINS, "-t", "species", "-o", str(out), *choices)
         assert code == 0
         assert "2 columns, classes Adelie, Chinstrap, Gentoo" in output
         clf = suffice.load(out)
@@ -241,3 +256,369 @@ class TestFit:
         assert message in found.stderr
         assert found.stderr.count("\n") == 1
         assert not list(tmp_path.iterdir())
+
+
+@pytest.fixture(scope="module")
+def places(tmp_path_factory):
+    """Two halves of the birds that have all cells, as CSV, and models of each half and of both."""
+    where = tmp_path_factory.mktemp("models")
+    frame = pd.read_csv(PENGUINS).dropna().reset_index(names="id")
+    for name, rows in (("one", frame[::2]), ("two", frame[1::2]), ("both", frame)):
+        rows.to_csv(where / f"{name}.csv", index=False)
+        model = ("--model", "gaussian", "--set", "covariance=tied", "--columns", ",".join(FEATURES))
+        run("fit", where / f"{name}.csv", "-t", "species", "-o", where / f"{name}.safetensors", *model)
+    mixed = MixedClassifier(families={"year": "drop", "id": "drop"}).fit(frame, "species")
+    mixed.save(where / "mixed.safetensors")
+    two = frame[frame["species"] != "Gentoo"]
+    GaussianClassifier("diag").fit(two[FEATURES], two["species"] == "Chinstrap").save(where / "pair.safetensors")
+    two.assign(chinstrap=two["species"] == "Chinstrap", rows=1 + two["id"] % 3).to_csv(where / "pair.csv", index=False)
+    LogisticClassifier().fit(frame[FEATURES], frame["species"]).save(where / "logistic.safetensors")
+    PCA(2).fit(frame[FEATURES]).save(where / "pca.safetensors")
+    damaged = bytearray((where / "one.safetensors").read_bytes())
+    damaged[-1] ^= 1
+    (where / "damaged.safetensors").write_bytes(damaged)
+    (where / "cost.json").write_text(json.dumps(COST))
+    return where
+
+
+@pytest.fixture
+def here(places, monkeypatch):
+    monkeypatch.chdir(places)
+    return places
+
+
+ASKED = {
+    "all": ((), {}),
+    "a prior": (("--prior", "Adelie=0.7, Chinstrap=0.2,Gentoo=0.1"), {"prior": PRIOR}),
+    "a prior as JSON": (("--prior", '{"Adelie": 0.7, "Chinstrap": 0.2, "Gentoo": 0.1}'), {"prior": PRIOR}),
+    "a prior by place": (("--prior", "[0.7, 0.2, 0.1]"), {"prior": PRIOR}),
+    "uniform": (("--prior", "uniform"), {"prior": "uniform"}),
+    "a cost": (("--cost", "[[0, 1, 1], [9, 0, 1], [1, 1, 0]]"), {"cost": [[0, 1, 1], [9, 0, 1], [1, 1, 0]]}),
+    "a cost in a file": (("--cost", "cost.json"), {"cost": COST}),
+    "a cost by class": (
+        ("--cost", '{"Gentoo": {"Gentoo": 0, "Adelie": 1, "Chinstrap": 1}, "other": [0.5, 0.5, 0.5]}'),
+        {"cost": {"Gentoo": [1, 1, 0], "other": [0.5] * 3}},
+    ),
+    "some": (
+        ("--outputs", "llr, decision", "--keep", "id,sex"),
+        {"outputs": ["llr", "decision"], "keep": ["id", "sex"]},
+    ),
+}
+
+
+class TestPredict:
+    @pytest.mark.parametrize("case", ASKED)
+    def test_files_and_the_output_hold_what_to_parquet_writes(self, here, tmp_path, case):
+        options, choices = ASKED[case]
+        suffice.load("mixed.safetensors").to_parquet("both.csv", tmp_path / "expected.parquet", **choices)
+        expected = pq.read_table(tmp_path / "expected.parquet")
+        code, output = run("predict", "mixed.safetensors", "both.csv", "-o", tmp_path / "s.parquet", *options)
+        assert (code, output) == (0, f"333 rows, written to {tmp_path / 's.parquet'}\n")
+        assert pq.read_table(tmp_path / "s.parquet").equals(expected)
+        code, output = run("predict", "mixed.safetensors", "both.csv", *options)
+        assert code == 0
+        pd.testing.assert_frame_equal(pd.read_csv(io.StringIO(output)), expected.to_pandas(), check_dtype=False)
+
+    def test_decisions_are_those_of_scikit_learn(self, here):
+        _, output = run("predict", "both.safetensors", "*.csv", "--outputs", "decision", "--keep", "species")
+        frame = pd.read_csv("both.csv")
+        lda = LinearDiscriminantAnalysis(solver="lsqr").fit(frame[FEATURES], frame["species"])
+        rows = pd.concat([pd.read_csv(path) for path in sorted(Path().glob("*.csv"))])
+        found = pd.read_csv(io.StringIO(output))
+        assert found["species"].tolist() == rows["species"].tolist()
+        assert found["decision"].tolist() == lda.predict(rows[FEATURES]).tolist()
+
+    def test_labels_that_are_no_text_have_priors_and_costs(self, here):
+        clf, frame = suffice.load("pair.safetensors"), pd.read_csv("pair.csv")
+        for options, choices in (
+            (("--prior", "False=0.9,True=0.1"), {"prior": [0.9, 0.1]}),
+            (("--prior", "0.1"), {"prior": [0.9, 0.1]}),
+            (("--cost", '{"True": {"True": 0, "False": 50}, "False": [0, 1]}'), {"cost": [[0, 1], [50, 0]]}),
+        ):
+            _, output = run("predict", "pair.safetensors", "pair.csv", "--outputs", "decision", *options)
+            found = pd.read_csv(io.StringIO(output))["decision"]
+            assert found.tolist() == clf.predict(frame[FEATURES], **choices).tolist()
+
+    def test_a_real_command_writes_csv_alone_and_takes_directories(self, places, tmp_path):
+        (tmp_path / "more").mkdir()
+        (tmp_path / "more" / "a.csv").write_text((places / "one.csv").read_text())
+        done = shell("predict", places / "mixed.safetensors", "more", "--keep", "id", cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert len(pd.read_csv(io.StringIO(done.stdout))) == 167
+        assert "\x1b" not in done.stdout
+
+    def test_whoever_reads_the_output_may_stop(self, places, tmp_path):
+        pd.concat([pd.read_csv(places / "both.csv")] * 40).to_csv(tmp_path / "many.csv")
+        command = [Path(sys.executable).with_name("suffice"), "predict", places / "mixed.safetensors", "many.csv"]
+        with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            assert process.stdout.readline().startswith(b'"island"')
+            process.stdout.close()
+            assert process.stderr.read() == b""
+            assert process.wait(60) == 1
+
+    def test_warnings_are_one_line(self, tmp_path):
+        (tmp_path / "a.csv").write_text("x,y\nred,a\nblue,b\n")
+        (tmp_path / "b.csv").write_text("x\ngreen\n")
+        shell("fit", "a.csv", "-t", "y", "--model", "categorical", "--set", "alpha=0", cwd=tmp_path)
+        done = shell("predict", "model.safetensors", "b.csv", "--outputs", "decision", cwd=tmp_path)
+        assert done.returncode == 0
+        assert done.stdout == '"x","decision"\n"green","a"\n'
+        assert done.stderr.startswith("suffice: warning: 1 rows are impossible under every class")
+        assert done.stderr.count("\n") == 1
+
+
+class TestEvaluate:
+    def test_the_numbers_are_those_of_scikit_learn(self, here):
+        clf, frame = suffice.load("both.safetensors"), pd.read_csv("both.csv")
+        code, output = run("evaluate", "both.safetensors", "both.csv", "-t", "species", "--json")
+        found, y, decided = json.loads(output), frame["species"], clf.predict(frame[FEATURES])
+        assert code == 0
+        assert found["rows"] == 333
+        assert found["error_rate"] == pytest.approx(np.mean(decided != y))
+        assert found["confusion"] == confusion_matrix(y, decided).tolist()
+        assert found["recall"] == pytest.approx(recall_score(y, decided, average=None))
+        assert found["precision"] == pytest.approx(precision_score(y, decided, average=None))
+        assert found["prior"] == pytest.approx(y.value_counts(normalize=True).sort_index().tolist())
+        assert found["log_cost"] == pytest.approx(log_loss(y, clf.predict_proba(frame[FEATURES])) / np.log(2))
+        assert found["log_cost_of_prior"] == pytest.approx(log_loss(y, [found["prior"]] * 333) / np.log(2))
+        assert not {"dcf", "cllr", "eer"} & found.keys()
+
+    def test_two_classes_have_ratios_to_judge(self, here):
+        clf, frame = suffice.load("pair.safetensors"), pd.read_csv("pair.csv")
+        _, output = run("evaluate", "pair.safetensors", "pair.csv", "-t", "chinstrap", "--json", "--prior", "0.3")
+        found, y, llr = json.loads(output), frame["chinstrap"], clf.llr(frame[FEATURES])
+        for name, metric in (("cllr", metrics.cllr), ("min_cllr", metrics.min_cllr), ("eer", metrics.eer)):
+            assert found[name] == pytest.approx(metric(y, llr))
+        assert found["dcf"] == pytest.approx(metrics.dcf(y, llr, prior=0.3))
+
+    def test_a_weight_counts_as_so_many_rows(self, here, tmp_path):
+        frame = pd.read_csv("pair.csv")
+        frame.loc[frame.index.repeat(frame["rows"])].to_csv(tmp_path / "repeated.csv", index=False)
+        options = ("-t", "chinstrap", "--json", "--prior", "0.3")
+        weighted = json.loads(run("evaluate", "pair.safetensors", "pair.csv", "--weight", "rows", *options)[1])
+        repeated = json.loads(run("evaluate", "pair.safetensors", tmp_path / "repeated.csv", *options)[1])
+        assert weighted["rows"] == len(frame)
+        assert weighted["weight"] == repeated["rows"] == frame["rows"].sum()
+        assert weighted["confusion"] == repeated["confusion"]
+        for name in ("error_rate", "log_cost", "log_cost_of_prior", "dcf", "cllr"):
+            assert weighted[name] == pytest.approx(repeated[name])
+        assert "eer" not in weighted
+
+    def test_the_table_says_the_same(self, here):
+        options = ("evaluate", "mixed.safetensors", "both.csv", "-t", "species", "--cost", "cost.json")
+        found, text = json.loads(run(*options, "--json")[1]), run(*options)[1]
+        clf, frame = suffice.load("mixed.safetensors"), pd.read_csv("both.csv")
+        decided = clf.predict(frame.drop(columns="species"), cost=COST)
+        assert found["dcf"] == pytest.approx(metrics.multiclass_dcf(frame["species"], decided, clf.prior_, COST))
+        assert re.search(rf"error rate +{found['error_rate']:.2%}", text)
+        assert re.search(rf"DCF +{found['dcf']:.4g}", text)
+        adelie = [f"{count:g}" for count in found["confusion"][0]]
+        assert re.search(rf"Adelie +{' +'.join(adelie)} +{found['recall'][0]:.1%}", text)
+        assert found["decisions"] == ["Adelie", "Chinstrap", "Gentoo", "ask"]
+        assert found["precision"][3] in (0.0, None)
+
+    def test_classes_without_rows_leave_costs_unknown(self, here, tmp_path):
+        frame = pd.read_csv("both.csv")
+        frame[frame["species"] != "Gentoo"].to_csv(tmp_path / "some.csv", index=False)
+        code, output = run("evaluate", "both.safetensors", tmp_path / "some.csv", "-t", "species")
+        assert code == 0
+        assert "not known: there are classes without rows" in output
+        assert re.search(r"Gentoo +0 +0 +0$", output, re.MULTILINE)
+
+    def test_infinite_costs_are_no_number(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        Path("a.csv").write_text("x,y\nred,a\nred,a\nblue,b\nred,b\n")
+        Path("b.csv").write_text("x,y\nred,a\nblue,a\nblue,b\n")
+        run("fit", "a.csv", "-t", "y", "--model", "categorical", "--set", "alpha=0")
+        assert json.loads(run("evaluate", "model.safetensors", "b.csv", "-t", "y", "--json")[1])["log_cost"] is None
+        assert "infinite bits" in run("evaluate", "model.safetensors", "b.csv", "-t", "y")[1]
+
+
+class TestInspect:
+    def test_a_model(self, here):
+        code, output = run("inspect", "mixed.safetensors", "--json")
+        found, clf = json.loads(output), suffice.load("mixed.safetensors")
+        assert code == 0
+        assert (found["what"], found["kind"], found["version"]) == ("model", "MixedClassifier", suffice.__version__)
+        assert found["size"] == Path("mixed.safetensors").stat().st_size
+        assert [tuple(column) for column in found["columns"]] == list(
+            zip(clf.schema_.names, clf.schema_.families, strict=True)
+        )
+        assert found["classes"] == [[label, w] for label, w in zip(clf.classes_, clf.statistics_.weight, strict=True)]
+        assert found["prior"] == clf.prior_.tolist()
+        assert found["params"]["alpha"] == 1.0
+        text = run("inspect", "mixed.safetensors")[1]
+        assert re.search(r"model +MixedClassifier", text)
+        assert re.search(r"^island +categorical$", text, re.MULTILINE)
+        assert re.search(r"^Adelie +146 +0.4384$", text, re.MULTILINE)
+
+    @pytest.mark.parametrize(
+        ("model", "family"),
+        [("both", "gaussian"), ("logistic", None), ("pca", None), ("damaged", "gaussian")],
+    )
+    def test_any_model_without_what_was_learnt(self, here, model, family):
+        """Nothing but the weights is read, so that damage elsewhere does not matter."""
+        found = json.loads(run("inspect", f"{model}.safetensors", "--json")[1])
+        assert found["columns"] == [[name, family] for name in FEATURES]
+
+    def test_the_prior_is_that_of_decisions(self, here, tmp_path):
+        for prior in (None, "uniform", {"Adelie": 0.5, "Chinstrap": 0.25, "Gentoo": 0.25}):
+            clf = suffice.load("both.safetensors").set_params(prior=prior)
+            clf.save(tmp_path / "m")
+            assert json.loads(run("inspect", tmp_path / "m", "--json")[1])["prior"] == clf.prior_.tolist()
+        found = json.loads(run("inspect", "logistic.safetensors", "--json")[1])
+        assert found["prior"] == suffice.load("logistic.safetensors").prior_.tolist()
+
+    def test_a_checkpoint(self, here, tmp_path):
+        options = ("--model", "mixed", "--checkpoint", tmp_path / "run", "-o", tmp_path / "m")
+        run("fit", "one.csv", "two.csv", "-t", "species", *options)
+        found = json.loads(run("inspect", tmp_path / "run", "--json")[1])
+        assert (found["what"], found["kind"], found["rows"], found["files"]) == ("checkpoint", "BundleStats", 333, 2)
+        assert found["classes"] == [["Adelie", 146.0], ["Chinstrap", 68.0], ["Gentoo", 119.0]]
+        assert ["sex", "categorical"] in found["columns"]
+        assert re.search(r"rows so far +333, of 2 files", run("inspect", tmp_path / "run")[1])
+
+    def test_long_lists_are_cut(self, tmp_path):
+        X = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 30))).add_prefix("x")
+        GaussianClassifier("diag").fit(X, np.arange(60) % 25).save(tmp_path / "m")
+        output = run("inspect", tmp_path / "m")[1]
+        assert "and 10 more" in output
+        assert "and 5 more" in output
+        assert "x29" not in output
+
+    def test_nothing_heavy_is_imported(self, places):
+        code = f"import sys; sys.argv = ['suffice', 'inspect', {str(places / 'mixed.safetensors')!r}]\n"
+        code += "from suffice.cli import main\ntry: main()\nexcept SystemExit: pass\nprint(*sys.modules)"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+        assert not {"sklearn", "pandas", "pyarrow", "matplotlib", "scipy.stats"} & {*done.stdout.split()}
+
+
+class TestMerge:
+    def same(self, a, b):
+        a, b = suffice.load(a), suffice.load(b)
+        assert a.get_params() == b.get_params()
+        np.testing.assert_array_equal(a.statistics_.weight, b.statistics_.weight)
+        np.testing.assert_allclose(a.means_, b.means_, rtol=1e-12)
+        np.testing.assert_allclose(a.covariances_, b.covariances_, rtol=1e-10)
+
+    def test_the_sum_is_the_model_of_all_rows(self, here, tmp_path):
+        code, output = run("merge", "one.safetensors", "two.safetensors", "-o", tmp_path / "sum")
+        assert (code, output) == (0, f"GaussianClassifier of 4 columns, weight 333\nWritten to {tmp_path / 'sum'}\n")
+        self.same(tmp_path / "sum", "both.safetensors")
+
+    def test_what_is_forgotten_was_never_there(self, here, tmp_path):
+        code, output = run("forget", "both.safetensors", "two.csv", "-t", "species", "-o", tmp_path / "rest")
+        assert code == 0
+        assert "weight 167" in output
+        self.same(tmp_path / "rest", "one.safetensors")
+
+    def test_weights_are_forgotten_as_they_were_learnt(self, here, tmp_path):
+        model = ("--model", "gaussian", "--set", "covariance=diag", "--columns", "body_mass_g", "--weight", "rows")
+        run("fit", "pair.csv", "-t", "species", "-o", tmp_path / "m", *model)
+        run("forget", tmp_path / "m", "pair.csv", "-t", "species", "--weight", "rows", "-o", tmp_path / "m")
+        assert suffice.load(tmp_path / "m").statistics_.weight.tolist() == [0, 0]
+
+    def test_reductions_merge_too(self, here, tmp_path):
+        code, output = run("merge", "pca.safetensors", "pca.safetensors", "-o", tmp_path / "sum")
+        assert code == 0
+        assert "PCA of 4 columns, weight 666" in output
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
+def test_sql_scores_a_table(here, dialect):
+    options = ("--prior", "uniform", "--cost", "cost.json", "--keep", "id", "--outputs", "decision,llr")
+    code, output = run("sql", "mixed.safetensors", "main.birds", "--dialect", dialect, *options)
+    assert code == 0
+    frame = pd.read_csv("both.csv")
+    if dialect == "sqlite":
+        with sqlite3.connect(":memory:") as db:
+            db.create_function("ln", 1, np.log)
+            db.create_function("exp", 1, np.exp)
+            frame.to_sql("birds", db, index=False)
+            found = pd.read_sql(output, db)
+    else:
+        with duckdb.connect() as db:
+            db.execute("CREATE TABLE birds AS FROM frame")
+            found = db.execute(output).df()
+    found, clf = found.sort_values("id"), suffice.load("mixed.safetensors")
+    X = frame.drop(columns="species")
+    assert list(found) == ["id", "decision", "llr_Chinstrap", "llr_Gentoo"]
+    assert found["decision"].tolist() == clf.predict(X, "uniform", COST).tolist()
+    np.testing.assert_allclose(found["llr_Gentoo"], clf.llr(X, "Adelie", "Gentoo"), rtol=1e-9)
+
+
+MODEL, ROWS = "both.safetensors", "both.csv"
+WRONG = {
+    "no such model": (("predict", "no.safetensors", ROWS), "no.safetensors"),
+    "no such data": (("predict", MODEL, "no.csv"), "there is no file or directory 'no.csv'"),
+    "no match": (("predict", MODEL, "no-*.csv"), "no file matches 'no-*.csv'"),
+    "a damaged model": (("predict", "damaged.safetensors", ROWS), "is damaged: its content does not match"),
+    "no model at all": (("predict", "cost.json", ROWS), "cost.json is not a model file, or is damaged"),
+    "a reduction": (("predict", "pca.safetensors", ROWS), "holds a PCA, which decides nothing"),
+    "a missing column": (("predict", "mixed.safetensors", "cut.csv"), "the files have no column 'sex'"),
+    "a column to keep": (("predict", MODEL, ROWS, "--keep", "name"), "'name'"),
+    "an unknown output": (("predict", MODEL, ROWS, "--outputs", "odds"), "choose some of 'decision'"),
+    "a prior of no numbers": (("predict", MODEL, ROWS, "--prior", "Adelie=much"), "--prior Adelie=much"),
+    "a prior of a word": (("predict", MODEL, ROWS, "--prior", "flat"), "--prior flat: give a number for each class"),
+    "a prior that sums to more": (("predict", MODEL, ROWS, "--prior", "[1, 1, 1]"), "must sum to 1"),
+    "a prior of broken JSON": (("predict", MODEL, ROWS, "--prior", "[1, "), "--prior: "),
+    "a prior of unknown classes": (("evaluate", MODEL, ROWS, "-t", "species", "--prior", "Emu=1"), "unknown 'Emu'"),
+    "a cost of broken JSON": (("predict", MODEL, ROWS, "--cost", "[[0, 1"), "--cost: "),
+    "a cost of another shape": (("sql", MODEL, "birds", "--cost", "[[0, 1], [1, 0]]"), "do not fit 3 classes"),
+    "a cost that is nowhere": (("predict", MODEL, ROWS, "--cost", "no.json"), "no.json"),
+    "another ending": (("predict", MODEL, ROWS, "-o", "s.csv"), "ends in .parquet; for CSV leave out -o"),
+    "what is read": (("predict", MODEL, "same.parquet", "-o", "same.parquet"), "one of the files that are read"),
+    "no directory": (("predict", MODEL, ROWS, "-o", "no/s.parquet"), "there is no directory 'no'"),
+    "no labels": (("evaluate", MODEL, ROWS, "-t", "genus"), "there is no column 'genus'"),
+    "labels of others": (("evaluate", MODEL, ROWS, "-t", "island"), "column 'island' holds"),
+    "missing labels": (("evaluate", MODEL, "cut.csv", "-t", "species"), "1 missing label"),
+    "nothing to inspect": (("inspect", ROWS), "is not a model or checkpoint file"),
+    "unlike kinds": (("merge", MODEL, "mixed.safetensors", "-o", "m"), "both.safetensors is a GaussianClassifier"),
+    "unlike columns": (("merge", MODEL, "pair.safetensors", "-o", "m"), "pair.safetensors does not merge with both"),
+    "nothing to merge": (("merge", "logistic.safetensors", MODEL, "-o", "m"), "has no statistics to add or subtract"),
+    "what was never learnt": (("forget", "one.safetensors", ROWS, "-t", "species", "-o", "m"), "forget"),
+    "an unknown dialect": (("sql", MODEL, "birds", "--dialect", "latin"), "latin"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_errors_are_one_line_and_leave_nothing_behind(places, tmp_path, monkeypatch, capsys, case):
+    arguments, message = WRONG[case]
+    for path in places.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    frame = pd.read_csv(places / "both.csv")
+    frame.to_parquet(tmp_path / "same.parquet")
+    frame.drop(columns="sex").assign(species=frame["species"].where(frame.index > 0)).to_csv(tmp_path / "cut.csv")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["suffice", *arguments])
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)  # main sets its own
+    with pytest.raises(SystemExit) as failure:
+        main()
+    assert str(failure.value.code).startswith("suffice: ")
+    assert message in failure.value.code
+    assert "\n" not in failure.value.code
+    assert capsys.readouterr() == ("", "")
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize("arguments", [("merge", MODEL), ("forget", MODEL, ROWS, "-t", "species"), ("predict", MODEL)])
+def test_what_is_left_out_is_asked_for(arguments):
+    """Nothing is written anywhere unless it is said where."""
+    code, output = run(*arguments)
+    assert code == 2
+    assert "Missing" in output
+
+
+def test_a_real_command_fails_with_one_line(places, tmp_path):
+    done = shell("predict", places / "damaged.safetensors", places / "one.csv", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("suffice: ")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", [command.callback.__name__ for command in app.registered_commands])
+def test_every_command_has_help_with_an_example(command):
+    code, output = run(command, "--help")
+    assert code == 0
+    assert f"Example: suffice {command}" in " ".join(output.split())

@@ -273,3 +273,21 @@ def test_confidence_intervals_cover_and_shrink(worked):
     assert wide[0].shape == wide[1].shape == (2,)
     with pytest.raises(DataError, match="level"):
         metrics.bootstrap(metrics.cllr, y, scores, level=1.0)
+
+
+@pytest.mark.parametrize("prior", ["uniform", None, [0.2, 0.3, 0.5]], ids=str)
+def test_a_weight_counts_as_so_many_copies(rng, prior):
+    y, weight = np.arange(30) % 3, rng.integers(0, 4, 30)
+    weight[:3] = 1
+    scores, decided = rng.normal(size=(30, 3)), rng.integers(0, 3, 30)
+    again = np.repeat(np.arange(30), weight)
+    for metric, of in ((metrics.multiclass_dcf, decided), (metrics.multiclass_log_cost, scores)):
+        weighted = metric(y, of, prior, normalize=False, sample_weight=weight)
+        assert weighted == pytest.approx(metric(y[again], of[again], prior, normalize=False), rel=1e-12)
+
+
+def test_rows_without_weight_cost_nothing_but_a_class_without_is_refused():
+    scores = np.array([[0.0, -1.0], [-1.0, 0.0], [-np.inf, 0.0]])
+    assert np.isfinite(metrics.multiclass_log_cost([0, 1, 0], scores, sample_weight=[1, 1, 0]))
+    with pytest.raises(DataError, match="class 1 have no weight"):
+        metrics.multiclass_log_cost([0, 1, 0], scores, sample_weight=[1, 0, 1])

@@ -94,6 +94,46 @@ def test_each_piece_is_told_of_once_it_is_in_the_total(threads, pieces):
     assert told == [(n, list(range(n + 1))) for n in (range(9) if pieces is None else pieces)]
 
 
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("n", [0, 1, 9])
+def test_what_was_there_before_comes_first(threads, n):
+    told = []
+    found = reduce_ordered(
+        slow_first, lambda a, b: a + b, iter(range(n)), threads, lambda p, total: told.append(total), ["start"]
+    )
+    assert found == ["start", *range(n)]
+    assert told == [["start", *range(i + 1)] for i in range(n)]
+
+
+@pytest.mark.parametrize("threads", [2, 4])
+def test_others_do_not_run_far_ahead_of_a_piece_that_takes_long(threads):
+    begun = []
+
+    def work(piece):
+        begun.append(piece)
+        if piece == 0:
+            time.sleep(0.2)
+            assert len(begun) <= 2 * threads
+        return [piece]
+
+    assert reduce_ordered(work, lambda a, b: a + b, range(100), threads) == list(range(100))
+
+
+def test_others_go_on_working_while_one_merges():
+    reached = threading.Event()
+
+    def work(piece):
+        if piece == 3:
+            reached.set()
+        return [piece]
+
+    def merge(a, b):
+        assert reached.wait(10)
+        return a + b
+
+    assert reduce_ordered(work, merge, range(6), 2) == list(range(6))
+
+
 def test_every_piece_is_worked_on_once_and_on_several_threads():
     seen = queue.SimpleQueue()
     barrier = threading.Barrier(3, timeout=10)  # passes only if three threads are at work at the same time

@@ -9,16 +9,15 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ._version import __version__
+from .atomic import replacing
 from .errors import SufficeError
 
 Array = NDArray[Any]
@@ -33,13 +32,38 @@ def write(path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Mappi
     text = json.dumps(header, sort_keys=True)
     # One entry, since safetensors writes several in any order, and equal contents should be equal files.
     content = save(rows, metadata={_KEY: f"{_digest(text, rows)} {text}"})
-    _replace(Path(path), content)
+    with replacing(path) as temporary:
+        temporary.write_bytes(content)
 
 
 def read(
     path: str | os.PathLike[str], what: str, version: int, error: type[SufficeError]
 ) -> tuple[dict[str, Any], dict[str, Array]]:
     """Header and arrays of a file, or an error that says why they are not those of `what` in this version."""
+    digest, text, arrays = _content(path, what, error, lambda _: True)
+    header = _header(path, text, error)
+    if header["format"] != version:
+        raise error(
+            f"{path} has format {header['format']!r}, written by suffice {header.get('version', '?')}; this is suffice "
+            f"{__version__}, which reads format {version}; upgrade suffice or save the {what} again with this version"
+        )
+    if digest != _digest(text, arrays):
+        raise error(f"{path} is damaged: its content does not match its digest; restore it from a copy")
+    return header, arrays
+
+
+def look(
+    path: str | os.PathLike[str], what: str, error: type[SufficeError], wanted: Callable[[str], bool]
+) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Header and some of the arrays of a file; the others are not read, so that damage to them is not found."""
+    _, text, arrays = _content(path, what, error, wanted)
+    return _header(path, text, error), arrays
+
+
+def _content(
+    path: str | os.PathLike[str], what: str, error: type[SufficeError], wanted: Callable[[str], bool]
+) -> tuple[str, str, dict[str, Array]]:
+    """The digest, the header and the arrays that are wanted."""
     from safetensors import SafetensorError, safe_open
 
     try:
@@ -47,7 +71,7 @@ def read(
             metadata = file.metadata() or {}
             if _KEY not in metadata:
                 raise error(f"{path} is a safetensors file, but not a {what} of suffice")
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            arrays = {name: file.get_tensor(name) for name in file.keys() if wanted(name)}  # noqa: SIM118
     except (FileNotFoundError, PermissionError):
         raise
     except (SafetensorError, OSError, UnicodeDecodeError, TypeError, ValueError) as reason:
@@ -55,19 +79,16 @@ def read(
             raise
         raise error(f"{path} is not a {what} file, or is damaged: {reason}") from None
     digest, _, text = metadata[_KEY].partition(" ")
+    return digest, text, arrays
+
+
+def _header(path: str | os.PathLike[str], text: str, error: type[SufficeError]) -> dict[str, Any]:
     try:
         header: dict[str, Any] = json.loads(text)
-        found = header["format"]
+        header["format"]
     except (ValueError, KeyError, TypeError):
         raise error(f"{path} is damaged: its header cannot be read; restore it from a copy") from None
-    if found != version:
-        raise error(
-            f"{path} has format {found!r}, written by suffice {header.get('version', '?')}; this is suffice "
-            f"{__version__}, which reads format {version}; upgrade suffice or save the {what} again with this version"
-        )
-    if digest != _digest(text, arrays):
-        raise error(f"{path} is damaged: its content does not match its digest; restore it from a copy")
-    return header, arrays
+    return header
 
 
 def _digest(text: str, arrays: Mapping[str, Array]) -> str:
@@ -77,20 +98,6 @@ def _digest(text: str, arrays: Mapping[str, Array]) -> str:
         digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
         digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()
-
-
-def _replace(path: Path, content: bytes) -> None:
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"there is no directory {str(path.parent)!r} to write {path.name!r} to")
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    try:
-        with open(temporary, "xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def labels_to_header(classes: Array) -> dict[str, Any]:

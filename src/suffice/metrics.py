@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import decisions, kernels
+from .batch import checked_weight
 from .decisions import bayes_threshold, effective_prior
 from .errors import DataError, DecisionError, listed
 from .labels import encode, positions
@@ -160,7 +161,15 @@ def empirical_cross_entropy(y_true: Any, llr: Any, prior: Any = 0.5) -> CrossEnt
     return CrossEntropy(priors, np.array(bits), np.array(best), uninformed)
 
 
-def multiclass_dcf(y_true: Any, y_pred: Any, prior: Any = None, cost: Any = None, *, normalize: bool = True) -> float:
+def multiclass_dcf(
+    y_true: Any,
+    y_pred: Any,
+    prior: Any = None,
+    cost: Any = None,
+    *,
+    normalize: bool = True,
+    sample_weight: Any = None,
+) -> float:
     """The expected cost of decisions for K classes; normalised by the cost of the best decision without looking.
 
     Parameters
@@ -168,12 +177,13 @@ def multiclass_dcf(y_true: Any, y_pred: Any, prior: Any = None, cost: Any = None
     y_true, y_pred : (n,) labels and decisions; decisions may be others than labels where `cost` is a dictionary
     prior : class probabilities, "uniform", or None for the frequencies in y_true
     cost : ``cost[i, j]`` of deciding i when the truth is j; None counts errors
+    sample_weight : (n,) a weight of w counts as w copies of the row
 
     >>> multiclass_dcf(["a", "b", "b", "c"], ["a", "b", "a", "c"], prior="uniform")
     0.25
     """
     classes, truth = encode(np.asarray(y_true))
-    count = np.bincount(truth, minlength=len(classes))
+    weight, count = _weights(sample_weight, truth, classes)
     pi = decisions.as_prior(prior, classes, count / count.sum())
     actions, costs = decisions.as_cost(1.0 - np.eye(len(classes)) if cost is None else cost, classes)
     if np.ndim(y_pred) != 1:
@@ -183,7 +193,7 @@ def multiclass_dcf(y_true: Any, y_pred: Any, prior: Any = None, cost: Any = None
     decided = positions(np.asarray(y_pred), actions)
     if (decided < 0).any():
         raise DataError(f"y_pred holds {listed(np.unique(np.asarray(y_pred)[decided < 0]))}, which are no decisions")
-    mean_cost = np.bincount(truth, costs[decided, truth], minlength=len(classes)) / count
+    mean_cost = np.bincount(truth, weight * costs[decided, truth], minlength=len(classes)) / count
     total = float(pi @ mean_cost)
     if not normalize:
         return total
@@ -193,7 +203,9 @@ def multiclass_dcf(y_true: Any, y_pred: Any, prior: Any = None, cost: Any = None
     return total / without
 
 
-def multiclass_log_cost(y_true: Any, log_likelihood: Any, prior: Any = "uniform", *, normalize: bool = True) -> float:
+def multiclass_log_cost(
+    y_true: Any, log_likelihood: Any, prior: Any = "uniform", *, normalize: bool = True, sample_weight: Any = None
+) -> float:
     """The expected -log2 P(class | x) of the true class, with the classes weighted by the prior.
 
     Normalised, it is divided by the entropy of the prior: 1 is what the prior alone costs; for two classes and a
@@ -203,6 +215,7 @@ def multiclass_log_cost(y_true: Any, log_likelihood: Any, prior: Any = "uniform"
     ----------
     y_true : (n,) labels, whose sorted values are the columns of log_likelihood
     log_likelihood : (n, k) log p(x | class), or log posteriors of a uniform prior
+    sample_weight : (n,) a weight of w counts as w copies of the row
     """
     classes, truth = encode(np.asarray(y_true))
     scores = np.array(log_likelihood, dtype=np.float64)
@@ -212,16 +225,26 @@ def multiclass_log_cost(y_true: Any, log_likelihood: Any, prior: Any = "uniform"
         )
     if np.isnan(scores).any() or np.isposinf(scores).any():
         raise DataError("log_likelihood contains NaN or +inf")
-    pi = decisions.as_prior(prior, classes, np.bincount(truth) / len(truth))
+    weight, count = _weights(sample_weight, truth, classes)
+    pi = decisions.as_prior(prior, classes, count / count.sum())
     log_prior = decisions.log(pi)
     posterior = decisions.log_posterior(scores + log_prior, log_prior)
     bits = -posterior[np.arange(len(truth)), truth] / np.log(2)
-    per_class = np.bincount(truth, bits, minlength=len(classes)) / np.bincount(truth, minlength=len(classes))
+    per_class = np.bincount(truth, weight * np.where(weight > 0, bits, 0.0), minlength=len(classes)) / count
     total = float((pi * np.where(pi > 0, per_class, 0.0)).sum())
     entropy = float(-(pi * np.where(pi > 0, log_prior, 0.0)).sum() / np.log(2))
     if normalize and not entropy:
         raise DecisionError("a prior that is certain costs nothing; use normalize=False")
     return total / entropy if normalize else total
+
+
+def _weights(sample_weight: Any, truth: Array, classes: Array) -> tuple[Array, Array]:
+    """The weight of each row, and of each class."""
+    weight = np.ones(len(truth)) if sample_weight is None else checked_weight(sample_weight, len(truth))
+    total = np.bincount(truth, weight, minlength=len(classes))
+    if not total.all():
+        raise DataError(f"the rows of class {listed(classes[total == 0])} have no weight; leave them out")
+    return weight, total
 
 
 def bootstrap(

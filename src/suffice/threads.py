@@ -19,6 +19,7 @@ T = TypeVar("T")
 P = TypeVar("P")
 
 _VARIABLES = ("SUFFICE_NUM_THREADS", "OMP_NUM_THREADS")
+_AHEAD = 2  # pieces for each thread that are at work, or done and waiting for an earlier one
 
 
 def thread_count(n_jobs: int | None = None) -> int:
@@ -40,47 +41,76 @@ def reduce_ordered(
     pieces: Iterable[P],
     threads: int,
     merged: Callable[[P, T], object] = lambda *_: None,
+    start: T | None = None,
 ) -> T:
     """``merge`` over ``work(piece)`` in the order of the pieces, whatever the number of threads.
 
-    Pieces may be made one by one while others are at work; one at a time is made, in order. Threads live as long as the
-    call, so there is nothing that a fork could lose, and any number of calls may run side by side.
+    Pieces may be made one by one while others are at work; one at a time is made, in order. Where one piece takes long,
+    others do not run far ahead of it: what is finished and waits takes memory. Threads live as long as the call, so
+    there is nothing that a fork could lose, and any number of calls may run side by side.
 
     Parameters
     ----------
     merged : told of each piece once the total holds it and all before it
+    start : what the first result is merged into, if anything
     """
+    totals: list[T] = [] if start is None else [start]  # the running total, once there is one
+
+    def add(piece: P, result: T) -> None:
+        totals[:] = [merge(totals[0], result) if totals else result]
+        merged(piece, totals[0])
+
     n_pieces = len(pieces) if isinstance(pieces, Sized) else threads
     if isinstance(pieces, Sequence) and n_pieces == 1:
-        total = work(pieces[0])
-        merged(pieces[0], total)
-        return total
+        add(pieces[0], work(pieces[0]))
+        return totals[0]
 
-    lock = threading.Lock()
+    changed = threading.Condition()
     todo = iter(enumerate(pieces))
     done: dict[int, tuple[P, T]] = {}  # finished, waiting for an earlier one
-    totals: list[T] = []  # the running total, once there is one
-    n_merged = 0
+    n_begun = n_merged = 0
+    merging = False  # whether a thread is at it
     failures: list[BaseException] = []
 
+    def begun() -> tuple[int, P | None]:
+        """The next piece, and its number; -1 where there is none."""
+        nonlocal n_begun
+        with changed:
+            changed.wait_for(lambda: failures or n_begun < n_merged + _AHEAD * threads)
+            number, piece = (-1, None) if failures else next(todo, (-1, None))
+            n_begun += 1
+            return number, piece
+
+    def finished(number: int, piece: P, result: T) -> None:
+        """Merge what can be merged now; others go on working meanwhile."""
+        nonlocal n_merged, merging
+        with changed:
+            done[number] = piece, result
+            if merging:  # by a thread that will find this one
+                return
+            merging = True
+        while True:
+            with changed:
+                if n_merged not in done:
+                    merging = False
+                    return
+                first = done.pop(n_merged)
+            add(*first)
+            with changed:
+                n_merged += 1
+                changed.notify_all()
+
     def run() -> None:
-        nonlocal n_merged
         try:
-            while not failures:
-                with lock:
-                    number, piece = next(todo, (-1, None))
+            while True:
+                number, piece = begun()
                 if number < 0:
                     return
-                result = work(piece)  # type: ignore[arg-type]
-                with lock:
-                    done[number] = piece, result  # type: ignore[assignment]
-                    while n_merged in done:
-                        first, result = done.pop(n_merged)
-                        totals[:] = [merge(totals[0], result) if totals else result]
-                        n_merged += 1
-                        merged(first, totals[0])
+                finished(number, piece, work(piece))  # type: ignore[arg-type]
         except BaseException as failure:
-            failures.append(failure)
+            with changed:
+                failures.append(failure)
+                changed.notify_all()
 
     others = [threading.Thread(target=run, daemon=True) for _ in range(min(threads, n_pieces) - 1)]
     with single_threaded_blas():

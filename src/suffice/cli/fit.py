@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from ..errors import DataError, listed
-from ..progress import progress
+from .data import reading
+from .options import Data, Target, Weight, names
+from .text import described
 
 _MODELS = {
     "gaussian": "GaussianClassifier",
@@ -25,21 +25,19 @@ _MODELS = {
 
 
 def fit(
-    data: Annotated[list[str], typer.Argument(help="Files, directories or globs: Parquet, Arrow, CSV or JSON lines.")],
-    target: Annotated[str, typer.Option("--target", "-t", help="The column with the labels.")],
+    data: Data,
+    target: Target,
     out: Annotated[Path, typer.Option("--out", "-o", help="The model file to write.")] = Path("model.safetensors"),
     model: Annotated[str, typer.Option(help=f"auto, which tries what is sensible, or {', '.join(_MODELS)}.")] = "auto",
     choices: Annotated[
         list[str] | None, typer.Option("--set", help="A parameter of the model, as in --set covariance=tied.")
     ] = None,
     columns: Annotated[str | None, typer.Option(help="The columns to learn from, with commas; all by default.")] = None,
-    weight: Annotated[str | None, typer.Option(help="A column with weights.")] = None,
+    weight: Weight = None,
     checkpoint: Annotated[Path | None, typer.Option(help="A file to go on from, should the run be stopped.")] = None,
     skip: Annotated[bool, typer.Option("--skip", help="Leave out what cannot be read, instead of stopping.")] = False,
 ) -> None:
     """Fit a model to files. Without --model, the best of the sensible ones is chosen, and a table says why."""
-    from rich.console import Console
-
     from .. import estimators
 
     if model != "auto" and model not in _MODELS:
@@ -50,39 +48,16 @@ def fit(
         raise DataError("a logistic model has nothing to go on from: leave out --checkpoint")
     if not out.parent.is_dir():
         raise DataError(f"there is no directory {str(out.parent)!r} to write the model to")
-    names = [name.strip() for name in columns.split(",")] if columns else None
-    with _reading(data, columns=names, checkpoint=checkpoint, on_error="skip" if skip else "raise") as rows:
+    with reading(data, columns=names(columns), checkpoint=checkpoint, on_error="skip" if skip else "raise") as rows:
         if model == "auto":
             fitted: Any = estimators.fit(rows, target)
         else:
             kind = getattr(estimators, _MODELS[model])
             fitted = kind(**_parameters(choices or [], kind)).fit(rows, target, sample_weight=weight)
     fitted.save(out)
-    console = Console()
     if model == "auto":
-        console.print("Judged by held-out log cost:\n")
-        print(fitted.choice_)
-        console.print()
-    classes = ", ".join(str(label) for label in fitted.classes_[:8]) + (" ..." if len(fitted.classes_) > 8 else "")
-    console.print(f"{type(fitted).__name__} of {fitted.n_features_in_} columns, classes {classes}", highlight=False)
-    console.print(f"Written to {out}", highlight=False)
-
-
-@contextmanager
-def _reading(data: list[str], **choices: Any) -> Iterator[Any]:
-    """The files, with a bar that follows the reading."""
-    from ..sources.files import Progress, files
-
-    done = 0.0
-    with progress("Reading", 1.0) as advance:
-
-        def read(now: Progress) -> None:
-            nonlocal done
-            share = now.bytes / (now.total_bytes or 1)
-            advance(share - done)
-            done = share
-
-        yield files(data, progress=read, **choices)
+        print(f"Judged by held-out log cost:\n\n{fitted.choice_}\n")
+    print(f"{described(fitted)}\nWritten to {out}")
 
 
 def _parameters(choices: list[str], kind: Any) -> dict[str, Any]:

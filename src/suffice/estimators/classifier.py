@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+import os
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -12,17 +12,16 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
 from .. import decisions
-from ..batch import Batch
-from ..collect import refuse_nonfinite
-from ..errors import DataError, ImpossibleWarning
+from ..errors import DataError
+from ..export.outputs import check_kept, check_outputs
 from ..labels import position
 from ..scoring import Scorer
-from ..sources import RowResults, Source, in_memory
-from .tables import TableEstimator, row_by_row
+from ..sources import RowResults, in_memory
+from .application import Application
+from .tables import TableEstimator, in_steps, refuse, row_by_row
+from .written import parquet_file, write_scores
 
 Array = NDArray[Any]
-_SCORES = 1 << 17  # scores held at a time by each thread, where they are not the result: in the cache
-_CELLS = 1 << 22  # cells read at a time by each thread, where they have to be converted
 Prior = Any  # an array in the order of classes_, a dictionary by label, "uniform" or None
 
 
@@ -74,26 +73,21 @@ class LLRClassifier(ClassifierMixin, TableEstimator):
         cost : ``cost[i, j]`` is the cost of deciding i when the truth is j; a dictionary from decisions to such rows
             may hold other decisions than the classes. None counts errors. A tie goes to the earlier decision.
         """
-        log_prior = decisions.log(self._prior(prior))
-        density, impossible = self._scorer, self._is_impossible(log_prior) or self._scorer.has_zeros
-        impossible_rows: list[int] = []
-        actions, costs = (self.classes_, None) if cost is None else decisions.as_cost(cost, self.classes_)
+        case, density = self._application(prior, cost), self._scorer
 
         def decide(x: Any, out: Array) -> bool:
             best = np.empty(len(out), np.int64)
-            if costs is None and not impossible:
-                finite = density.score(x, log_prior, best=best, relative=True)
+            if case.takes_the_best:
+                finite = density.score(x, case.log_prior, best=best, relative=True)
             else:
-                posterior = np.empty((len(out), density.n_classes))
-                finite = density.score(x, log_prior, all=posterior, relative=True)
-                impossible_rows.append(int(np.isneginf(posterior).all(axis=1).sum()) if density.has_zeros else 0)
-                decisions.log_posterior(posterior, log_prior)
-                best[:] = decisions.cheapest(np.exp(posterior, out=posterior), costs)
-            np.take(actions, best, out=out, mode="clip")
+                joint = np.empty((len(out), density.n_classes))
+                finite = density.score(x, case.log_prior, all=joint, relative=True)
+                best[:] = case.decide(case.log_posterior(joint))
+            np.take(case.actions, best, out=out, mode="clip")
             return finite
 
-        decided = self._column(X, "prediction", decide, actions.dtype)
-        self._warn_of_impossible(impossible_rows, log_prior)
+        decided = self._column(X, "prediction", decide, case.actions.dtype)
+        case.warn()
         return decided
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -112,22 +106,59 @@ class LLRClassifier(ClassifierMixin, TableEstimator):
         return self._posterior(X, prior, exponentiate=False)
 
     def _posterior(self, X: Any, prior: Prior, exponentiate: bool) -> Any:
-        log_prior, density = decisions.log(self._prior(prior)), self._scorer
-        impossible_rows: list[int] = []
+        case, density = self._application(prior), self._scorer
 
         def posterior(x: Any, out: Array) -> bool:
-            finite = density.score(x, log_prior, all=out, relative=True)
-            impossible_rows.append(int(np.isneginf(out).all(axis=1).sum()) if density.has_zeros else 0)
-            decisions.log_posterior(out, log_prior)
+            finite = density.score(x, case.log_prior, all=out, relative=True)
+            case.log_posterior(out)
             if exponentiate:
                 np.exp(out, out=out)
             return finite
 
         table = self._table(X, "probability" if exponentiate else "log_probability", posterior)
-        self._warn_of_impossible(impossible_rows, log_prior)
+        case.warn()
         return table
 
-    # The same, where the data are.
+    def _application(self, prior: Prior, cost: Any = None) -> Application:
+        chosen, zeros = self._prior(prior), self._scorer.has_zeros
+        return Application(self.classes_, chosen, cost, zeros, self._is_impossible(decisions.log(chosen)))
+
+    # The same of tables of any size, and where the data are.
+
+    def to_parquet(
+        self,
+        X: Any,
+        path: str | os.PathLike[str],
+        prior: Prior = None,
+        cost: Any = None,
+        *,
+        keep: Any = None,
+        outputs: Any = None,
+    ) -> int:
+        """Score rows and write the results to a Parquet file, in the order of the rows; returns their number.
+
+        X is read, scored and written piece by piece, on several threads, so that memory does not depend on the number
+        of rows. The file is there when all of them are scored, and not before.
+
+        Parameters
+        ----------
+        X : anything tabular: files, or a table in memory; it may have more columns than the model
+        path : the file to write
+        prior, cost : as of `predict`
+        keep, outputs : columns to repeat and results to add, as of `to_sql`, which names them alike
+
+        Examples
+        --------
+        >>> import pyarrow as pa, pyarrow.parquet as pq
+        >>> from suffice import GaussianClassifier
+        >>> clf = GaussianClassifier().fit(pa.table({"height": [1.70, 1.78, 1.60, 1.64]}), list("mmff"))
+        >>> pq.write_table(pa.table({"id": [7, 8], "height": [1.69, 1.58]}), "people.parquet")
+        >>> clf.to_parquet("people.parquet", "scores.parquet", keep="id", outputs="decision")
+        2
+        >>> pq.read_table("scores.parquet").to_pylist()
+        [{'id': 7, 'decision': 'm'}, {'id': 8, 'decision': 'f'}]
+        """
+        return write_scores(self, X, parquet_file(path), prior, cost, keep, outputs)
 
     def to_sql(
         self,
@@ -174,7 +205,7 @@ class LLRClassifier(ClassifierMixin, TableEstimator):
 
         model, chosen = self._scorer, self._prior(prior)
         names = sql.check_columns(columns, self._names(), model.n_features)
-        repeated = [names[j] for j in model.places_read] if keep is None else [keep] if isinstance(keep, str) else keep
+        kept = check_kept(keep)
         return sql.to_sql(
             model,
             self.classes_,
@@ -183,18 +214,9 @@ class LLRClassifier(ClassifierMixin, TableEstimator):
             dialect,
             chosen,
             None if cost is None else decisions.as_cost(cost, self.classes_),
-            list(repeated),
-            sql.check_outputs(outputs, model),
+            [names[j] for j in model.places_read] if kept is None else kept,
+            check_outputs(outputs, model),
         )
-
-    def _warn_of_impossible(self, rows: list[int], log_prior: Array) -> None:
-        if sum(rows) and not self._is_impossible(log_prior):
-            warnings.warn(
-                f"{sum(rows)} rows are impossible under every class, so that only the prior speaks for them; "
-                "use alpha > 0",
-                ImpossibleWarning,
-                stacklevel=3,
-            )
 
     def _column(self, X: Any, name: str, work: Callable[[Any, Array], bool], dtype: Any = np.float64) -> Any:
         return self._rows(X, work, RowResults(name, dtype=dtype))
@@ -205,16 +227,7 @@ class LLRClassifier(ClassifierMixin, TableEstimator):
     def _rows(self, X: Any, work: Callable[[Any, Array], bool], results: RowResults) -> Any:
         """One row of results for each row of X, on several threads; refuse NaN and infinity."""
         density, source = self._scorer, self._scored(X)  # estimated here, not in the threads
-        step = max(1024, _SCORES // len(self.classes_))  # scores of all classes may be as wide as the rows, or wider
-        if not density.reads_sparse:
-            step = min(step, max(1, _CELLS // density.n_read))
-
-        def score(batch: Batch, out: Array) -> bool:
-            rows = (slice(start, start + step) for start in range(0, len(batch), step))
-            finite = [work(density.read(batch.table[part]), out[part]) for part in rows]  # every part is written
-            return all(finite)
-
-        return row_by_row(source, results, score, _refuse)
+        return row_by_row(source, results, lambda batch, out: in_steps(density, batch.table, out, work), refuse)
 
     def _pair(self, a: Any, b: Any) -> tuple[int, int]:
         classes = self.classes_
@@ -223,8 +236,3 @@ class LLRClassifier(ClassifierMixin, TableEstimator):
         if a is None or b is None:
             raise DataError(f"with {len(classes)} classes name two of them: the ratio is of b over a")
         return position(a, classes), position(b, classes)
-
-
-def _refuse(source: Source) -> None:
-    refuse_nonfinite(source)
-    raise DataError("some values are too large to be scored; rescale the columns")

@@ -13,15 +13,14 @@ from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.expression import quoted_name
 
 from ..errors import DataError, listed
-from ..logistic import LogisticModel
 from .dialects import Cell, Dot, Greatest, Infinity, Least, Number, Text, Total, checked, dialect_of
+from .outputs import columns_of, plain_labels, refuse_taken
 from .scores import IMPOSSIBLE, POSSIBLE, Scores, scores
 from .steps import Steps
 
 Array = NDArray[Any]
 Expression = ColumnElement[Any]
 
-OUTPUTS = ("decision", "posterior", "llr", "log_likelihood")
 _NOTHING = -500.0  # the logarithm of a share that is none; some engines refuse to work out smaller ones
 
 
@@ -47,38 +46,25 @@ def to_sql(
     prior : (k,)
     cost : decisions (m,) and their costs (m, k); None counts errors
     keep : columns of the table to repeat
-    outputs : some of OUTPUTS
+    outputs : some of `outputs.OUTPUTS`
     """
     spoken, steps = dialect_of(dialect), Steps()
     found = {name: steps.bind("keep", Cell(name)) for name in keep}
     rows = _Rows(steps, scores(model, steps, names), prior)
-    labels = _column_labels(classes)
-    makers: dict[str, Callable[[], dict[str, Expression]]] = {
-        "decision": lambda: {"decision": rows.decision(classes, cost)},
-        "posterior": lambda: dict(zip([f"posterior_{label}" for label in labels], rows.posterior, strict=True)),
-        "llr": lambda: _ratios(rows, labels),
-        "log_likelihood": lambda: {f"log_likelihood_{label}": rows.log_likelihood(c) for c, label in enumerate(labels)},
+    makers: dict[str, Callable[[], list[Expression]]] = {
+        "decision": lambda: [rows.decision(classes, cost)],
+        "posterior": lambda: rows.posterior,
+        "llr": lambda: [rows.llr(0, c) for c in range(1, len(classes))],
+        "log_likelihood": lambda: [rows.log_likelihood(c) for c in range(len(classes))],
     }
     for output in outputs:
-        made = makers[output]()
-        taken = [name for name in made if name.casefold() in {each.casefold() for each in found}]
-        if taken:
-            raise DataError(f"the table has columns named like the results: {listed(taken)}; leave them out of keep=")
-        found |= made
+        made = columns_of(output, classes)
+        refuse_taken(made, found)
+        found |= zip(made, makers[output](), strict=True)
     source, prefix = _source(table, spoken)
     return str(
         steps.select(source, found, spoken, prefix).compile(dialect=spoken, compile_kwargs={"literal_binds": True})
     )
-
-
-def check_outputs(outputs: Any, model: Any) -> tuple[str, ...]:
-    """Which results are wanted, in the order given; None takes all that a model has."""
-    own = OUTPUTS[:-1] if isinstance(model, LogisticModel) else OUTPUTS
-    chosen = own if outputs is None else (outputs,) if isinstance(outputs, str) else tuple(outputs)
-    unknown = [each for each in chosen if each not in own]
-    if unknown or not chosen:
-        raise DataError(f"outputs={outputs!r} is not known; choose some of {listed(own)}")
-    return tuple(dict.fromkeys(chosen))
 
 
 def check_columns(columns: Any, names: tuple[str, ...] | None, n_features: int) -> list[str]:
@@ -154,29 +140,11 @@ class _Rows:
         return case(*((fine & (each == least), _label(actions, i)) for i, each in enumerate(expected)))
 
 
-def _ratios(rows: _Rows, labels: list[str]) -> dict[str, Expression]:
-    """The ratio of the second of two classes over the first; of more, of all others over the first."""
-    if len(labels) == 2:
-        return {"llr": rows.llr(0, 1)}
-    return {f"llr_{label}": rows.llr(0, c) for c, label in enumerate(labels) if c}
-
-
-def _column_labels(classes: Array) -> list[str]:
-    """Classes as parts of names; by their places where names would not tell them apart, as most databases take capital
-    letters for small ones."""
-    labels = [str(_plain(label)) for label in classes.tolist()]
-    return labels if len({label.casefold() for label in labels}) == len(labels) else list(map(str, range(len(labels))))
-
-
 def _label(labels: Array, i: int) -> Expression:
-    """A label as a literal; those of several types as text, since a column has one type."""
-    plain = [_plain(label) for label in labels.tolist()]
-    kinds = {type(label) for label in plain if label is not None}
-    label = plain[i]
+    """A label as a literal."""
+    label = plain_labels(labels)[i]
     if label is None:
         return null()
-    if len(kinds) > 1 and kinds != {int, float}:
-        label = str(label)
     if isinstance(label, bool):
         return true() if label else false()
     if isinstance(label, int):
@@ -184,14 +152,6 @@ def _label(labels: Array, i: int) -> Expression:
     if isinstance(label, float):
         return Number(label)
     return Text(label)
-
-
-def _plain(label: Any) -> Any:
-    label = label.item() if isinstance(label, np.generic) else label
-    label = label.decode("utf-8", "surrogateescape") if isinstance(label, bytes) else label
-    if not isinstance(label, str | bool | int | float | None):
-        raise DataError(f"the decision {label!r} is neither text nor a number nor a truth")
-    return label
 
 
 def _source(name: str | Sequence[str], dialect: Any) -> tuple[TableClause, str]:

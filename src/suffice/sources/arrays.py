@@ -218,6 +218,27 @@ def arrow_column(values: Any, dtype: str) -> ArrowColumn:
     return ArrowColumn(values, "text" if text or types.is_dictionary(kind) else "other", dtype)
 
 
+def to_arrow(column: Column) -> Any:
+    """Any column as an Arrow array, categories as what they stand for."""
+    import pyarrow as pa
+
+    if isinstance(column, CodedColumn):
+        return pa.array(column.categories.tolist()).take(pa.array(column.code, mask=column.code < 0))
+    if isinstance(column, ArrayColumn):
+        return pa.array(column.values, from_pandas=True)
+    values = column.values  # type: ignore[attr-defined]
+    return values.cast(values.type.value_type) if pa.types.is_dictionary(values.type) else values
+
+
+def arrow_type(column: Column) -> Any:
+    """The type that `to_arrow` gives a column, and any of its rows that tell it."""
+    import pyarrow as pa
+
+    if isinstance(column, ArrayColumn) and column.values.dtype == object:
+        return pa.infer_type(column.values, from_pandas=True)
+    return to_arrow(column[:0]).type
+
+
 _READERS: dict[str, tuple[tuple[str, ...], Callable[[Any, Any, Any], Converted]]] = {
     "pandas": (("DataFrame",), _pandas),
     "polars": (("DataFrame",), _polars),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
@@ -73,6 +73,10 @@ class Source(ABC):
         """All rows, for what needs them at once."""
         raise DataError(f"this needs the rows in memory; {type(self).__name__} streams them")
 
+    def reads(self, path: str | os.PathLike[str]) -> bool:  # noqa: ARG002
+        """Whether a file is one of those that rows are read from."""
+        return False
+
     def job(self) -> dict[str, Any]:
         """What a run is over, in the values that JSON has: another job must not go on with it."""
         return {}
@@ -98,8 +102,23 @@ class LocalSource(Source):
     def in_memory(self) -> Self:
         return self
 
-    def reduce(self, map_batch: Callable[[Batch], T], merge: Callable[[T, T], T], run: Run[T] | None = None) -> T:  # noqa: ARG002
-        step = self.step()
-        pieces = [(start, min(start + step, self.n_rows)) for start in range(0, max(self.n_rows, 1), step)]
+    def reduce(self, map_batch: Callable[[Batch], T], merge: Callable[[T, T], T], run: Run[T] | None = None) -> T:
+        step, start = self.step(), None if run is None else run.total
+        pieces = [(first, min(first + step, self.n_rows)) for first in range(0, max(self.n_rows, 1), step)]
         threads = thread_count(self.n_jobs)
-        return reduce_ordered(lambda piece: map_batch(self.batch(*piece)), merge, pieces, threads)
+        return reduce_ordered(lambda piece: map_batch(self.batch(*piece)), merge, pieces, threads, start=start)
+
+
+class ColumnsSource(Source):
+    """Some of the columns of another source."""
+
+    def __init__(self, whole: Source, places: Sequence[int], names: tuple[str, ...] | None) -> None:
+        self.whole, self.places, self.names, self.n_features = whole, places, names, len(places)
+        self.n_jobs, self.in_order = whole.n_jobs, whole.in_order
+
+    def reduce(self, map_batch: Callable[[Batch], T], merge: Callable[[T, T], T], run: Run[T] | None = None) -> T:
+        return self.whole.reduce(lambda batch: map_batch(replace(batch, table=self.of(batch.table))), merge, run)
+
+    def of(self, table: Table) -> Table:
+        """These columns of some rows of the whole."""
+        return table if list(self.places) == list(range(table.n_features)) else table.take(self.places)

@@ -7,7 +7,6 @@ import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..batch import Batch, checked_weight
@@ -220,6 +219,9 @@ class FileSource(Source):
             )
         self.files.skipped.append(message)
 
+    def reads(self, path: Path) -> bool:
+        return os.path.exists(path) and any(os.path.samefile(path, file.path) for file in self.found)
+
     def job(self) -> dict[str, Any]:
         return {
             "columns": [[column.name, str(column.type)] for column in self.schema],
@@ -282,9 +284,7 @@ class FileSource(Source):
         rows, read = (sum(note[key] for note in run.done.values()) for key in ("rows", "bytes"))
         size = sum(file.size for file in self.found)
 
-        def work(piece: Piece | None) -> tuple[T | None, int]:
-            if piece is None:
-                return run.total, 0
+        def work(piece: Piece) -> tuple[T | None, int]:
             total, n = None, 0
             try:
                 for table in self._tables(piece, step, wanted):
@@ -301,10 +301,8 @@ class FileSource(Source):
                 return (b if a[0] is None else a)[0], b[1]
             return merge(a[0], b[0]), b[1]
 
-        def merged(piece: Piece | None, total: tuple[T | None, int]) -> None:
+        def merged(piece: Piece, total: tuple[T | None, int]) -> None:
             nonlocal rows, read
-            if piece is None:
-                return
             run.total, n = total
             _note(piece, n, failed.get(piece), run.done)
             run.advanced()
@@ -313,13 +311,12 @@ class FileSource(Source):
                 self.files.progress(Progress(rows, min(read, size), size, piece.file.path))
 
         self.files.skipped[:] = [*self.lost, *(lost for note in run.done.values() for lost in note["skipped"])]
-        pieces = chain([None], self._pieces(run.done, wanted))
-        total, _ = reduce_ordered(work, both, pieces, threads, merged)
+        total, _ = reduce_ordered(work, both, self._pieces(run.done, wanted), threads, merged, (run.total, 0))
         if self.files.skipped:
             parts = f"{len(self.files.skipped)} part{'s' if len(self.files.skipped) > 1 else ''}"
             message = f"{parts} of the files could not be read and are left out: {listed(self.files.skipped, 3)}"
             warnings.warn(message, SkippedWarning, stacklevel=2)
-        if total is None:
+        if total is None or not rows:
             which = "no row" if self.filter is None else f"no row that passes {self.filter}"
             raise DataError(f"there is {which} in {listed(self.files.paths)}")
         return total

@@ -1,0 +1,58 @@
+"""`suffice inspect`: what a file of ours holds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .options import AsJson
+from .text import aligned
+
+if TYPE_CHECKING:
+    from ..modelfile import Description
+
+_FEW = 20  # columns and classes that are listed
+
+
+def inspect(
+    file: Annotated[Path, typer.Argument(help="A model file, or the checkpoint of a fit.", show_default=False)],
+    as_json: AsJson = False,
+) -> None:
+    """Say what a file holds: its model, columns, families and classes. No more of it is read than that takes."""
+    from ..modelfile import describe
+
+    found = describe(file)
+    print(json.dumps(asdict(found), indent=2, default=str) if as_json else _text(found))
+
+
+def _text(found: Description) -> str:
+    facts = [(found.what, found.kind), ("written by", f"suffice {found.version}"), ("size", f"{found.size} bytes")]
+    if found.rows is not None:
+        facts.append(("rows so far", f"{found.rows}, of {found.files} files"))
+    facts += [(name, _short(value)) for name, value in found.params.items()]
+    prior: Sequence[float | None] = found.prior or [None] * len(found.classes)
+    columns = [(name, family or "") for name, family in found.columns]
+    classes = [
+        (label, "" if weight is None else f"{weight:g}", "" if p is None else f"{p:.4g}")
+        for (label, weight), p in zip(found.classes, prior, strict=True)
+    ]
+    parts = [aligned(facts, right=False)]
+    parts += [aligned(_few([("column", "family"), *columns]), right=False)] * bool(columns)
+    parts += [aligned(_few([("class", "weight", "prior"), *classes]))] * bool(classes)
+    return "\n\n".join(parts)
+
+
+def _few(rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """The heading and the first rows; the last one tells how many there are."""
+    more = len(rows) - 1 - _FEW
+    return rows if more <= 0 else [*rows[: _FEW + 1], (f"and {more} more", *[""] * (len(rows[0]) - 1))]
+
+
+def _short(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, default=str)
+    return text if len(text) <= 80 else f"{text[:80]} ..."

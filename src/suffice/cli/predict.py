@@ -1,0 +1,50 @@
+"""`suffice predict`: the rows of files with what a model says of them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..errors import DataError
+from .data import reading
+from .options import Cost, Data, Keep, Model, Outputs, Prior, classifier, cost_of, names, prior_of
+
+
+def predict(
+    model: Model,
+    data: Data,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="The Parquet file to write; without, CSV goes to the output.")
+    ] = None,
+    prior: Prior = None,
+    cost: Cost = None,
+    keep: Keep = None,
+    outputs: Outputs = None,
+) -> None:
+    """Score the rows of files: decisions, posteriors, log-likelihood ratios. Files may be larger than memory."""
+    from ..estimators.written import parquet_file, write_scores
+
+    if out is not None and out.suffix.lower() not in (".parquet", ".pq"):
+        raise DataError(f"-o {out}: the name of a Parquet file ends in .parquet; for CSV leave out -o, as in > {out}")
+    clf = classifier(model)
+    case = prior_of(prior, clf.classes_), cost_of(cost, clf.classes_)
+    with reading(data) as rows:
+        opened = _csv if out is None else parquet_file(out)
+        n = write_scores(clf, rows, opened, *case, names(keep), names(outputs))
+    if out is not None:
+        print(f"{n} rows, written to {out}")
+
+
+@contextmanager
+def _csv(_: Any, schema: Any) -> Iterator[Any]:
+    """The output as CSV."""
+    from pyarrow import csv
+
+    sys.stdout.flush()
+    with csv.CSVWriter(sys.stdout.buffer, schema) as writer:
+        yield writer.write_table

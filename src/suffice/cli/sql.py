@@ -1,0 +1,30 @@
+"""`suffice sql`: a model as a statement."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ..errors import DataError
+from .options import Cost, Keep, Model, Outputs, Prior, classifier, cost_of, names, prior_of
+
+
+def sql(
+    model: Model,
+    table: Annotated[str, typer.Argument(help="The table to score, also as schema.table.", show_default=False)],
+    dialect: Annotated[
+        str, typer.Option(help="postgresql, duckdb, sqlite, mysql, snowflake, bigquery or spark.")
+    ] = "postgresql",
+    prior: Prior = None,
+    cost: Cost = None,
+    keep: Keep = None,
+    outputs: Outputs = None,
+) -> None:
+    """Print a model as one SELECT that scores the rows of a table where they are."""
+    clf = classifier(model)
+    case = prior_of(prior, clf.classes_), cost_of(cost, clf.classes_)
+    try:
+        print(clf.to_sql(table.split("."), dialect, *case, keep=names(keep), outputs=names(outputs)))
+    except ImportError as error:
+        raise DataError(str(error)) from None
