@@ -17,11 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from . import kernels
 from .batch import Batch
 from .errors import DataError
-from .labels import encode, is_missing
+from .labels import encode, is_missing, same
 from .sources import Source
-from .sources.sums import SummingSource, Term
+from .sources.sums import Counts, SummingSource, Term
 from .stats import (
     BundleStats,
     CategoryStats,
@@ -112,18 +113,22 @@ class _Answers:
             raise _Unsuited("the rows have changed since")
         return again
 
-    def counts(self, column: int) -> tuple[Array, Array]:
-        """The values of a column (v,), none of them missing, and the weight of each in each class, (k, v)."""
-        labels, values, weight = self.source.counts(column)
-        place = _classes(labels, self.together)[1] if self.together else _places(labels, self.classes)
-        present = np.array([not is_missing(value) for value in values], bool)
-        total = np.bincount(place, weight, minlength=len(self.classes))
-        if not np.allclose(total, self.weight, rtol=1e-9, atol=0):
+    def counts(self, columns: Sequence[int]) -> list[tuple[Array, Array]]:
+        """The values of each column (v,), none of them missing, and the weight of each in each class, (k, v)."""
+        return [self._counted(counts) for counts in self.source.counts(columns)]
+
+    def _counted(self, counts: Counts) -> tuple[Array, Array]:
+        k = len(self.classes)
+        classes, place = (NO_LABELS, np.zeros(len(counts.labels), np.intp)) if self.together else encode(counts.labels)
+        total = np.bincount(place, counts.weight, minlength=k)
+        if not (same(classes, self.classes) and np.allclose(total, self.weight, rtol=1e-9, atol=0)):
             raise _Unsuited("the rows have changed since")
-        distinct, code = _distinct([value for value, kept in zip(values, present, strict=True) if kept])
-        count = np.zeros((len(self.classes), len(distinct)))
-        np.add.at(count, (place[present], code), weight[present])
-        return distinct, count
+        values = np.array([None if is_missing(value) else value for value in counts.values], object)
+        distinct, code = kernels.active.encode(values)
+        count = np.zeros((k, len(distinct)))
+        np.add.at(count, (place, code), counts.weight)
+        present = np.array([value is not None for value in distinct.tolist()], bool)
+        return distinct[present], count[:, present]
 
 
 def _centers(source: SummingSource, columns: Sequence[int]) -> Array:
@@ -146,21 +151,6 @@ def _classes(labels: Array, together: bool) -> tuple[Array, Array]:
     if len(classes) < len(labels):
         raise _Unsuited("labels are told apart here that the library takes for one")
     return classes, place
-
-
-def _places(labels: Array, classes: Array) -> Array:
-    known, place = encode(labels)
-    if known.tolist() != classes.tolist():
-        raise _Unsuited("the rows have changed since")
-    return place
-
-
-def _distinct(values: list[Any]) -> tuple[Array, Array]:
-    """Each value once, in an array of objects, and the place of each."""
-    place = {value: i for i, value in enumerate(dict.fromkeys(values))}
-    distinct = np.empty(len(place), object)
-    distinct[:] = list(place)
-    return distinct, np.array([place[value] for value in values], np.intp)
 
 
 # Plans.
@@ -318,8 +308,7 @@ class _CategoryPlan(_Plan):
         return self.columns
 
     def statistic(self, answers: _Answers) -> CategoryStats:
-        parts = [answers.counts(j) for j in self.columns]
-        return CategoryStats.of_counts(answers.classes, answers.weight, parts, self.names)
+        return CategoryStats.of_counts(answers.classes, answers.weight, answers.counts(self.columns), self.names)
 
 
 @dataclass(frozen=True)

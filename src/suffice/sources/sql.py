@@ -28,8 +28,6 @@ Array = NDArray[Any]
 
 CELLS = 1 << 20  # that are read at a time
 
-_COUNTED = 3  # a column whose values are counted takes about as long as so many sums
-
 
 @dataclass(frozen=True, repr=False)
 class Sql:
@@ -150,7 +148,7 @@ class SqlSource(SummingSource):
     # Summing.
 
     def affords(self, n_sums: int, n_counts: int) -> bool:
-        cost = n_sums + _COUNTED * n_counts
+        cost = n_sums + self.database.sums_per_count * n_counts
         return n_sums <= self.database.most_results and cost <= self.database.sums_per_column * self.n_features
 
     def sums(self, terms: Sequence[Term], centers: Array, label: Any = None) -> Sums:
@@ -170,18 +168,20 @@ class SqlSource(SummingSource):
         numbers = [[0.0 if value is None else float(value) for value in row[len(keys) + 1 :]] for row in rows]
         return Sums(self._labels(rows), np.array(numbers, np.float64).reshape(len(rows), len(terms)))
 
-    def counts(self, column: int) -> Counts:
+    def counts(self, columns: Sequence[int]) -> list[Counts]:
         from sqlalchemy import func, select
 
+        weight, keys = self._weights(), self._keys()
+        total = (func.count() if weight is None else func.sum(weight)).label("suffice_n")
+        values = [self.database.key(self.cells[self.names[j]]) for j in columns]
+        found = self.database.grouped(select(*keys, total).select_from(self.rows), keys, values)
+        return [self._counts(self.names[j], rows) for j, rows in zip(columns, found, strict=True)]
+
+    def _counts(self, name: str, rows: Sequence[Any]) -> Counts:
         from .databases import arrow_array
 
-        weight, keys, name = self._weights(), self._keys(), self.names[column]
-        value = self.database.key(self.cells[name])
-        n = func.count() if weight is None else func.sum(weight)
-        statement = select(*keys, value.label("suffice_value"), n.label("suffice_n")).select_from(self.rows)
-        rows = self.database.fetch(statement.group_by(*keys, value))
-        values = arrow_array(self.schema.field(name), [row[-2] for row in rows]).to_pylist()
-        return Counts(self._labels(rows), values, np.array([row[-1] or 0.0 for row in rows], np.float64))
+        values = arrow_array(self.schema.field(name), [row[-1] for row in rows]).to_pylist()
+        return Counts(self._labels(rows), values, np.array([row[-2] or 0.0 for row in rows], np.float64))
 
     def _number(self, column: int) -> Expression:
         return self.database.number(self.cells[self.names[column]])

@@ -80,6 +80,5 @@ class SummingSource(Source):
         """
 
     @abstractmethod
-    def counts(self, column: int) -> Counts:
-        """The weight of each value of a column in each class; rows of weight zero may be there with a weight of zero,
-        or not at all."""
+    def counts(self, columns: Sequence[int]) -> list[Counts]:
+        """For each of some columns, the weight of each of its values in each class."""
