@@ -2,7 +2,7 @@
 
 A collector becomes a plan of what to ask for, and the answers become the statistic.
 
-Second moments are summed about the means of the first rows, in one query. Where a class lies so far from these that
+Second moments are summed about the medians of the first rows, in one query. Where a class lies so far from these that
 digits would be lost, it is asked for again, about its own mean. Whatever is odd, be it a cell, a weight, a label or an
 overflow, is left to the rows themselves: reading them tells what is wrong, in the words of every other source.
 """
@@ -41,7 +41,7 @@ from .stats.collectors import NO_LABELS
 
 Array = NDArray[Any]
 
-_HEAD = 100  # rows whose means are the centers
+_HEAD = 100  # rows whose medians are the centers
 _KEPT = 1e4  # a sum of squares may be so many times what is left of it about the mean: four of sixteen digits go
 _FAR = 8  # classes that may be asked for again, each a query of its own
 _ROUNDING = 1e-12
@@ -55,7 +55,7 @@ def aggregated(source: Source, of: Callable[[Batch], Any]) -> Any:
     together = isinstance(of, CollectTogether)
     try:
         plan = _planned(of.of if together else of, tuple(range(source.n_features)), source)  # type: ignore[attr-defined]
-        if not source.affords(2 + len(plan.terms), len(plan.counted)):
+        if not source.affords(len(plan.terms), len(plan.counted)):
             return None
         return plan.statistic(_Answers.of(source, plan, together))
     except (_Unsuited, DataError):
@@ -132,14 +132,13 @@ class _Answers:
 
 
 def _centers(source: SummingSource, columns: Sequence[int]) -> Array:
-    """The means of the first rows, for some columns; zero for others."""
+    """The medians of the first rows, for some columns; zero for others."""
     centers = np.zeros(source.n_features)
     if columns:
         X = source.head(_HEAD).take(columns).floats()
-        kept = np.isfinite(X)
-        with np.errstate(over="ignore"):
-            means = np.where(kept, X, 0.0).sum(axis=0) / np.maximum(kept.sum(axis=0), 1)
-        centers[list(columns)] = np.where(np.isfinite(means), means, 0.0)
+        for j, x in zip(columns, X.T, strict=True):
+            if len(known := x[np.isfinite(x)]):
+                centers[j] = np.sort(known)[len(known) // 2]
     return centers
 
 

@@ -92,7 +92,7 @@ class Database:
 
     def tables(self, statement: Select[Any], schema: Any, step: int) -> Generator[Any]:
         """The rows of a query as Arrow tables of about `step` rows, in order, none of them empty."""
-        some = max(1, _FETCHED // len(schema))
+        some = max(1, min(step, _FETCHED // len(schema)))
         waiting: list[Any] = []
         for rows in self._fetched(statement, some):
             columns = [arrow_array(*each) for each in zip(schema, zip(*rows, strict=True), strict=True)]
