@@ -645,8 +645,8 @@ def test_what_is_read_is_let_go_after_an_error(home, monkeypatch, rng):
     [
         ("nothing", "label", "there is no table 'nothing' in .*; it has '"),
         (("nowhere", "visits"), "label", "there is no table"),
-        ("SELECT nothing FROM visits", "label", "does not answer: .*nothing"),
-        ("SELECT FROM WHERE", "label", "does not answer: "),
+        ("SELECT nothing FROM visits", "label", "refuses the query; mend it: .*nothing"),
+        ("SELECT FROM WHERE", "label", "refuses the query"),
         ("visits", "class", "no column 'class' to take the labels from; the columns are 'x', 'label'"),
         ("visits", [0, 1], "the labels of a query are one of its columns: pass its name, not list"),
         ("SELECT label FROM visits", "label", "0 feature"),
@@ -672,7 +672,7 @@ def test_errors_say_what_is_wrong(home, query, y, message):
         ("mysql+pymysql://me:secret@host/name", r"the driver of 'mysql\+pymysql' is not installed .*pip install"),
         (
             "postgresql://me:secret@127.0.0.1:1/name",
-            r"//me:\*\*\*@127.0.0.1:1/name does not answer",
+            r"//me:\*\*\*@127.0.0.1:1/name cannot be reached",
         ),
         ("sqlite:////no/such/file.db", "unable to open database file"),
     ],

@@ -116,19 +116,19 @@ class Database:
 
     @contextmanager
     def _connected(self) -> Iterator[Any]:
-        with self._failing(), self.engine.connect() as connection:
+        with self._failing("cannot be reached; check the address, the user and the password"):
+            connection = self.engine.connect()
+        with self._failing(), connection:
             yield connection
 
     @contextmanager
-    def _failing(self) -> Iterator[None]:
+    def _failing(self, what: str = "refuses the query; mend it") -> Iterator[None]:
         """Make errors of the database ours, each in a line."""
-        driver = self.engine.dialect.loaded_dbapi
         try:
             yield
-        except (SQLAlchemyError, driver.Error) as error:
+        except (SQLAlchemyError, pa.ArrowException, self.engine.dialect.loaded_dbapi.Error) as error:
             why = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
-            line = " ".join(str(why).split())
-            raise DatabaseError(f"{self} does not answer: {line[:300]}") from error
+            raise DatabaseError(f"{self} {what}: {' '.join(str(why).split())[:300]}") from error
 
     # Summing.
 
@@ -253,12 +253,12 @@ class DuckDB(Database):
 
     @contextmanager
     def _connected(self) -> Iterator[Any]:
-        with self._failing():
-            if self._own is not None:
+        if self._own is None:
+            with super()._connected() as connection:
+                yield connection.connection.dbapi_connection
+        else:
+            with self._failing():
                 yield self._own
-            else:
-                with self.engine.connect() as connection:
-                    yield connection.connection.dbapi_connection
 
     def cells(self, rows: FromClause) -> dict[str, Cell]:
         with self._connected() as connection:
@@ -280,8 +280,6 @@ class DuckDB(Database):
                 for batch in reader:
                     if len(batch):
                         yield pa.Table.from_batches([batch])
-            except pa.ArrowException as error:
-                raise DatabaseError(f"{self} does not answer: {' '.join(str(error).split())[:300]}") from error
             finally:
                 reader.close()  # a connection has one result at a time
 
