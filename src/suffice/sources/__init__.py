@@ -14,6 +14,7 @@ from .dask import dask_source, is_dask
 from .files import are_files, file_source
 from .partitions import ClusterSource
 from .spark import SparkSource, is_spark
+from .sql import SqlSource, is_sql
 
 __all__ = ["ClusterSource", "LocalSource", "RowResults", "Run", "Source", "as_source", "as_table", "in_memory"]
 
@@ -22,6 +23,7 @@ _ENGINES: list[tuple[Callable[[Any], bool], Callable[..., Source]]] = [
     (are_files, file_source),
     (is_dask, dask_source),
     (is_spark, SparkSource),
+    (is_sql, SqlSource),
 ]
 
 
