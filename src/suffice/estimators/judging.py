@@ -29,7 +29,7 @@ class Judged(NamedTuple):
 def judged(clf: LLRClassifier, X: Any, y: str, sample_weight: str | None = None) -> Judged:
     """The scores, labels and weights of all rows of a table, whose columns y and weight are."""
     density = clf._scorer  # estimated here, not in the threads
-    source = clf._source(X, y, sample_weight, names=clf._names())
+    source = clf._source(X, y, sample_weight)
 
     def of(batch: Batch) -> tuple[list[tuple[Array, Array, Array]], bool]:
         scores, labels = np.empty((len(batch), density.n_classes)), np.asarray(batch.y)
