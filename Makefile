@@ -39,7 +39,7 @@ $(BIN)/python:
 
 # The package is installed in place; a change of the native code or of the dependencies installs it again.
 $(VENV)/demo.stamp: $(BIN)/python $(SOURCES)
-	$(BIN)/python -m pip install --quiet --editable .
+	$(BIN)/python -m pip install --quiet --editable ".[sql]"
 	touch $@
 
 $(VENV)/dev.stamp: $(BIN)/python $(SOURCES)

@@ -25,7 +25,7 @@ from typer.testing import CliRunner
 import suffice
 from suffice import PCA, GaussianClassifier, LogisticClassifier, MixedClassifier, metrics
 from suffice.cli import app, main
-from suffice.cli.demo import leave_one_out_error, penguins
+from suffice.cli.demo import leave_one_out_error, penguin_table, penguins
 
 PENGUINS = str(Path(suffice.__file__).parent / "data" / "penguins.csv")
 COST = {"Adelie": [0, 1, 1], "Chinstrap": [9, 0, 1], "Gentoo": [1, 1, 0], "ask": [0.2, 0.2, 0.2]}
@@ -165,6 +165,34 @@ def test_the_bird_shown_is_one_of_them_and_its_ratio_is_right(birds, shown):
     lda = LinearDiscriminantAnalysis(solver="lsqr").fit(X, y)
     adelie, chinstrap, _ = lda.decision_function([bird])[0] - np.log(lda.priors_)
     assert f"over Adelie: {chinstrap - adelie:+.2f}" in text
+
+
+def test_the_demo_goes_through_the_commands(shown):
+    """Each is shown before what it says."""
+    told = dict(re.findall(r"^\$ suffice (\w+) (?:.*\n)((?:(?!\$ suffice).*\n)*)", shown, re.MULTILINE))
+    assert list(told) == ["fit", "evaluate", "predict", "merge", "forget", "inspect", "sql"]
+    assert "weight 344" in told["merge"]
+    assert "weight 341" in told["forget"]
+    assert told["sql"].startswith("WITH suffice_1 AS")
+    birds = penguin_table()
+    places = np.arange(len(birds)) % 4
+    clf = MixedClassifier().fit(birds.filter(places < 2), "species")
+    south = birds.filter(places >= 2)
+    wrong = clf.predict(south.drop_columns("species")) != south["species"].to_numpy()
+    assert f"error rate  {wrong.mean():.2%}" in told["evaluate"]
+
+
+def test_the_demo_leaves_nothing_behind(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    monkeypatch.setattr(
+        sys.modules["suffice.cli.demo"], "_COMMANDS", ("fit north.csv -t species --model mixed", "inspect no")
+    )
+    with pytest.raises(FileNotFoundError):
+        run("demo")
+    assert Path.cwd() == tmp_path
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("arguments", [(), ("--help",), ("demo", "--help")], ids=" ".join)

@@ -1,8 +1,15 @@
-"""`suffice demo`: the penguins, four Gaussian models, the whole table, and a decision that flips with the prior."""
+"""`suffice demo`: the penguins, four Gaussian models, a decision that flips with the prior, the whole table, and the
+commands."""
 
 from __future__ import annotations
 
-from importlib import resources
+import io
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from importlib import resources, util
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -52,6 +59,9 @@ def demo() -> None:
         console.print(f"  {place}: P({pair[1]}) = {probability:.2f}, so it is [bold]{decided}[/]")
     console.print("The model was not fitted again: statistics know no prior.\n")
     whole_table(console)
+    console.print("\n[bold]The same on the command line[/], in a directory of its own")
+    with _elsewhere():
+        commands(console)
 
 
 def whole_table(console: Any) -> None:
@@ -74,6 +84,56 @@ def whole_table(console: Any) -> None:
     for cell in clf.explain(X.slice(0, 1), "Gentoo", "Adelie", tidy=True).to_pylist():
         table.add_row(cell["column"], families[cell["column"]], cell["value"], f"{cell['llr']:+.2f}")
     console.print(table)
+
+
+# What the commands are shown with: rows of two places, and a few new ones.
+_COMMANDS = (
+    "fit north.csv -t species --model mixed -o north.safetensors",
+    "evaluate north.safetensors south.csv -t species",
+    "predict north.safetensors new.csv --prior uniform --keep bill_length_mm,sex --outputs decision,llr",
+    "fit south.csv -t species --model mixed -o south.safetensors",
+    "merge north.safetensors south.safetensors -o both.safetensors",
+    "forget both.safetensors new.csv -t species -o rest.safetensors",
+    "inspect rest.safetensors",
+    "sql rest.safetensors birds --dialect duckdb --outputs decision",
+)
+_LINES = 9  # of the output of each that are shown
+
+
+def commands(console: Any) -> None:
+    """Run the commands on files in the current directory, and show each and what it says."""
+    from . import app
+
+    lines = resources.files("suffice").joinpath("data/penguins.csv").read_text().splitlines(keepends=True)
+    pairs = lines[1::4] + lines[2::4], lines[3::4] + lines[4::4]  # birds were caught in pairs
+    for name, rows in (("north", pairs[0]), ("south", pairs[1]), ("new", lines[100::90])):
+        Path(f"{name}.csv").write_text("".join([lines[0], *rows]))
+    for command in _COMMANDS:
+        if command.startswith("sql") and util.find_spec("sqlalchemy") is None:
+            console.print("\nsuffice sql prints a model as a SELECT: pip install suffice\\[sql]")
+            continue
+        output = io.TextIOWrapper(io.BytesIO(), "utf-8")
+        with redirect_stdout(output):
+            app(command.split(), standalone_mode=False)
+        output.seek(0)
+        said = output.read().splitlines()
+        console.print(f"\n[bold]$ suffice {command}[/]", highlight=False, soft_wrap=True)
+        for line in said[:_LINES]:
+            console.print(line, markup=False, highlight=False, no_wrap=True, overflow="ellipsis")
+        if len(said) > _LINES:
+            console.print(f"... and {len(said) - _LINES} more lines")
+
+
+@contextmanager
+def _elsewhere() -> Iterator[None]:
+    """A temporary directory as the current one."""
+    here = os.getcwd()
+    with tempfile.TemporaryDirectory() as directory:
+        os.chdir(directory)
+        try:
+            yield
+        finally:
+            os.chdir(here)
 
 
 def penguins() -> tuple[Array, Array]:

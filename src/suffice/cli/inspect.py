@@ -34,7 +34,6 @@ def _text(found: Description) -> str:
     facts = [(found.what, found.kind), ("written by", f"suffice {found.version}"), ("size", f"{found.size} bytes")]
     if found.rows is not None:
         facts.append(("rows so far", f"{found.rows}, of {found.files} files"))
-    facts += [(name, _short(value)) for name, value in found.params.items()]
     prior: Sequence[float | None] = found.prior or [None] * len(found.classes)
     columns = [(name, family or "") for name, family in found.columns]
     classes = [
@@ -42,9 +41,10 @@ def _text(found: Description) -> str:
         for (label, weight), p in zip(found.classes, prior, strict=True)
     ]
     parts = [aligned(facts, right=False)]
-    parts += [aligned(_few([("column", "family"), *columns]), right=False)] * bool(columns)
     parts += [aligned(_few([("class", "weight", "prior"), *classes]))] * bool(classes)
-    return "\n\n".join(parts)
+    parts += [aligned(_few([("column", "family"), *columns]), right=False)] * bool(columns)
+    params = [(name, _short(value)) for name, value in found.params.items()]
+    return "\n\n".join([*parts, aligned([("parameter", "value"), *params], right=False)])
 
 
 def _few(rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:

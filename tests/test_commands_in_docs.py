@@ -1,0 +1,52 @@
+"""The commands that the documentation shows print what it says they do."""
+
+import doctest
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from suffice.cli import app
+
+DOCS = Path(__file__).parent.parent / "docs"
+PAGES = sorted(page.name for page in DOCS.glob("*.md") if "```console" in page.read_text())
+CHECKER, FLAGS = doctest.OutputChecker(), doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+def blocks(text):
+    """The examples of a page in their order: Python and commands."""
+    return re.findall(r"^```(python|console)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+def commands(block):
+    """Each command and what it prints."""
+    for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+        line, _, output = part.partition("\n")
+        yield line, output
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_commands_print_what_is_shown(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    globs, parser = {}, doctest.DocTestParser()
+    for kind, block in blocks((DOCS / page).read_text()):
+        if kind == "python":
+            example = parser.get_doctest(block, globs, page, page, 0)
+            assert doctest.DocTestRunner(optionflags=FLAGS).run(example, clear_globs=False).failed == 0
+            globs |= example.globs
+            continue
+        for line, output in commands(block):
+            program, *arguments = shlex.split(line)
+            assert program == "suffice"
+            done = CliRunner().invoke(app, arguments, catch_exceptions=False)
+            assert done.exit_code == 0
+            assert CHECKER.check_output(output, done.output, FLAGS), f"$ {line}\n{done.output}"
+
+
+def test_every_command_is_shown():
+    shown = {
+        line.split()[1] for _, block in blocks((DOCS / "command-line.md").read_text()) for line, _ in commands(block)
+    }
+    assert shown == {command.callback.__name__ for command in app.registered_commands} - {"demo"}
