@@ -274,6 +274,9 @@ class TestFit:
             ((PENGUINS, "-t", "species", "--model", "mixed", "--set", "beta=1"), "--set beta=1"),
             ((PENGUINS, "-t", "species", "--model", "logistic", "--checkpoint", "c"), "leave out --checkpoint"),
             ((PENGUINS, "-t", "species", "-o", "no/where"), "there is no directory 'no'"),
+            (("sqlite:///a.db", "-t", "y"), "with --query"),
+            (("sqlite:///a.db", "b.csv", "-q", "t", "-t", "y"), "give its URL alone"),
+            (("sqlite:///a.db", "-q", "t", "-t", "y", "--skip"), "--checkpoint and --skip are for files"),
         ],
     )
     def test_errors_are_one_line(self, arguments, message, tmp_path):
@@ -550,6 +553,23 @@ class TestMerge:
         code, output = run("merge", "pca.safetensors", "pca.safetensors", "-o", tmp_path / "sum")
         assert code == 0
         assert "PCA of 4 columns, weight 666" in output
+
+
+def test_a_database_is_as_good_as_files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with duckdb.connect("zoo.duckdb") as zoo:
+        zoo.execute(f"CREATE TABLE birds AS SELECT * FROM read_csv('{PENGUINS}', nullstr='NA')")
+    options = "-t", "species", "--model", "mixed", "-o"
+    for data, out in (((PENGUINS,), "file"), (("duckdb:///zoo.duckdb", "-q", "birds"), "database")):
+        code, output = run("fit", *data, *options, out)
+        assert code == 0, output
+        run("predict", out, *data, "--outputs", "llr", "-o", f"{out}.parquet")
+    one, two = (pq.read_table(f"{out}.parquet").to_pandas() for out in ("file", "database"))
+    np.testing.assert_allclose(one.filter(like="llr"), two.filter(like="llr"), rtol=1e-8)
+    some = "duckdb:///zoo.duckdb", "-q", "SELECT * FROM birds WHERE species = 'Gentoo'", "-t", "species"
+    assert json.loads(run("evaluate", "database", *some, "--json")[1])["rows"] == 124
+    run("forget", "database", *some, "-o", "rest")
+    assert suffice.load("rest").statistics_.weight.tolist() == [152, 68, 0]
 
 
 @pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])

@@ -6,20 +6,32 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ..errors import DataError
 from ..progress import progress
 
 
 @contextmanager
-def reading(data: list[str], **choices: Any) -> Iterator[Any]:
-    """What DATA stands for, to be passed as X, with a bar that follows the reading.
+def reading(
+    data: list[str], query: str | None = None, columns: list[str] | None = None, **choices: Any
+) -> Iterator[Any]:
+    """What DATA stands for, to be passed as X, with a bar that follows the reading of files.
 
     Parameters
     ----------
-    data : files, directories and globs
+    data : files, directories and globs, or the URL of a database
+    query : a table of the database, or a SELECT
     choices : as of `suffice.files`
     """
-    from ..sources.files import Progress, files
+    from ..sources.files import Progress, files, is_database
+    from ..sources.sql import sql
 
+    if query is not None:
+        if len(data) > 1:
+            raise DataError("--query is put to one database: give its URL alone")
+        yield sql(data[0], query, columns)
+        return
+    if any(map(is_database, data)):
+        raise DataError("this is the URL of a database: name one of its tables, or give a SELECT, with --query")
     done = 0.0
     with progress("Reading", 1.0) as advance:
 
@@ -29,4 +41,4 @@ def reading(data: list[str], **choices: Any) -> Iterator[Any]:
             advance(share - done)
             done = share
 
-        yield files(data, progress=read, **choices)
+        yield files(data, columns=columns, progress=read, **choices)

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .data import reading
-from .options import AsJson, Cost, Data, Model, Prior, Target, Weight, classifier, cost_of, prior_of
+from .options import AsJson, Cost, Data, Model, Prior, Query, Target, Weight, classifier, cost_of, prior_of
 from .text import aligned
 
 _MORE = {"dcf": "DCF", "cllr": "Cllr", "min_cllr": "minimum Cllr", "eer": "EER"}
@@ -23,6 +23,7 @@ def evaluate(
     prior: Prior = None,
     cost: Cost = None,
     weight: Weight = None,
+    query: Query = None,
     as_json: AsJson = False,
 ) -> None:
     """Judge a model by rows with labels, best by such that it was not fitted on: errors, costs, and what is taken for
@@ -31,7 +32,7 @@ def evaluate(
 
     clf = classifier(model)
     asked = prior_of(prior, clf.classes_), cost_of(cost, clf.classes_)
-    with reading(data) as rows:
+    with reading(data, query) as rows:
         found = judgement(clf, judged(clf, rows, target, weight), *asked)
     print(json.dumps(found, indent=2, default=str) if as_json else _text(found))
 

@@ -10,7 +10,7 @@ import typer
 
 from ..errors import DataError, listed
 from .data import reading
-from .options import Data, Target, Weight, names
+from .options import Data, Query, Target, Weight, names
 from .text import described
 
 _MODELS = {
@@ -34,23 +34,28 @@ def fit(
     ] = None,
     columns: Annotated[str | None, typer.Option(help="The columns to learn from, with commas; all by default.")] = None,
     weight: Weight = None,
+    query: Query = None,
     checkpoint: Annotated[Path | None, typer.Option(help="A file to go on from, should the run be stopped.")] = None,
     skip: Annotated[bool, typer.Option("--skip", help="Leave out what cannot be read, instead of stopping.")] = False,
 ) -> None:
-    """Fit a model to files. Without --model, the best of the sensible ones is chosen, and a table says why."""
+    """Fit a model to files or a database. Without --model, the best of the sensible ones is chosen, with a table that
+    says why."""
     from .. import estimators
 
     if model != "auto" and model not in _MODELS:
         raise DataError(f"there is no model {model!r}; choose one of {listed(['auto', *_MODELS], 10)}")
-    if model == "auto" and (choices or weight or checkpoint):
-        raise DataError("--set, --weight and --checkpoint are for a model that is named, as in --model gaussian")
+    if model == "auto" and (choices or checkpoint):
+        raise DataError("--set and --checkpoint are for a model that is named, as in --model gaussian")
     if model == "logistic" and checkpoint:
         raise DataError("a logistic model has nothing to go on from: leave out --checkpoint")
+    if query is not None and (checkpoint or skip):
+        raise DataError("--checkpoint and --skip are for files; a query is answered as a whole")
     if not out.parent.is_dir():
         raise DataError(f"there is no directory {str(out.parent)!r} to write the model to")
-    with reading(data, columns=names(columns), checkpoint=checkpoint, on_error="skip" if skip else "raise") as rows:
+    on_error = "skip" if skip else "raise"
+    with reading(data, query, columns=names(columns), checkpoint=checkpoint, on_error=on_error) as rows:
         if model == "auto":
-            fitted: Any = estimators.fit(rows, target)
+            fitted: Any = estimators.fit(rows, target, weight)
         else:
             kind = getattr(estimators, _MODELS[model])
             fitted = kind(**_parameters(choices or [], kind)).fit(rows, target, sample_weight=weight)

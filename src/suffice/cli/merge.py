@@ -9,7 +9,7 @@ import typer
 
 from ..errors import StatisticsError
 from .data import reading
-from .options import Data, Model, Out, Target, Weight
+from .options import Data, Model, Out, Query, Target, Weight
 
 
 def merge(
@@ -34,11 +34,11 @@ def merge(
     _write(merged, out)
 
 
-def forget(model: Model, data: Data, target: Target, out: Out, weight: Weight = None) -> None:
+def forget(model: Model, data: Data, target: Target, out: Out, weight: Weight = None, query: Query = None) -> None:
     """Take rows out of a model that it was fitted on: the result is the model that never saw them."""
     known = _learnt(model)
     columns = getattr(known, "feature_names_in_", None)
-    with reading(data, columns=None if columns is None else columns.tolist()) as rows:
+    with reading(data, query, columns=None if columns is None else columns.tolist()) as rows:
         known.forget(rows, target, sample_weight=weight)
     _write(known, out)
 

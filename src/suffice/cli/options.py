@@ -13,8 +13,12 @@ from ..errors import DataError, DecisionError
 Model = Annotated[Path, typer.Argument(help="A model file, as suffice fit writes it.", show_default=False)]
 Data = Annotated[
     list[str],
-    typer.Argument(help="Files, directories or globs: Parquet, Arrow, CSV or JSON lines.", show_default=False),
+    typer.Argument(
+        help="Files, directories or globs: Parquet, Arrow, CSV or JSON lines. Or the URL of a database, with --query.",
+        show_default=False,
+    ),
 ]
+Query = Annotated[str | None, typer.Option("--query", "-q", help="Of a database: the name of a table, or a SELECT.")]
 Target = Annotated[str, typer.Option("--target", "-t", help="The column with the labels.", show_default=False)]
 Weight = Annotated[str | None, typer.Option(help="A column with weights.")]
 Out = Annotated[Path, typer.Option("--out", "-o", help="The model file to write.", show_default=False)]

@@ -12,7 +12,7 @@ import typer
 
 from ..errors import DataError
 from .data import reading
-from .options import Cost, Data, Keep, Model, Outputs, Prior, classifier, cost_of, names, prior_of
+from .options import Cost, Data, Keep, Model, Outputs, Prior, Query, classifier, cost_of, names, prior_of
 
 
 def predict(
@@ -25,15 +25,17 @@ def predict(
     cost: Cost = None,
     keep: Keep = None,
     outputs: Outputs = None,
+    query: Query = None,
 ) -> None:
-    """Score the rows of files: decisions, posteriors, log-likelihood ratios. Files may be larger than memory."""
+    """Score the rows of files or a database: decisions, posteriors, log-likelihood ratios. Memory need not hold all of
+    them."""
     from ..estimators.written import parquet_file, write_scores
 
     if out is not None and out.suffix.lower() not in (".parquet", ".pq"):
         raise DataError(f"-o {out}: the name of a Parquet file ends in .parquet; for CSV leave out -o, as in > {out}")
     clf = classifier(model)
     case = prior_of(prior, clf.classes_), cost_of(cost, clf.classes_)
-    with reading(data) as rows:
+    with reading(data, query) as rows:
         opened = _csv if out is None else parquet_file(out)
         n = write_scores(clf, rows, opened, *case, names(keep), names(outputs))
     if out is not None:

@@ -103,7 +103,7 @@ def files(
     paths = (path,) if isinstance(path, str | os.PathLike) else tuple(path)
     if not paths or not all(isinstance(one, str | os.PathLike) for one in paths):
         raise DataError(f"path={path!r} is no path and no list of paths")
-    if any(_is_database(one) for one in paths):  # not repeated, for it may hold a password
+    if any(is_database(one) for one in paths):  # not repeated, for it may hold a password
         raise DataError(
             'this is the URL of a database, and no file; name a table or a query of it, as in suffice.sql(url, "table")'
         )
@@ -146,7 +146,7 @@ _DATABASES = {
 }
 
 
-def _is_database(path: Path) -> bool:
+def is_database(path: Path) -> bool:
     """Whether a path is the URL of a database."""
     scheme, found, _ = os.fspath(path).partition("://")
     return bool(found) and scheme.split("+")[0] in _DATABASES

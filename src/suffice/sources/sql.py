@@ -112,7 +112,7 @@ class SqlSource(SummingSource):
 
     # Reading.
 
-    def reduce(self, map_batch: Callable[[Batch], T], merge: Callable[[T, T], T], run: Run[T] | None = None) -> T:  # noqa: ARG002
+    def reduce(self, map_batch: Callable[[Batch], T], merge: Callable[[T, T], T], run: Run[T] | None = None) -> T:
         threads = thread_count(self.n_jobs) if self.database.is_parallel else 1
         step = max(CELLS // self.n_features, 4 * self.n_features)
         with closing(self._tables(step)) as tables:
@@ -120,7 +120,8 @@ class SqlSource(SummingSource):
             if first is None:
                 shape = (0, self.n_features)
                 raise DataError(f"Found array with 0 sample(s) (shape={shape}) while a minimum of 1 is required.")
-            return reduce_ordered(lambda table: map_batch(self._batch(table)), merge, chain([first], tables), threads)
+            work, start = (lambda table: map_batch(self._batch(table))), None if run is None else run.total
+            return reduce_ordered(work, merge, chain([first], tables), threads, start=start)
 
     def head(self, n: int) -> Frame:
         import pyarrow as pa
