@@ -139,7 +139,8 @@ def test_errors_and_warnings_form_the_tree_that_is_drawn():
             continue
         above = [name] if line.startswith(name) else [above[0], name]
         drawn[name] = above[-2] if len(above) > 1 else None
-    defined = {name: member for name, member in vars(errors).items() if inspect.isclass(member)}
+    classes = {name: member for name, member in vars(errors).items() if inspect.isclass(member)}
+    defined = {name: member for name, member in classes.items() if member.__module__ == errors.__name__}
     assert drawn.keys() == defined.keys()
     for name, base in drawn.items():
         if base is not None:

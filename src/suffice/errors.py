@@ -20,6 +20,9 @@ SufficeWarning             (UserWarning)
 └── SkippedWarning         parts of files could not be read and were left out
 """
 
+from collections.abc import Collection
+from typing import Any
+
 
 class SufficeError(Exception):
     """Base of every error of this library."""
@@ -87,6 +90,17 @@ class ColumnWarning(SufficeWarning):
 
 class SkippedWarning(SufficeWarning):
     """Parts of files could not be read, and were left out as they should."""
+
+
+def one_of(name: str, value: Any, known: Collection[str]) -> str:
+    """A choice among some names, or an error that lists them.
+
+    >>> one_of("unit", "nat", ("nat", "log10"))
+    'nat'
+    """
+    if not (isinstance(value, str) and value in known):
+        raise DataError(f"{name}={value!r} is not known; choose one of {listed(known, len(known))}")
+    return value
 
 
 def listed(items: object, limit: int = 5) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import kernels
-from .errors import DataError, listed
+from .errors import DataError
 from .scoring import Scorer, Wanted
 from .table import Table
 from .threads import reduce_ordered, single_threaded_blas
@@ -80,13 +80,6 @@ class LogisticModel(Scorer):
         if any(own[name].shape != shape or not np.isfinite(own[name]).all() for name, shape in shapes.items()):
             raise ValueError("the parameters of the logistic model do not fit together")
         return model
-
-
-def check_expansion(expansion: Any) -> str:
-    """An expansion, or an error."""
-    if expansion not in EXPANSIONS:
-        raise DataError(f"expansion={expansion!r} is not known; choose one of {listed(EXPANSIONS)}")
-    return str(expansion)
 
 
 def n_expanded(n_features: int, expansion: str) -> int:

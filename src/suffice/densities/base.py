@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from typing import Any, Self
@@ -9,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError
+from ..errors import DataError, EmptyClassWarning, listed
 from ..scoring import Scorer
 from ..sources import as_table
 
@@ -89,3 +90,15 @@ def patterns(missing: Array) -> Iterator[tuple[Array, Array]]:
     distinct, which = np.unique(missing, axis=0, return_inverse=True)
     for p, pattern in enumerate(distinct):
         yield pattern, np.flatnonzero(which.reshape(-1) == p)
+
+
+def seen_classes(stats: Any) -> Array:
+    """Which classes have rows, (k,), with a warning where one has none."""
+    seen = np.asarray(stats.weight > 0)
+    if not seen.all():
+        warnings.warn(
+            f"no rows of class {listed(stats.classes[~seen])}: never predicted until there are some",
+            EmptyClassWarning,
+            stacklevel=3,
+        )
+    return seen

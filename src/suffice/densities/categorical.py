@@ -14,13 +14,12 @@ from numpy.typing import NDArray
 from .. import categories as vocabularies
 from .. import kernels
 from ..decisions import log
-from ..errors import DataError, listed
+from ..errors import DataError, listed, one_of
 from ..scoring import Wanted
 from ..stats import CategoryStats
 from ..stats.categories import CELLS, DIRECT
 from ..table import Column, Matrix, Table, native
-from .base import Density
-from .counts import seen_classes
+from .base import Density, seen_classes
 from .draws import drawn_typicality
 
 Array = NDArray[Any]
@@ -75,8 +74,7 @@ class CategoricalDensity(Density):
     @classmethod
     def estimate(cls, stats: CategoryStats, alpha: float = 1.0, unknown: str = "smooth") -> CategoricalDensity:
         """p_i = (count_i + alpha) / sum over the categories seen in any class."""
-        if unknown not in POLICIES:
-            raise DataError(f"unknown={unknown!r} is not known; choose one of {listed(POLICIES)}")
+        one_of("unknown", unknown, POLICIES)
         table, unseen = np.empty_like(stats.count), np.zeros((len(stats.classes), stats.n_features))
         for j, (a, b) in enumerate(pairwise(stats.bounds)):
             if a == b:

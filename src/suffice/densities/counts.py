@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -14,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..decisions import log
-from ..errors import DataError, EmptyClassWarning, listed
+from ..errors import DataError
 from ..stats import CountStats
 from ..table import Table
+from .base import seen_classes
 from .draws import drawn_typicality
 from .linear import Counts, LinearDensity, Slopes
 
@@ -238,15 +238,3 @@ def gamma_posterior(count: Array, observed: Array, alpha: float) -> tuple[Array,
     never = (rows == 0) & (alpha == 0)
     own, exposure = count + alpha * prior, rows + alpha
     return np.where(never, np.where(total > 0, mean, 1.0), own), np.where(never, 1.0, exposure)
-
-
-def seen_classes(stats: Any) -> Array:
-    """Which classes have rows, (k,), with a warning where one has none."""
-    seen = np.asarray(stats.weight > 0)
-    if not seen.all():
-        warnings.warn(
-            f"no rows of class {listed(stats.classes[~seen])}: never predicted until there are some",
-            EmptyClassWarning,
-            stacklevel=3,
-        )
-    return seen

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..batch import Batch
-from ..errors import DataError, listed
+from ..errors import DataError, listed, one_of
 from ..sources import as_table
 from ..stats import CategoryStats, CountStats, MomentStats
 from ..table import Table
@@ -171,9 +171,8 @@ def _categorical(batch: Batch, alpha: float = 0.0, unknown: str = "smooth") -> t
 def _gaussian(
     batch: Batch, covariance: str = "full", shrinkage: float | str | None = None
 ) -> tuple[Density, dict[str, Any]]:
-    if covariance not in STRUCTURES:
-        raise DataError(f"covariance={covariance!r} is not known; choose one of {listed(STRUCTURES, 6)}")
-    named = shrinkage in ("oas", "ledoit_wolf") and STRUCTURES[covariance].shape == "full"
+    shape = STRUCTURES[one_of("covariance", covariance, STRUCTURES)].shape
+    named = shrinkage in ("oas", "ledoit_wolf") and shape == "full"
     number = isinstance(shrinkage, Real) and 0 <= float(shrinkage) <= 1
     if not (named or number or shrinkage is None):
         raise DataError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
-from ..errors import EmptyClassWarning, listed
 from ..scoring import Wanted
 from ..stats import MomentStats
-from .base import Density, patterns
+from .base import Density, patterns, seen_classes
 from .conditional import conditional_fill, conditional_marginal
 from .covariance import (
     STRUCTURES,
@@ -73,13 +71,7 @@ class GaussianDensity(Density):
     ) -> GaussianDensity:
         """Maximum likelihood (divisor n), then shrinkage, then a floor relative to each feature's own variance."""
         kind = STRUCTURES[structure]
-        seen = stats.weight > 0
-        if not seen.all():
-            warnings.warn(
-                f"no rows of class {listed(stats.classes[~seen])}: never predicted until there are some",
-                EmptyClassWarning,
-                stacklevel=2,
-            )
+        seen_classes(stats)  # warns
         covariance = covariances(stats, kind, shrinkage)
         mean = stats.mean
         if stats.observed is not None:

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from ..decisions import log
 from ..errors import DataError
 from ..stats import CountStats
-from .counts import finite, left_over, seen_classes
+from .base import seen_classes
+from .counts import finite, left_over
 from .linear import Counts, LinearDensity, Slopes
 from .multinomial import log_mass
 

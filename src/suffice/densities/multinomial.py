@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from ..decisions import log
 from ..errors import DataError
 from ..stats import CountStats
-from .base import patterns
-from .counts import CountDensity, finite, seen_classes
+from .base import patterns, seen_classes
+from .counts import CountDensity, finite
 from .linear import SOME, Counts
 
 Array = NDArray[Any]

@@ -12,7 +12,7 @@ from sklearn.utils import ClassifierTags
 from .. import decisions
 from ..batch import as_labels, as_weight
 from ..calibration import AffineMap, MonotoneMap
-from ..errors import DataError, DecisionError, listed
+from ..errors import DataError, DecisionError, listed, one_of
 from ..labels import SoftLabels, encode
 from ..sources.arrays import ArraySource, array_source
 from .classifier import Prior
@@ -61,8 +61,7 @@ class LLRCalibrator(TransformerMixin, TableEstimator):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the map from scores with known classes, which no system should have been trained on."""
-        if self.method not in METHODS:
-            raise DataError(f"method={self.method!r} is not known; choose one of {listed(METHODS)}")
+        one_of("method", self.method, METHODS)
         source = _source(X)
         table = _scores(source)
         labels = as_labels(given_labels(y, self), len(table))

@@ -22,7 +22,7 @@ from ..densities import (
 )
 from ..densities.categorical import POLICIES, UNKNOWN
 from ..densities.counts import check_alpha
-from ..errors import DataError, listed
+from ..errors import DataError, one_of
 from ..leave_one_out import (
     BernoulliLeaveOneOut,
     CategoricalLeaveOneOut,
@@ -262,7 +262,7 @@ class CategoricalClassifier(GenerativeClassifier):
         return statistics
 
     def _choices(self) -> tuple[Any, ...]:
-        return check_alpha(self.alpha), check_unknown(self.unknown)
+        return check_alpha(self.alpha), one_of("unknown", self.unknown, POLICIES)
 
     def _estimate(self, statistics: CategoryStats) -> CategoricalDensity:
         return CategoricalDensity.estimate(statistics, check_alpha(self.alpha), self.unknown)
@@ -286,10 +286,3 @@ class CategoricalClassifier(GenerativeClassifier):
         tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = True
         tags.input_tags.sparse = False
         return tags
-
-
-def check_unknown(unknown: Any) -> str:
-    """A policy for unseen categories, or an error."""
-    if unknown not in POLICIES:
-        raise DataError(f"unknown={unknown!r} is not known; choose one of {listed(POLICIES)}")
-    return str(unknown)

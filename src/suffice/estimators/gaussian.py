@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..batch import Batch
 from ..densities import GaussianDensity, StudentDensity
 from ..densities.covariance import STRUCTURES, estimated_shrinkage
-from ..errors import DataError, SufficeWarning, listed
+from ..errors import DataError, SufficeWarning, one_of
 from ..leave_one_out import GaussianLeaveOneOut, best_shrinkage
 from ..logistic import LogisticModel
 from ..sources import Source
@@ -27,9 +27,7 @@ Array = NDArray[Any]
 
 def check_covariance(covariance: Any, shrinkage: Any, variance_floor: Any) -> str:
     """The layout of moments that these choices need, or an error if they make no sense."""
-    if not isinstance(covariance, str) or covariance not in STRUCTURES:
-        raise DataError(f"covariance={covariance!r} is not known; choose one of {listed(STRUCTURES, 6)}")
-    shape = STRUCTURES[covariance].shape
+    shape = STRUCTURES[one_of("covariance", covariance, STRUCTURES)].shape
     if isinstance(shrinkage, str):
         if shrinkage not in ("loo", "oas", "ledoit_wolf"):
             raise DataError(f'shrinkage={shrinkage!r} is not known; give a number, "loo", "oas" or "ledoit_wolf"')

@@ -13,9 +13,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .. import decisions, modelfile
 from ..collect import collect, refuse_nonfinite
-from ..errors import DataError, DecisionError, listed
+from ..errors import DataError, DecisionError, listed, one_of
 from ..labels import SoftLabels, encode
-from ..logistic import LogisticModel, LogisticProblem, check_expansion, expand
+from ..logistic import EXPANSIONS, LogisticModel, LogisticProblem, expand
 from ..sources import as_source
 from ..stats import MomentStats
 from ..table import Sparse
@@ -137,7 +137,7 @@ class LogisticClassifier(LLRClassifier):
         return LogisticModel(classes, prior, center, slope, intercept + slope @ center - np.log(prior), self.expansion)
 
     def _check_params(self) -> None:
-        check_expansion(self.expansion)
+        one_of("expansion", self.expansion, EXPANSIONS)
         for name in ("C", "tol", "max_iter"):
             value = getattr(self, name)
             whole = name == "max_iter"

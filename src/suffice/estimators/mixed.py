@@ -20,9 +20,10 @@ from ..densities import (
     PoissonDensity,
     ProductDensity,
 )
-from ..densities.categorical import UNKNOWN
-from ..densities.counts import check_alpha, seen_classes
-from ..errors import DataError, EmptyClassWarning
+from ..densities.base import seen_classes
+from ..densities.categorical import POLICIES, UNKNOWN
+from ..densities.counts import check_alpha
+from ..errors import DataError, EmptyClassWarning, one_of
 from ..leave_one_out import (
     BernoulliLeaveOneOut,
     CategoricalLeaveOneOut,
@@ -48,7 +49,6 @@ from ..stats import (
 )
 from .base import GenerativeClassifier
 from .classifier import Prior
-from .discrete import check_unknown
 from .gaussian import check_covariance, no_closed_form
 
 Array = NDArray[Any]
@@ -153,7 +153,7 @@ class MixedClassifier(GenerativeClassifier):
         return replace(statistics, parts=statistics.parts | {"gaussian": gaussian.to_layout(self._layout())})
 
     def _choices(self) -> tuple[Any, ...]:
-        choices = check_alpha(self.alpha), check_unknown(self.unknown), self._layout()
+        choices = check_alpha(self.alpha), one_of("unknown", self.unknown, POLICIES), self._layout()
         return *choices, self.covariance, self.shrinkage, self.variance_floor
 
     def _estimate(self, statistics: BundleStats) -> ProductDensity:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import check_cv
+from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
@@ -95,7 +96,7 @@ def cross_val_llr(
             raise DataError("a class is missing in the training rows of a fold; use fewer folds, or stratified ones")
         held = prior
         if held is None and _told_prior(fitted) is None:
-            if getattr(_innermost(fitted), "class_weight", None) is not None:
+            if getattr(innermost(fitted)[0], "class_weight", None) is not None:
                 raise DataError("class_weight changes the prior that the posteriors hold; give it as prior=")
             held = np.unique(labels[train], return_counts=True)[1] / len(train)
         llr = as_llr(fitted, _safe_indexing(X, test), held, a, b)
@@ -124,20 +125,21 @@ def _log_posterior(estimator: Any, X: Any) -> Array:
     )
 
 
-def _innermost(estimator: Any) -> Any:
-    """The classifier at the end of pipelines and searches."""
+def innermost(estimator: Any, X: Any = None) -> tuple[Any, Any]:
+    """The classifier at the end of searches and pipelines, and rows, if there are some, as it sees them."""
     while True:
         if hasattr(estimator, "best_estimator_"):
             estimator = estimator.best_estimator_
-        elif hasattr(estimator, "steps"):
-            estimator = estimator.steps[-1][1]
+        elif isinstance(estimator, Pipeline):
+            X = X if X is None or len(estimator) == 1 else estimator[:-1].transform(X)
+            estimator = estimator[-1]
         else:
-            return estimator
+            return estimator, X
 
 
 def _told_prior(estimator: Any) -> Array | None:
     """What an estimator says of the prior in its posteriors."""
-    estimator = _innermost(estimator)
+    estimator, _ = innermost(estimator)
     if type(estimator).__name__ == "ComplementNB":  # keeps a prior that it does not use
         return np.full(len(estimator.classes_), 1 / len(estimator.classes_))
     if type(estimator).__name__ == "DummyClassifier" and estimator.strategy != "prior":

@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.pipeline import Pipeline
 
 from .. import decisions, metrics
 from ..errors import DataError, listed
 from ..labels import positions
 from .base import GenerativeClassifier
-from .ratios import as_llr
+from .ratios import as_llr, innermost
 
 Array = NDArray[Any]
 
@@ -31,7 +30,7 @@ class HeldOutScorer(ResultScorer):
     cost: Any = None
 
     def __call__(self, estimator: Any, X: Any, y: Any) -> float:
-        return float(SCORES[self.name](self, *_innermost(estimator, X), np.asarray(y)))
+        return float(SCORES[self.name](self, *innermost(estimator, X), np.asarray(y)))
 
     def _neg_log_cost(self, estimator: Any, X: Any, y: Array) -> float:
         scores, classes = _scores(estimator, X), estimator.classes_
@@ -100,17 +99,6 @@ def with_own_names(scoring: Any) -> Any:
     if isinstance(scoring, list | tuple | set) and SCORES.keys() & set(scoring):
         return {name: with_own_names(name) for name in scoring}
     return scoring
-
-
-def _innermost(estimator: Any, X: Any) -> tuple[Any, Any]:
-    """The classifier at the end of searches and pipelines, and the rows as it sees them."""
-    while True:
-        if hasattr(estimator, "best_estimator_"):
-            estimator = estimator.best_estimator_
-        elif isinstance(estimator, Pipeline):
-            estimator, X = estimator[-1], estimator[:-1].transform(X) if len(estimator) > 1 else X
-        else:
-            return estimator, X
 
 
 def _scores(estimator: Any, X: Any) -> Array:

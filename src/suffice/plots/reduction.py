@@ -117,13 +117,7 @@ class ProjectionDisplay(CloudDisplay):
 
     Parameters
     ----------
-    points : (n, 2)
-    code : (n,) class of each row
-    classes : (k,)
-    mean : (k, 2)
-    covariance : (k, 2, 2)
-    seen : (k,) whether a class has an ellipse
-    names : of the two axes
+    points, code, classes, mean, covariance, seen, names : as of ScatterDisplay
 
     Examples
     --------

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import DataError, listed
+from ..errors import one_of
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -51,9 +51,7 @@ def dashes(i: int) -> Any:
 
 def ratio_unit(unit: str) -> tuple[float, str]:
     """How many nats a unit of ratios is worth, and what an axis says."""
-    if unit not in _UNITS:
-        raise DataError(f"unit={unit!r} is not known; choose one of {listed(_UNITS)}")
-    return _UNITS[unit]
+    return _UNITS[one_of("unit", unit, _UNITS)]
 
 
 def pyplot() -> Any:
