@@ -413,6 +413,7 @@ def queries(home, name):
         f"SELECT * FROM {name}",
         f"  select x, z, label\nFROM {name} -- all of it",
         f"SELECT * FROM {name};\n",
+        f"-- all of it\n(SELECT * FROM {name})" if home.name != "sqlite" else f"/* all */ SELECT * FROM {name}",
         f"WITH these AS (SELECT * FROM {name}) SELECT * FROM these WHERE '12:30' = '12:30' AND '100%' <> ':x'",
         table,
         sa.table(name, schema=schema),
@@ -568,6 +569,15 @@ def test_postgresql_keeps_the_rest_of_the_rows(postgresql_uri, monkeypatch, rng)
     assert sizes == [100] * 10
 
 
+def test_engines_that_commit_by_themselves_stream_too(postgresql_uri, rng):
+    table = rows(rng).select([*NUMBERS, "label"])
+    name = Home("postgresql", postgresql_uri).load(table)
+    url = postgresql_uri.replace("postgresql://", "postgresql+psycopg://")
+    engine = sa.create_engine(url, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
+    clf = GaussianClassifier("full", "ledoit_wolf").fit(suffice.sql(engine, name), "label")
+    assert clf.statistics_.total == N
+
+
 def test_other_drivers_and_databases_stream_through_sqlalchemy(postgresql_uri, monkeypatch, rng):
     table = rows(rng).select([*EVERYTHING, "label"])
     home = Home("postgresql", postgresql_uri)
@@ -681,7 +691,8 @@ def test_errors_say_what_is_wrong(home, query, y, message):
             "postgresql://me:secret@127.0.0.1:1/name",
             r"//me:\*\*\*@127.0.0.1:1/name cannot be reached",
         ),
-        ("sqlite:////no/such/file.db", "unable to open database file"),
+        ("sqlite:////no/such/file.db", "there is no file '/no/such/file.db'"),
+        ("duckdb:///no-such.duckdb", "there is no file 'no-such.duckdb'"),
     ],
 )
 def test_databases_that_are_not_there(database, message):
