@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Self, TypeVar
 
@@ -99,7 +99,21 @@ class LocalSource(Source):
         return self
 
     def reduce(self, map_batch: Callable[[Batch], T], merge: Callable[[T, T], T], run: Run[T] | None = None) -> T:  # noqa: ARG002
-        step = self.step()
-        pieces = [(start, min(start + step, self.n_rows)) for start in range(0, max(self.n_rows, 1), step)]
         threads = thread_count(self.n_jobs)
-        return reduce_ordered(lambda piece: map_batch(self.batch(*piece)), merge, pieces, threads)
+        return reduce_ordered(lambda piece: map_batch(self.batch(*piece)), merge, self.pieces(), threads)
+
+    def pieces(self) -> list[tuple[int, int]]:
+        """Where the batches of a pass start and stop."""
+        step = self.step()
+        return [(start, min(start + step, self.n_rows)) for start in range(0, max(self.n_rows, 1), step)]
+
+
+class PartedSource(Source):
+    """Rows in parts that each pass finds again, under the same numbers and in the same order."""
+
+    in_order = True
+
+    @abstractmethod
+    def reduce_parts(self, of_part: Callable[[int, Iterator[Batch]], T], merge: Callable[[T, T], T]) -> T:
+        """Merge ``of_part(number, batches)`` over the parts that have rows; numbers grow with the order of the parts,
+        and the batches of a part come in the order of its rows."""
