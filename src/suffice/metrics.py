@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import decisions, kernels
+from .batch import checked_weight
 from .decisions import bayes_threshold, effective_prior
 from .errors import DataError, DecisionError, listed
 from .labels import encode, positions
@@ -160,7 +161,15 @@ def empirical_cross_entropy(y_true: Any, llr: Any, prior: Any = 0.5) -> CrossEnt
     return CrossEntropy(priors, np.array(bits), np.array(best), uninformed)
 
 
-def multiclass_dcf(y_true: Any, y_pred: Any, prior: Any = None, cost: Any = None, *, normalize: bool = True) -> float:
+def multiclass_dcf(
+    y_true: Any,
+    y_pred: Any,
+    prior: Any = None,
+    cost: Any = None,
+    *,
+    normalize: bool = True,
+    sample_weight: Any = None,
+) -> float:
     """The expected cost of decisions for K classes; normalised by the cost of the best decision without looking.
 
     Parameters
@@ -168,12 +177,16 @@ def multiclass_dcf(y_true: Any, y_pred: Any, prior: Any = None, cost: Any = None
     y_true, y_pred : (n,) labels and decisions; decisions may be others than labels where `cost` is a dictionary
     prior : class probabilities, "uniform", or None for the frequencies in y_true
     cost : ``cost[i, j]`` of deciding i when the truth is j; None counts errors
+    sample_weight : (n,) how many times each row counts; None is once
 
     >>> multiclass_dcf(["a", "b", "b", "c"], ["a", "b", "a", "c"], prior="uniform")
     0.25
     """
     classes, truth = encode(np.asarray(y_true))
-    count = np.bincount(truth, minlength=len(classes))
+    times = np.ones(len(truth)) if sample_weight is None else checked_weight(sample_weight, len(truth))
+    count = np.bincount(truth, times, minlength=len(classes))
+    if (count == 0).any():
+        raise DataError(f"all rows of class {listed(classes[count == 0])} have weight zero")
     pi = decisions.as_prior(prior, classes, count / count.sum())
     actions, costs = decisions.as_cost(1.0 - np.eye(len(classes)) if cost is None else cost, classes)
     if np.ndim(y_pred) != 1:
@@ -183,7 +196,7 @@ def multiclass_dcf(y_true: Any, y_pred: Any, prior: Any = None, cost: Any = None
     decided = positions(np.asarray(y_pred), actions)
     if (decided < 0).any():
         raise DataError(f"y_pred holds {listed(np.unique(np.asarray(y_pred)[decided < 0]))}, which are no decisions")
-    mean_cost = np.bincount(truth, costs[decided, truth], minlength=len(classes)) / count
+    mean_cost = np.bincount(truth, times * costs[decided, truth], minlength=len(classes)) / count
     total = float(pi @ mean_cost)
     if not normalize:
         return total
@@ -213,12 +226,22 @@ def multiclass_log_cost(y_true: Any, log_likelihood: Any, prior: Any = "uniform"
     if np.isnan(scores).any() or np.isposinf(scores).any():
         raise DataError("log_likelihood contains NaN or +inf")
     pi = decisions.as_prior(prior, classes, np.bincount(truth) / len(truth))
-    log_prior = decisions.log(pi)
+    bits = log_cost_of_rows(truth, scores, pi)
+    mean = np.bincount(truth, bits, minlength=len(classes)) / np.bincount(truth, minlength=len(classes))
+    return log_cost_of_classes(mean, pi, normalize)
+
+
+def log_cost_of_rows(truth: Array, scores: Array, prior: Array) -> Array:
+    """-log2 P(class | x) of the true class (n,) of each row, from log p(x | class) (n, k) and a prior (k,)."""
+    log_prior = decisions.log(prior)
     posterior = decisions.log_posterior(scores + log_prior, log_prior)
-    bits = -posterior[np.arange(len(truth)), truth] / np.log(2)
-    per_class = np.bincount(truth, bits, minlength=len(classes)) / np.bincount(truth, minlength=len(classes))
-    total = float((pi * np.where(pi > 0, per_class, 0.0)).sum())
-    entropy = float(-(pi * np.where(pi > 0, log_prior, 0.0)).sum() / np.log(2))
+    return np.asarray(-posterior[np.arange(len(truth)), truth] / np.log(2))
+
+
+def log_cost_of_classes(mean: Array, prior: Array, normalize: bool = True) -> float:
+    """The expected cost from the mean one of the rows of each class, (k,)."""
+    total = float((prior * np.where(prior > 0, mean, 0.0)).sum())
+    entropy = float(-(prior * np.where(prior > 0, decisions.log(prior), 0.0)).sum() / np.log(2))
     if normalize and not entropy:
         raise DecisionError("a prior that is certain costs nothing; use normalize=False")
     return total / entropy if normalize else total

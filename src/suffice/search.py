@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, TypeVar
 
@@ -14,8 +14,11 @@ from numpy.typing import NDArray
 from .batch import Batch
 from .collect import collect
 from .errors import DataError
+from .folds import Folds
+from .sources import PartedSource
 from .sources.arrays import ArraySource
 from .stats import Statistics
+from .table import contiguous
 
 Array = NDArray[Any]
 S = TypeVar("S", bound=Statistics)
@@ -92,3 +95,62 @@ def _add(a: S | DataError | None, b: S | DataError | None) -> S | DataError | No
         return a if isinstance(a, DataError) else b
     total: S = operator.add(a, b)
     return total
+
+
+@dataclass(frozen=True)
+class FoldStatistics:
+    """What one pass over a table in parts gives for the folds."""
+
+    statistics: dict[str, list[Any]]  # by collector, for each fold: a statistic, an error, or None without rows
+    count: Array  # (folds, k) rows of each class
+
+    @classmethod
+    def of(cls, source: PartedSource, folds: Folds, collectors: dict[str, Callable[[Batch], Any]]) -> FoldStatistics:
+        def of_part(number: int, batches: Iterator[Batch]) -> FoldStatistics:
+            count = np.zeros((folds.n_folds, len(folds.classes)), np.int64)
+            found: dict[str, list[Any]] = {name: [None] * folds.n_folds for name in collectors}
+            for batch, code, fold in folds.of_part(number, batches):
+                np.add.at(count, (fold, code), 1)
+                for f, rows in by_fold(fold):
+                    part = batch.rows(rows)
+                    for name, of in collectors.items():
+                        found[name][f] = _add(found[name][f], _tried(of, part))
+            return cls(found, count)
+
+        total: FoldStatistics = source.reduce_parts(of_part, operator.add)
+        return replace(total, statistics={n: _finite(source, collectors[n], s) for n, s in total.statistics.items()})
+
+    def __add__(self, other: FoldStatistics) -> FoldStatistics:
+        both = {n: list(map(_add, mine, other.statistics[n])) for n, mine in self.statistics.items()}
+        return FoldStatistics(both, self.count + other.count)
+
+    def training(self, name: str) -> list[Any]:
+        """The statistic of all folds but one, for each of them, and then that of all."""
+        own = self.statistics[name]
+        rest = list(_all_but_one(own, None))
+        return [*rest, _add(rest[-1], own[-1])]
+
+
+def by_fold(fold: Array) -> Iterator[tuple[int, slice | Array]]:
+    """The rows of each fold that there is."""
+    for f in np.unique(fold).tolist():
+        yield f, contiguous(np.flatnonzero(fold == f))
+
+
+def _tried(of: Callable[[Batch], S], batch: Batch) -> S | DataError:
+    try:
+        return of(batch)
+    except DataError as error:
+        return error
+
+
+def _finite(source: PartedSource, of: Callable[[Batch], Any], folds: list[Any]) -> list[Any]:
+    """What folds come to, with an error in place of each that is not finite."""
+    if all(one is None or isinstance(one, DataError) or one.is_finite() for one in folds):
+        return folds
+    error = DataError("some values are not finite")
+    try:
+        collect(source, of)
+    except DataError as found:  # which says where they are
+        error = found
+    return [one if one is None or isinstance(one, DataError) or one.is_finite() else error for one in folds]

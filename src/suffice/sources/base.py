@@ -117,3 +117,7 @@ class PartedSource(Source):
     def reduce_parts(self, of_part: Callable[[int, Iterator[Batch]], T], merge: Callable[[T, T], T]) -> T:
         """Merge ``of_part(number, batches)`` over the parts that have rows; numbers grow with the order of the parts,
         and the batches of a part come in the order of its rows."""
+
+    def labels_alone(self) -> PartedSource:
+        """The same rows in the same parts, for what asks for their labels alone: there may be fewer features."""
+        return self

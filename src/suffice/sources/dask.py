@@ -93,6 +93,9 @@ class DaskFrame(DaskSource):
         self.frame = self.features._meta
         self.names, self.n_features = array_source(self.frame).names, len(features)
 
+    def labels_alone(self) -> DaskFrame:
+        return DaskFrame(self.X, self.y, None, self.names and self.names[:1])
+
     def head(self, n: int) -> Table:
         return array_source(self.features.head(n, npartitions=-1, compute=True)).table
 

@@ -55,6 +55,9 @@ class SparkSource(ClusterSource):
         names = dict.fromkeys([*self.names, *(name for name in more if name is not None)])
         return self.X.select(*(_quoted(name) for name in names))
 
+    def labels_alone(self) -> SparkSource:
+        return SparkSource(self.X, self.y, None, self.names[:1])
+
     def head(self, n: int) -> Table:
         return array_source(self._rows().limit(n).toArrow()).table
 
