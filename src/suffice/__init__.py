@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         scorer,
     )
     from .sources.files import files
+    from .sources.sql import sql
     from .stats import BundleStats, CategoryStats, CountStats, MomentStats
     from .versions import show_versions
 
@@ -71,6 +72,7 @@ _HOMES = {
     "load": "estimators",
     "scorer": "estimators",
     "show_versions": "versions",
+    "sql": "sources.sql",
 }
 
 __all__ = [
@@ -106,6 +108,7 @@ __all__ = [
     "load",
     "scorer",
     "show_versions",
+    "sql",
 ]
 
 

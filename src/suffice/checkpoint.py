@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from functools import partial
+from dataclasses import is_dataclass
 from time import monotonic
 from typing import Any, Self, TypeVar
 
@@ -84,16 +84,17 @@ class Checkpoint(Run[S]):
 def described(value: Any) -> Any:
     """What a function from batches to statistics does, in the values that JSON has.
 
-    >>> described(partial(MomentStats.of, layout="full"))
-    ['MomentStats.of', {'layout': 'full'}]
+    >>> from suffice.stats import CollectMoments
+    >>> described(CollectMoments("full"))
+    ['CollectMoments', {'layout': 'full'}]
     """
-    if isinstance(value, partial):
-        return [described(value.func), *map(described, value.args), described(value.keywords)]
+    if is_dataclass(value):
+        return [type(value).__name__, described(vars(value))]
     if isinstance(value, dict):
         return {str(key): described(item) for key, item in value.items()}
     if isinstance(value, tuple | list):
         return [described(item) for item in value]
-    return getattr(value, "__qualname__", value)
+    return value
 
 
 def _short(value: Any) -> str:

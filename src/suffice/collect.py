@@ -8,6 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from .aggregate import aggregated
 from .batch import Batch
 from .checkpoint import Checkpoint, described
 from .errors import DataError, MissingLabelsError
@@ -39,8 +40,8 @@ def collect(source: Source, of: Callable[[Batch], S]) -> S:
 def _reduced(source: Source, of: Callable[[Batch], S]) -> S:
     """The statistic of every row; with a checkpoint, of the rows that it does not hold yet and what it holds."""
     if source.checkpoint is None:
-        statistics: S = source.reduce(of, operator.add)
-        return statistics
+        statistics: S | None = aggregated(source, of)
+        return source.reduce(of, operator.add) if statistics is None else statistics
     run: Checkpoint[S] = Checkpoint.open(source.checkpoint, {"statistic": described(of), **source.job()})
     try:
         return source.reduce(of, operator.add, run)

@@ -3,7 +3,8 @@
 SufficeError
 ├── DataError              rows, columns, labels or weights that cannot be used   (ValueError)
 │   ├── MissingLabelsError some rows have no label
-│   └── UnreadableError    a file, or a part of one, that cannot be read
+│   ├── UnreadableError    a file, or a part of one, that cannot be read
+│   └── DatabaseError      a database that is not there, or does not understand
 ├── StatisticsError        statistics that do not fit together                    (ValueError)
 ├── CheckpointError        a checkpoint of another job, or of files that have changed (ValueError)
 ├── DecisionError          priors or costs that make no sense                     (ValueError)
@@ -33,6 +34,10 @@ class MissingLabelsError(DataError):
 
 class UnreadableError(DataError):
     """A file, or a part of one, cannot be read."""
+
+
+class DatabaseError(DataError):
+    """A database is not there, or does not understand what it is asked."""
 
 
 class StatisticsError(SufficeError, ValueError):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -34,7 +33,7 @@ from ..leave_one_out import (
     PolyaLeaveOneOut,
 )
 from ..sources import Source
-from ..stats import CategoryStats, CountStats
+from ..stats import CategoryStats, CollectCategories, CollectCounts, CountStats
 from .base import GenerativeClassifier
 from .classifier import Prior
 
@@ -51,7 +50,7 @@ class CountClassifier(GenerativeClassifier):
 
     def _statistic(self, source: Source, new: bool) -> Callable[[Batch], CountStats]:  # noqa: ARG002
         self._choices()
-        return partial(CountStats.of, presence=self._presence)
+        return CollectCounts(self._presence)
 
     def _adopted(self, statistics: Any) -> CountStats:
         if not isinstance(statistics, CountStats) or statistics.presence != self._presence:
@@ -255,7 +254,7 @@ class CategoricalClassifier(GenerativeClassifier):
 
     def _statistic(self, source: Source, new: bool) -> Callable[[Batch], CategoryStats]:  # noqa: ARG002
         self._choices()
-        return CategoryStats.of
+        return CollectCategories()
 
     def _adopted(self, statistics: Any) -> CategoryStats:
         if not isinstance(statistics, CategoryStats):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from functools import partial
 from numbers import Real
 from typing import Any, Self, cast
 
@@ -18,7 +17,7 @@ from ..errors import DataError, SufficeWarning, listed
 from ..leave_one_out import GaussianLeaveOneOut, best_shrinkage
 from ..logistic import LogisticModel
 from ..sources import Source
-from ..stats import MomentStats
+from ..stats import CollectMoments, MomentStats
 from .base import GenerativeClassifier
 from .classifier import Prior
 from .logistic import LogisticClassifier
@@ -120,7 +119,7 @@ class GaussianClassifier(GenerativeClassifier):
         return layout
 
     def _statistic(self, source: Source, new: bool) -> Callable[[Batch], MomentStats]:  # noqa: ARG002
-        return partial(MomentStats.of, layout=self._layout())
+        return CollectMoments(self._layout())
 
     def _adopted(self, statistics: Any) -> MomentStats:
         if not isinstance(statistics, MomentStats):

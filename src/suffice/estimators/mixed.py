@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ from ..densities import (
 )
 from ..densities.categorical import UNKNOWN
 from ..densities.counts import check_alpha, seen_classes
-from ..errors import DataError, EmptyClassWarning, listed
+from ..errors import DataError, EmptyClassWarning
 from ..leave_one_out import (
     BernoulliLeaveOneOut,
     CategoricalLeaveOneOut,
@@ -35,7 +34,18 @@ from ..leave_one_out import (
 )
 from ..schema import LOOK, Schema
 from ..sources import Source
-from ..stats import BundleStats, CategoryStats, CountStats, MomentStats, Statistics
+from ..stats import (
+    BundleStats,
+    CategoryStats,
+    CollectBundle,
+    CollectCategories,
+    CollectCounts,
+    CollectGaussian,
+    CollectTruths,
+    CountStats,
+    MomentStats,
+    Statistics,
+)
 from .base import GenerativeClassifier
 from .classifier import Prior
 from .discrete import check_unknown
@@ -111,14 +121,14 @@ class MixedClassifier(GenerativeClassifier):
             self._inferred = Schema.of(source.head(LOOK), self.families, source.frame)
         columns = self._inferred.blocks() if new else self._bundle().columns
         blocks = {family: (places, self._collector(family)) for family, places in columns.items()}
-        return partial(BundleStats.of, blocks=blocks)
+        return CollectBundle(blocks)
 
     def _collector(self, family: str) -> Callable[[Batch], Statistics]:
         if family == "gaussian":
-            return partial(_moments, layout=self._layout(), covariance=self.covariance)
+            return CollectGaussian(self._layout(), self.covariance)
         if family == "categorical":
-            return CategoryStats.of
-        return _truths if family == "bernoulli" else CountStats.of
+            return CollectCategories()
+        return CollectTruths() if family == "bernoulli" else CollectCounts()
 
     def _bundle(self) -> BundleStats:
         self._check_fitted()
@@ -237,39 +247,3 @@ def _fits(family: str, part: Statistics) -> bool:
     if family in _COUNTS:
         return isinstance(part, CountStats) and part.presence == (family == "bernoulli")
     return isinstance(part, {"gaussian": MomentStats, "categorical": CategoryStats}.get(family, ()))
-
-
-def _truths(batch: Batch) -> CountStats:
-    """Presence of the Bernoulli columns, which hold nothing but zeros and ones."""
-    X = batch.X
-    with np.errstate(invalid="ignore"):
-        other = ((X != 0) & (X != 1) & ~np.isnan(X)).any(axis=0)
-    if other.any():
-        names = batch.table.names
-        found = listed([names[j] if names else int(j) for j in np.flatnonzero(other)])
-        raise DataError(
-            f'column {found} holds other values than 0 and 1; name its family, as in families={{"column": '
-            '"categorical"}'
-        )
-    return CountStats.of(batch, presence=True)
-
-
-def _moments(batch: Batch, layout: str, covariance: str) -> MomentStats:
-    """Moments of the Gaussian columns; a cell that cannot be used is refused by the name of its column."""
-    moments = MomentStats.of(batch, layout, skip_missing=True)
-    if moments.is_finite():
-        return moments
-    X = batch.X
-    infinite, missing = np.isinf(X).any(axis=0), np.isnan(X).any(axis=0)
-    found = [
-        batch.table.names[j] if batch.table.names else int(j)
-        for j in np.flatnonzero(infinite if infinite.any() else missing)
-    ]
-    if infinite.any():
-        raise DataError(f"column {listed(found)} holds infinity; remove these rows or make the values missing")
-    if missing.any():
-        raise DataError(
-            f"column {listed(found)} has missing values, from which covariance={covariance!r} cannot learn; use "
-            'covariance="diag" or "tied_diag", or impute them first'
-        )
-    raise DataError("the values or their weights are too large: sums of squares overflow; rescale them")

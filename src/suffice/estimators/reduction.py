@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from numbers import Integral, Real
 from typing import Any, Self, cast
 
@@ -26,14 +25,14 @@ from ..reduction import (
     wide_principal_components,
 )
 from ..sources import LocalSource, RowResults, Source
-from ..stats import MomentStats
+from ..stats import CollectMoments, CollectTogether, MomentStats
+from ..stats.collectors import NO_LABELS
 from .learner import Learner
 from .tables import row_by_row
 
 Array = NDArray[Any]
 _WIDE = 1000  # columns, from which on a matrix of them is avoided where there are fewer rows
 _ROWS = 1 << 18  # cells that are projected at a time
-_NO_LABELS = np.zeros(1, np.int8)  # the class of all rows where labels play no part
 
 
 def is_wide(source: LocalSource) -> bool:
@@ -148,7 +147,7 @@ class Reduction(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Learner):
 
     def _statistic(self, source: Source, new: bool) -> Callable[[Batch], MomentStats]:  # noqa: ARG002
         self._choices()
-        return partial(MomentStats.of, layout="pooled")
+        return CollectMoments("pooled")
 
     def _adopted(self, statistics: Any) -> MomentStats:
         if not isinstance(statistics, MomentStats):
@@ -246,15 +245,15 @@ class PCA(Reduction):
     def _labels(self, y: Any) -> Any:
         return y if isinstance(y, str) else None
 
-    def _statistic(self, source: Source, new: bool) -> Callable[[Batch], MomentStats]:
-        return partial(_of_one_class, of=super()._statistic(source, new))
+    def _statistic(self, source: Source, new: bool) -> Callable[[Batch], Any]:
+        return CollectTogether(super()._statistic(source, new))
 
     def _adopted(self, statistics: Any) -> MomentStats:
         moments = super()._adopted(statistics)
         if len(moments.classes) == 1 and moments.classes.dtype == np.int8:
             return moments
         center, covariance = overall(moments)
-        one = _NO_LABELS, np.array([moments.total]), center[None]
+        one = NO_LABELS, np.array([moments.total]), center[None]
         return MomentStats(*one, covariance * moments.total, "pooled")
 
     def _choices(self) -> tuple[Any, ...]:
@@ -277,7 +276,7 @@ class PCA(Reduction):
 
     def _wide(self, batch: Batch) -> tuple[Projection, Array]:
         self._choices()
-        return self._whitened(wide_principal_components(batch.X, batch.weight)), _NO_LABELS
+        return self._whitened(wide_principal_components(batch.X, batch.weight)), NO_LABELS
 
     def _whitened(self, projection: Projection) -> Projection:
         if not self.whiten:
@@ -347,7 +346,3 @@ class LDA(Reduction):
         first = wide_principal_components(batch.X, batch.weight)
         moments = MomentStats.of(Batch.of(first(batch.X), batch.y, batch.weight), "pooled")
         return first.then(discriminants(moments)), moments.classes
-
-
-def _of_one_class(batch: Batch, of: Callable[[Batch], MomentStats]) -> MomentStats:
-    return of(replace(batch, y=np.repeat(_NO_LABELS, len(batch))))

@@ -13,6 +13,7 @@ from .dask import dask_source, is_dask
 from .files import are_files, file_source
 from .partitions import ClusterSource
 from .spark import SparkSource, is_spark
+from .sql import SqlSource, is_sql
 
 __all__ = [
     "ClusterSource",
@@ -31,6 +32,7 @@ _ENGINES: list[tuple[Callable[[Any], bool], Callable[..., Source]]] = [
     (are_files, file_source),
     (is_dask, dask_source),
     (is_spark, SparkSource),
+    (is_sql, SqlSource),
 ]
 
 
@@ -42,7 +44,7 @@ def as_source(
     Parameters
     ----------
     y, weight : labels and weights, or the names of columns that hold them
-    names : the feature columns that are wanted of what may hold more, such as files and clusters
+    names : the feature columns that are wanted of what may hold more, such as files, clusters and databases
     """
     if isinstance(X, Source):
         return X

@@ -106,6 +106,10 @@ def files(
     paths = (path,) if isinstance(path, str | os.PathLike) else tuple(path)
     if not paths or not all(isinstance(one, str | os.PathLike) for one in paths):
         raise DataError(f"path={path!r} is no path and no list of paths")
+    if any(_is_database(one) for one in paths):  # not repeated, for it may hold a password
+        raise DataError(
+            'this is the URL of a database, and no file; name a table or a query of it, as in suffice.sql(url, "table")'
+        )
     if format is not None and format not in SUFFIXES.values():
         raise DataError(f"format={format!r} is not known; choose one of {listed(sorted({*SUFFIXES.values()}))}")
     if on_error not in ("raise", "skip"):
@@ -129,6 +133,26 @@ def _is_path(one: Any) -> bool:
     if isinstance(one, str):
         return format_of(one) is not None or os.path.exists(one)
     return isinstance(one, os.PathLike)
+
+
+_DATABASES = {
+    "postgresql",
+    "postgres",
+    "duckdb",
+    "sqlite",
+    "mysql",
+    "mariadb",
+    "mssql",
+    "oracle",
+    "snowflake",
+    "bigquery",
+}
+
+
+def _is_database(path: Path) -> bool:
+    """Whether a path is the URL of a database."""
+    scheme, found, _ = os.fspath(path).partition("://")
+    return bool(found) and scheme.split("+")[0] in _DATABASES
 
 
 def file_source(X: Any, y: Any = None, weight: Any = None, names: tuple[str, ...] | None = None) -> FileSource:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Self
@@ -87,6 +87,16 @@ class CategoryStats(Statistics):
             counted = tuple(part[0] for part in parts), np.concatenate([part[1] for part in parts], axis=1)
         total = np.bincount(code, weight, minlength=k).astype(np.float64)
         return cls(classes, total, *counted, table.names)._trimmed()
+
+    @classmethod
+    def of_counts(
+        cls, classes: Array, weight: Array, columns: Sequence[tuple[Array, Array]], names: tuple[str, ...] | None
+    ) -> Self:
+        """From the distinct values (v,) of each column, none of them missing, and their weights (k, v)."""
+        parts = [_categories(*column) for column in columns]
+        return cls(
+            classes, weight, tuple(part[0] for part in parts), np.concatenate([p[1] for p in parts], axis=1), names
+        )
 
     def _trimmed(self) -> Self:
         """Without the categories that no row has (any more)."""
@@ -197,13 +207,18 @@ def _count_column(column: Column, code: Array, weight: Array | None, k: int, nam
         table = np.zeros((1 + len(distinct), k))
         lo, width = np.array([-1]), np.array([1 + len(distinct)])
         kernels.active.category_counts(value[:, None], code, weight, lo, width, table)
-        counted = table[1:].any(axis=1)  # what only rows of weight zero have need not be a category
-        categories, place = vocabularies.vocabulary(distinct[counted])
+        return _categories(distinct, table[1:].T)
     except DataError as error:
         raise DataError(f"column {name}: {error}") from None
-    count = np.zeros((k, len(categories)))
-    _add_columns(count, place, table[1:][counted].T)
-    return categories, count
+
+
+def _categories(distinct: Array, count: Array) -> tuple[Array, Array]:
+    """Categories (v,) of distinct values, and their weights (k, v) from those of the values."""
+    counted = count.any(axis=0)  # what only rows of weight zero have need not be a category
+    categories, place = vocabularies.vocabulary(distinct[counted])
+    out = np.zeros((len(count), len(categories)))
+    _add_columns(out, place, count[:, counted])
+    return categories, out
 
 
 def _count_integers(X: Array, code: Array, weight: Array | None, k: int) -> tuple[tuple[Array, ...], Array] | None:

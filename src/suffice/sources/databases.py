@@ -1,0 +1,436 @@
+"""What databases do not agree on: how rows come out of them as Arrow, and how well they sum."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from numbers import Number
+from typing import Any, ClassVar
+
+import pyarrow as pa
+from sqlalchemy import (
+    Boolean,
+    Double,
+    Engine,
+    FromClause,
+    Integer,
+    Select,
+    Text,
+    TextClause,
+    case,
+    cast,
+    column,
+    create_engine,
+    func,
+    inspect,
+    literal_column,
+    make_url,
+    select,
+    table,
+    text,
+    tuple_,
+)
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.pool import NullPool
+from sqlalchemy.sql.elements import ColumnElement
+
+from ..errors import DatabaseError, DataError, listed
+
+Expression = ColumnElement[Any]
+
+_LOOK = 10_000  # rows that types are judged by where columns have none
+_FETCHED = 1 << 17  # cells that are taken from a cursor at a time
+_ROWS = "suffice_rows"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A column of a query, and the type of Arrow that it is read as."""
+
+    value: Expression
+    type: Any
+
+
+class Database:
+    """Any database that SQLAlchemy reaches: its rows are read, and it sums nothing."""
+
+    # How many sums it works out in the time in which one column is read and summed here, and in the time in which it
+    # counts the values of one; as measured on one machine, see the benchmarks of databases.
+    sums_per_column: ClassVar[float] = 0
+    sums_per_count: ClassVar[float] = 3
+    most_results = 0  # columns of a result at most
+    is_parallel = False  # whether rows come so fast that several threads are worth while
+    listing = ""  # a query for the names of tables
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+
+    def __str__(self) -> str:
+        return self.engine.url.render_as_string(hide_password=True)
+
+    # Reading.
+
+    def cells(self, rows: FromClause) -> dict[str, Cell]:
+        """The columns of a query; of types that its first rows have."""
+        with self._connected() as connection:
+            found = connection.execute(_everything(rows, _LOOK))
+            names, values = list(found.keys()), found.all()
+        columns = zip(*values, strict=True) if values else [()] * len(names)
+        declared = self._declared(rows)
+        return {
+            name: Cell(column(name, declared.get(name)), _type_of(items, declared.get(name)))
+            for name, items in zip(_unique(names), columns, strict=True)
+        }
+
+    def _declared(self, rows: FromClause) -> dict[str, Any]:  # noqa: ARG002
+        """Types that values do not tell."""
+        return {}
+
+    def tables(self, statement: Select[Any], schema: Any, step: int) -> Generator[Any]:
+        """The rows of a query as Arrow tables of about `step` rows, in order, none of them empty."""
+        some = max(1, min(step, _FETCHED // len(schema)))
+        waiting: list[Any] = []
+        for rows in self._fetched(statement, some):
+            columns = [arrow_array(*each) for each in zip(schema, zip(*rows, strict=True), strict=True)]
+            waiting.append(pa.RecordBatch.from_arrays(columns, schema=schema))
+            if sum(map(len, waiting)) >= step:
+                yield pa.Table.from_batches(waiting)
+                waiting = []
+        if waiting:
+            yield pa.Table.from_batches(waiting)
+
+    def _fetched(self, statement: Select[Any], some: int) -> Generator[Sequence[Any]]:
+        """Some rows of a query at a time; the rest stays in the database."""
+        with self._connected() as connection:
+            streamed = connection.execution_options(stream_results=True, max_row_buffer=some)
+            yield from streamed.execute(statement).partitions(some)
+
+    def fetch(self, statement: Any) -> list[Any]:
+        """All rows of a small result."""
+        with self._connected() as connection:
+            return list(connection.execute(statement).all())
+
+    @contextmanager
+    def _connected(self) -> Iterator[Any]:
+        with self._failing("cannot be reached; check the address, the user and the password"):
+            connection = self.engine.connect()
+        with self._failing(), connection:
+            yield connection
+
+    @contextmanager
+    def _failing(self, what: str = "refuses the query; mend it") -> Iterator[None]:
+        """Make errors of the database ours, each in a line."""
+        try:
+            yield
+        except (SQLAlchemyError, pa.ArrowException, self.engine.dialect.loaded_dbapi.Error) as error:
+            why = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
+            raise DatabaseError(f"{self} {what}: {' '.join(str(why).split())[:300]}") from error
+
+    # Summing.
+
+    def number(self, cell: Cell) -> Expression:
+        """A column of numbers or truths as floating-point numbers."""
+        if pa.types.is_boolean(cell.type):
+            return cast(cast(cell.value, Integer), Double)
+        return cell.value if cell.type == pa.float64() else cast(cell.value, Double)
+
+    def key(self, cell: Cell) -> Expression:
+        """A column to group by, so that values are told apart as they are here."""
+        return cell.value
+
+    def grouped(self, totals: Select[Any], keys: list[Expression], values: list[Expression]) -> list[list[Any]]:
+        """For each of some columns the totals by keys and values, with the value at the end of each row."""
+        statements = [totals.add_columns(value.label("suffice_value")).group_by(*keys, value) for value in values]
+        return [self.fetch(statement) for statement in statements]
+
+
+class PostgreSQL(Database):
+    """Types are known; rows come through a cursor of the server, in binary where the driver can."""
+
+    sums_per_column = 12
+    most_results = 1600  # of 1664
+    listing = (
+        "SELECT table_name FROM information_schema.tables "
+        "WHERE table_schema NOT IN ('information_schema', 'pg_catalog') ORDER BY 1"
+    )
+    types: ClassVar[dict[int, Any]] = {
+        16: pa.bool_(),
+        20: pa.int64(),
+        21: pa.int16(),
+        23: pa.int32(),
+        700: pa.float32(),
+        701: pa.float64(),
+        1082: pa.date32(),
+        1114: pa.timestamp("us"),
+        1184: pa.timestamp("us", "UTC"),
+    }
+
+    def cells(self, rows: FromClause) -> dict[str, Cell]:
+        with self._connected() as connection:
+            found = connection.execute(_everything(rows, 0))
+            codes = {each[0]: each[1] for each in found.cursor.description}
+            names = _unique([each[0] for each in found.cursor.description])
+            others = [code for code in codes.values() if code not in self.types and code != _DECIMAL]
+            types = table("pg_type", column("oid"), column("typcategory"), schema="pg_catalog")
+            categories = dict(connection.execute(select(types).where(types.c.oid.in_(others))).all()) if others else {}
+        return {name: self._cell(column(name), codes[name], categories) for name in names}
+
+    def _cell(self, value: Expression, code: int, categories: dict[int, str]) -> Cell:
+        if code in self.types:
+            return Cell(value, self.types[code])
+        if code == _DECIMAL:
+            return Cell(cast(value, Double), pa.float64())
+        # Text and enumerations; of the rest nothing is known but how it is written.
+        is_text = categories.get(code) in ("S", "E")
+        return Cell(cast(value, Text), pa.string() if is_text else pa.binary())
+
+    def _fetched(self, statement: Select[Any], some: int) -> Generator[Sequence[Any]]:
+        if self.engine.dialect.driver != "psycopg":
+            yield from super()._fetched(statement, some)
+            return
+        with self._connected() as connection:
+            driver = connection.connection.driver_connection
+            with driver.cursor(name=_ROWS, binary=True) as cursor:
+                cursor.execute(*_compiled(statement, self.engine))
+                while rows := cursor.fetchmany(some):
+                    yield rows
+
+    def key(self, cell: Cell) -> Expression:
+        return cell.value.collate("C") if cell.type == pa.string() else cell.value
+
+    def grouped(self, totals: Select[Any], keys: list[Expression], values: list[Expression]) -> list[list[Any]]:
+        """All of it in one scan, which grouping sets of other databases do not make faster."""
+        sets = func.grouping_sets(*(tuple_(*keys, value) for value in values))
+        columns = [value.label(f"suffice_value_{j}") for j, value in enumerate(values)]
+        absent = [func.grouping(value).label(f"suffice_absent_{j}") for j, value in enumerate(values)]
+        rows = self.fetch(totals.add_columns(*columns, *absent).group_by(sets))
+        n, d = len(keys) + 1, len(values)
+        return [[(*row[:n], row[n + j]) for row in rows if not row[n + d + j]] for j in range(d)]
+
+
+_DECIMAL = 1700
+
+
+class SQLite(Database):
+    """Cells have types, columns have none: those of the first rows count."""
+
+    sums_per_column = 2.5
+    most_results = 1900  # of 2000
+    listing = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY 1"
+
+    def _declared(self, rows: FromClause) -> dict[str, Any]:
+        name, schema = getattr(rows, "name", _ROWS), getattr(rows, "schema", None)
+        if name == _ROWS:
+            return {}
+        with self._connected() as connection:
+            columns = inspect(connection).get_columns(name, schema)
+        return {each["name"]: Boolean() for each in columns if isinstance(each["type"], Boolean)}
+
+    def number(self, cell: Cell) -> Expression:
+        """What is no number is infinite, for a cast would make zero of it."""
+        value = cast(cell.value, Double)
+        return case((func.typeof(cell.value).in_(["text", "blob"]), literal_column("9e999")), else_=value)
+
+    def key(self, cell: Cell) -> Expression:
+        return cell.value.collate("BINARY") if cell.type == pa.string() else cell.value
+
+
+class DuckDB(Database):
+    """It lives in this process, and hands out Arrow."""
+
+    sums_per_column = 3.5
+    most_results = 10_000
+    is_parallel = True
+    listing = "SELECT table_name FROM information_schema.tables ORDER BY 1"
+
+    def __init__(self, engine: Engine, connection: Any = None) -> None:
+        super().__init__(engine)
+        self._own = connection
+
+    @contextmanager
+    def _connected(self) -> Iterator[Any]:
+        if self._own is None:
+            with super()._connected() as connection:
+                yield connection.connection.dbapi_connection
+        else:
+            with self._failing():
+                yield self._own
+
+    def cells(self, rows: FromClause) -> dict[str, Cell]:
+        with self._connected() as connection:
+            reader = self._run(connection, _everything(rows, 0)).to_arrow_reader(1)
+            schema = reader.schema
+            reader.close()
+        _unique(schema.names)
+        return {each.name: self._cell(each.name, each.type) for each in schema}
+
+    def _cell(self, name: str, kind: Any) -> Cell:
+        if pa.types.is_decimal(kind):
+            return Cell(cast(column(name), Double), pa.float64())
+        return Cell(column(name), kind)
+
+    def tables(self, statement: Select[Any], schema: Any, step: int) -> Generator[Any]:  # noqa: ARG002
+        with self._connected() as connection:
+            reader = self._run(connection, statement).to_arrow_reader(step)
+            try:
+                for batch in reader:
+                    if len(batch):
+                        yield pa.Table.from_batches([batch])
+            finally:
+                reader.close()  # a connection has one result at a time
+
+    def fetch(self, statement: Any) -> list[Any]:
+        with self._connected() as connection:
+            return list(self._run(connection, statement).fetchall())
+
+    def _run(self, connection: Any, statement: Any) -> Any:
+        query, values = _compiled(statement, self.engine)
+        return connection.sql(query, params=values or None)
+
+
+_KNOWN: dict[str, type[Database]] = {"postgresql": PostgreSQL, "sqlite": SQLite, "duckdb": DuckDB}
+
+
+def as_database(given: Any) -> Database:
+    """The database that a URL, an engine of SQLAlchemy or a connection of DuckDB stands for."""
+    duckdb = sys.modules.get("duckdb")
+    if duckdb is not None and isinstance(given, duckdb.DuckDBPyConnection):
+        return DuckDB(_in_process(), given)
+    engine = given if isinstance(given, Engine) else _engine(given)
+    return _KNOWN.get(engine.dialect.name, Database)(engine)
+
+
+@cache
+def _in_process() -> Engine:
+    """An engine that never connects: it knows what DuckDB understands."""
+    return _engine("duckdb://")
+
+
+def _engine(given: Any) -> Engine:
+    try:
+        url = make_url(given)
+    except ArgumentError:  # its words would repeat a password
+        raise DatabaseError(
+            "the database is neither a URL, such as postgresql://user@host/name, sqlite:///file.db or "
+            "duckdb:///file.duckdb, nor an engine of SQLAlchemy, nor a connection of DuckDB, but "
+            f"{'text' if isinstance(given, str) else type(given).__name__}"
+        ) from None
+    if url.drivername in ("postgresql", "postgres") and find_spec("psycopg"):
+        url = url.set(drivername="postgresql+psycopg")
+    try:
+        return create_engine(url, poolclass=NullPool)
+    except NoSuchModuleError:
+        more = "pip install suffice[sql]" if url.drivername == "duckdb" else "install the package that brings it"
+        raise DatabaseError(f"SQLAlchemy knows no database {url.drivername!r}; {more}") from None
+    except ImportError as error:
+        raise DatabaseError(f"the driver of {url.drivername!r} is not installed ({error}); pip install it") from None
+
+
+def _everything(rows: FromClause, limit: int) -> Any:
+    """A query for all columns of some rows, of which the names are not known yet."""
+    everything: Any = literal_column("*")
+    return select(everything).select_from(rows).limit(limit)
+
+
+def _compiled(statement: Any, engine: Engine) -> tuple[str, Any]:
+    """A query and its parameters as a driver takes them."""
+    compiled = statement.compile(dialect=engine.dialect, compile_kwargs={"render_postcompile": True})
+    values = compiled.params
+    places = compiled.positiontup
+    return str(compiled), dict(values) if places is None else [values[name] for name in places]
+
+
+# Queries.
+
+_BEGINNINGS = ("select", "with", "values", "from")
+
+
+def as_rows(query: Any, database: Database) -> FromClause:
+    """A table or a query to select from."""
+    if isinstance(query, str) and _is_query(query):
+        # A colon would begin a parameter; a comment at the end would go on.
+        query = text(query.rstrip().rstrip(";").replace(":", r"\:") + "\n")
+    if isinstance(query, TextClause):
+        return query.columns().subquery(_ROWS)
+    if isinstance(query, Select):
+        return query.subquery(_ROWS)
+    if isinstance(query, FromClause):
+        return query
+    return _table(query, database)
+
+
+def _is_query(query: str) -> bool:
+    first, *rest = query.split(maxsplit=1)[:2] or [""]
+    return bool(rest) and first.rstrip("(*").lower() in _BEGINNINGS
+
+
+def _table(name: Any, database: Database) -> FromClause:
+    """A table by its name; a dot may be a part of it, or stand between a schema and a table."""
+    if isinstance(name, tuple) and 1 <= len(name) <= 2 and all(isinstance(part, str) for part in name):
+        tried = [name]
+    elif isinstance(name, str) and name:
+        tried = [(name,), (*name.split(".", 1),)] if "." in name else [(name,)]
+    else:
+        raise DatabaseError(
+            f"query={name!r} is neither the name of a table, nor a pair of a schema and a table, nor a query"
+        )
+    for *schema, own in tried:
+        rows = table(own, schema=schema[0] if schema else None)
+        with suppress(DatabaseError):
+            database.fetch(_everything(rows, 0))
+            return rows
+    known = [row[0] for row in database.fetch(text(database.listing))] if database.listing else []
+    there = f"; it has {listed(known, 10)}" if known else ""
+    raise DatabaseError(f"there is no table {name!r} in {database}{there}")
+
+
+# Values.
+
+
+def arrow_array(field: Any, values: Sequence[Any]) -> Any:
+    """The values of a column as Arrow."""
+    try:
+        return pa.array(values, field.type)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        if pa.types.is_floating(field.type) and all(value is None or isinstance(value, Number) for value in values):
+            return pa.array([None if value is None else float(value) for value in values], field.type)
+    bad = next(value for value in values if not _fits(value, field.type))
+    raise DataError(
+        f"column {field.name!r} holds {bad!r}, but is {field.type} in its first rows; give all of it one type in the "
+        f"query, as in CAST({field.name} AS ...)"
+    )
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    try:
+        pa.array([value], kind)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        return False
+    return True
+
+
+def _type_of(values: Sequence[Any], declared: Any) -> Any:
+    """The type of Arrow for values of Python; one that is whole in some rows and broken in others is broken."""
+    if isinstance(declared, Boolean):
+        return pa.bool_()
+    present = [value for value in values if value is not None]
+    if not present:
+        return pa.float64()
+    if all(isinstance(value, Number) for value in present) and not all(isinstance(v, bool) for v in present):
+        whole = all(isinstance(value, int) for value in present)
+        return pa.int64() if whole else pa.float64()
+    try:
+        return pa.array(present).type
+    except (pa.ArrowException, TypeError, ValueError):
+        return pa.string()  # the values that are no text are refused when they are read
+
+
+def _unique(names: list[str]) -> list[str]:
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise DataError(f"column names must be unique; {listed(repeated)} stand more than once in the query")
+    return names
