@@ -12,7 +12,7 @@ demo: $(VENV)/demo.stamp
 	$(BIN)/suffice demo
 
 test: $(VENV)/dev.stamp
-	$(BIN)/python -m pytest -n auto --dist loadgroup --cov --cov-report=term
+	$(BIN)/python -m pytest -n auto --cov --cov-report=term
 
 bench: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks

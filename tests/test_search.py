@@ -18,7 +18,7 @@ from sklearn.model_selection import (
 
 from suffice.batch import Batch
 from suffice.errors import DataError
-from suffice.search import TrainingStatistics, rounds
+from suffice.search import rounds, training_statistics
 from suffice.sources.arrays import array_source
 from suffice.stats import MomentStats
 
@@ -45,7 +45,7 @@ def test_sums_are_the_statistics_of_training_rows(name: str) -> None:
     assert len(parts) == n_rounds
     found = []
     for part in parts:
-        statistics = TrainingStatistics(source, part, partial(MomentStats.of, layout="full"))
+        statistics = training_statistics(source, part, partial(MomentStats.of, layout="full"))
         found += map(statistics.without, range(len(part.left)))
         if len(part.left) > 1:
             assert statistics.whole().total == source.weight.sum()
@@ -62,7 +62,7 @@ def test_a_row_of_another_order_of_magnitude_spoils_no_split_without_it() -> Non
     wild[0] = 1e12
     source = array_source(wild, Y)
     (part,) = rounds((train for train, _ in KFold(3).split(X)), 60)
-    first = TrainingStatistics(source, part, partial(MomentStats.of, layout="full")).without(0)
+    first = training_statistics(source, part, partial(MomentStats.of, layout="full")).without(0)
     train, _ = next(KFold(3).split(X))
     np.testing.assert_allclose(first.scatter, MomentStats.of(Batch.of(X[train], Y[train]), "full").scatter, rtol=1e-9)
 
@@ -71,7 +71,7 @@ def test_what_cannot_be_collected_fails_where_it_is_trained_on() -> None:
     holed = X.copy()
     holed[0, 0] = np.nan
     (part,) = rounds((train for train, _ in KFold(3).split(X)), 60)
-    statistics = TrainingStatistics(array_source(holed, Y), part, MomentStats.of)
+    statistics = training_statistics(array_source(holed, Y), part, MomentStats.of)
     assert isinstance(statistics.without(0), MomentStats)
     others = statistics.without(1), statistics.without(2), statistics.whole()
     assert all(isinstance(one, DataError) and "NaN" in str(one) for one in others)
@@ -79,4 +79,4 @@ def test_what_cannot_be_collected_fails_where_it_is_trained_on() -> None:
 
 def test_a_split_without_training_rows() -> None:
     (part,) = rounds([np.arange(0)], 60)
-    assert "no rows" in str(TrainingStatistics(array_source(X, Y), part, MomentStats.of).without(0))
+    assert "no rows" in str(training_statistics(array_source(X, Y), part, MomentStats.of).without(0))

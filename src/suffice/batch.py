@@ -41,6 +41,11 @@ class Batch:
         is the only copy; finiteness is checked by whoever reads the values."""
         return self.table.floats()
 
+    def rows(self, rows: slice | Array) -> Batch:
+        """Some of the rows, as a batch of their own."""
+        y = None if self.y is None else self.y[rows]
+        return Batch(self.table[rows], y, None if self.weight is None else self.weight[rows])
+
     def take(self, places: Sequence[int]) -> Batch:
         """The same rows with some of the features."""
         return replace(self, table=self.table.take(places))

@@ -227,12 +227,22 @@ def multiclass_log_cost(
         raise DataError("log_likelihood contains NaN or +inf")
     weight, count = _weights(sample_weight, truth, classes)
     pi = decisions.as_prior(prior, classes, count / count.sum())
-    log_prior = decisions.log(pi)
+    bits = log_cost_of_rows(truth, scores, pi)
+    mean = np.bincount(truth, weight * np.where(weight > 0, bits, 0.0), minlength=len(classes)) / count
+    return log_cost_of_classes(mean, pi, normalize)
+
+
+def log_cost_of_rows(truth: Array, scores: Array, prior: Array) -> Array:
+    """-log2 P(class | x) of the true class (n,) of each row, from log p(x | class) (n, k) and a prior (k,)."""
+    log_prior = decisions.log(prior)
     posterior = decisions.log_posterior(scores + log_prior, log_prior)
-    bits = -posterior[np.arange(len(truth)), truth] / np.log(2)
-    per_class = np.bincount(truth, weight * np.where(weight > 0, bits, 0.0), minlength=len(classes)) / count
-    total = float((pi * np.where(pi > 0, per_class, 0.0)).sum())
-    entropy = float(-(pi * np.where(pi > 0, log_prior, 0.0)).sum() / np.log(2))
+    return np.asarray(-posterior[np.arange(len(truth)), truth] / np.log(2))
+
+
+def log_cost_of_classes(mean: Array, prior: Array, normalize: bool = True) -> float:
+    """The expected cost from the mean one of the rows of each class, (k,)."""
+    total = float((prior * np.where(prior > 0, mean, 0.0)).sum())
+    entropy = float(-(prior * np.where(prior > 0, decisions.log(prior), 0.0)).sum() / np.log(2))
     if normalize and not entropy:
         raise DecisionError("a prior that is certain costs nothing; use normalize=False")
     return total / entropy if normalize else total

@@ -19,7 +19,7 @@ from sklearn.utils._set_output import _get_output_config
 from ..batch import Batch
 from ..errors import DataError
 from ..reduction import Projection
-from ..sources import LocalSource
+from ..sources import LocalSource, Source
 from ..sources.arrays import ArraySource
 from ..stats import MomentStats, Statistics
 from ..table import Sparse, Table
@@ -114,7 +114,7 @@ class State:
     def _scale(self, estimators: list[Any]) -> State:
         fitted, moments = clone(estimators[0]), _linear(self.statistic)
         center, scale = _fit_scaler(fitted, moments, self.names)
-        rows = tuple((_floats(X) - center) / scale for X in self.rows)
+        rows = tuple(transformed(fitted, X) for X in self.rows)
         return State(moments.scaled(center, scale), None, rows, (*self.steps, fitted))
 
     def _reduce(self, estimators: list[Reduction]) -> State:
@@ -139,6 +139,13 @@ class State:
         return State(None, None, self.rows, (*self.steps, fitted))
 
 
+def transformed(step: Any, X: Any) -> Array:
+    """Rows after a fitted step that is not the last."""
+    if not isinstance(step, StandardScaler):
+        return cast("Array", step.transform(X))
+    return (_floats(X) - (step.mean_ if step.with_mean else 0.0)) / (step.scale_ if step.with_std else 1.0)
+
+
 def _kept(estimator: Reduction, whole: Projection) -> int:
     """How many directions an estimator keeps; it will tell later if it cannot."""
     try:
@@ -153,7 +160,7 @@ def _linear(moments: MomentStats) -> MomentStats:
     return moments.to_layout("full") if moments.layout == "quartic" else moments
 
 
-def paths(estimators: list[Any], source: ArraySource) -> tuple[list[Candidate], dict[str, Root]]:
+def paths(estimators: list[Any], source: Source) -> tuple[list[Candidate], dict[str, Root]]:
     """The candidates, and the statistics that their paths begin with."""
     roots: dict[str, Root] = {}
     layouts, candidates = set(), []
@@ -205,16 +212,17 @@ def _is_ours(step: Any) -> bool:
     return type(step).__module__.startswith(f"{__package__}.")
 
 
-def _is_plain(step: Any, source: ArraySource) -> bool:
+def _is_plain(step: Any, source: Source) -> bool:
     """Whether a step in front of the classifier is as good as its formula."""
     if _get_output_config("transform", step)["dense"] != "default":
         return False
     if isinstance(step, StandardScaler):
-        return not isinstance(source.table, Sparse) and {step.with_mean, step.with_std} <= {True, False}
+        is_sparse = isinstance(source, ArraySource) and isinstance(source.table, Sparse)
+        return not is_sparse and {step.with_mean, step.with_std} <= {True, False}
     return _is_ours(step)
 
 
-def _layout(steps: tuple[Any, ...], source: ArraySource) -> str | None:
+def _layout(steps: tuple[Any, ...], source: Source) -> str | None:
     """The moments that these steps need, or None if moments do not lead to them."""
     *reductions, classifier = steps
     if not isinstance(classifier, GaussianClassifier) or not _is_ours(classifier):
@@ -230,7 +238,7 @@ def _layout(steps: tuple[Any, ...], source: ArraySource) -> str | None:
         return None  # of projected rows they do not follow from those of the rows
     if all(isinstance(step, StandardScaler) for step in reductions):
         return layout
-    if is_wide(source):
+    if isinstance(source, LocalSource) and is_wide(source):
         return None
     return "pooled" if layout == "pooled" else "full"
 

@@ -33,22 +33,19 @@ class HeldOutScorer(ResultScorer):
         return float(SCORES[self.name](self, *innermost(estimator, X), np.asarray(y)))
 
     def _neg_log_cost(self, estimator: Any, X: Any, y: Array) -> float:
-        scores, classes = _scores(estimator, X), estimator.classes_
-        if (positions(np.unique(y), classes) < 0).any():
+        scores, classes = scores_of(estimator, X), estimator.classes_
+        if not knows(classes, np.unique(y)):
             return -np.inf  # a class that was thought impossible
-        absent = classes[positions(classes, np.unique(y)) < 0]
-        if len(absent):
-            raise DataError(f"there are no rows of class {listed(absent)} to judge by; use stratified folds")
         return -metrics.multiclass_log_cost(y, scores, self.prior)
 
     def _neg_dcf(self, estimator: Any, X: Any, y: Array) -> float:
-        decided = decisions.decide(_scores(estimator, X), estimator.classes_, self.prior, self.cost)
+        decided = decisions.decide(scores_of(estimator, X), estimator.classes_, self.prior, self.cost)
         return -metrics.multiclass_dcf(y, decided, self.prior, self.cost)
 
     def _neg_cllr(self, estimator: Any, X: Any, y: Array) -> float:
         if len(estimator.classes_) != 2:
             raise DataError(f"Cllr is of two classes, not of {len(estimator.classes_)}; use neg_log_cost")
-        return -metrics.cllr(y == estimator.classes_[1], decisions.log_likelihood_ratio(_scores(estimator, X), 0, 1))
+        return -metrics.cllr(y == estimator.classes_[1], decisions.log_likelihood_ratio(scores_of(estimator, X), 0, 1))
 
     def _mean_log_likelihood(self, estimator: Any, X: Any, y: Array) -> float:
         if not isinstance(estimator, GenerativeClassifier):
@@ -101,7 +98,17 @@ def with_own_names(scoring: Any) -> Any:
     return scoring
 
 
-def _scores(estimator: Any, X: Any) -> Array:
+def knows(classes: Array, present: Array) -> bool:
+    """Whether a model of some classes knows all that are present; each of its own must be there to judge by."""
+    if (positions(present, classes) < 0).any():
+        return False
+    absent = classes[positions(classes, present) < 0]
+    if len(absent):
+        raise DataError(f"there are no rows of class {listed(absent)} to judge by; use stratified folds")
+    return True
+
+
+def scores_of(estimator: Any, X: Any) -> Array:
     """log p(x | class), (n, k), or these up to a term of the row."""
     if isinstance(estimator, GenerativeClassifier):
         return np.asarray(estimator.log_likelihood(X))

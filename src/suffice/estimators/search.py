@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import replace
-from itertools import groupby, islice
+from collections.abc import Iterator
+from itertools import islice
 from numbers import Number
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +15,6 @@ from sklearn.metrics._scorer import _BaseScorer, _MultimetricScorer, _Passthroug
 from sklearn.model_selection import GridSearchCV, ParameterGrid, check_cv
 from sklearn.model_selection._search import _search_estimator_has
 from sklearn.model_selection._validation import _insert_error_scores, _score, _warn_or_raise_about_fit_failures
-from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_method_params, check_is_fitted
@@ -24,17 +22,19 @@ from sklearn.utils.validation import _check_method_params, check_is_fitted
 from ..errors import DataError
 from ..labels import encode
 from ..progress import progress
-from ..search import TrainingStatistics, rounds
-from ..sources import in_memory
+from ..search import rounds, training_statistics
+from ..sources import ClusterSource, PartedSource, as_source, in_memory
 from ..sources.arrays import ArraySource
 from ..table import contiguous
 from ..threads import ahead, single_threaded_blas, thread_count
-from .paths import ROWS, Candidate, State, is_passed, paths
+from .parted import PartedWork
+from .paths import Candidate, State
 from .scorers import ResultScorer, with_own_names
 from .tables import given_labels
+from .tallies import NeedsRowsError
+from .work import Work, grouped
 
 Array = NDArray[Any]
-T = TypeVar("T")
 Split = tuple[Array, Array]  # the places of training and of test rows
 
 
@@ -100,7 +100,32 @@ class OnePassSearchCV(GridSearchCV):
             raise DataError(f'error_score={self.error_score!r} must be "raise" or a number')
         weights = {name for name in routed.estimator.fit if name.endswith("sample_weight")}
         weight = next((routed.estimator.fit[name] for name in sorted(weights)), None)
-        source = in_memory(X, given_labels(y, self.estimator), weight, self.n_jobs)
+        points = list(ParameterGrid(self.param_grid))
+        work = self._work(X, given_labels(y, self.estimator), weight, points, scorer, routed)
+        if self.verbose > 0:
+            print(f"Fitting {work.n_splits} folds for each of {len(points)} candidates, from one pass")
+        out = work.results()
+        _warn_or_raise_about_fit_failures(out, self.error_score)
+        if callable(self.scoring):
+            _insert_error_scores(out, self.error_score)
+        self.n_splits_, self.multimetric_ = work.n_splits, isinstance(out[0]["test_scores"], dict)
+        self.scorer_ = scorer._scorers if isinstance(scorer, _MultimetricScorer) else scorer
+        if callable(self.scoring) and self.multimetric_:
+            self._check_refit_for_multimetric(out[0]["test_scores"])
+            refit_metric = self.refit
+        self.cv_results_ = self._format_results(points, work.n_splits, out)
+        return self._choose(work, refit_metric)
+
+    def _work(self, X: Any, y: Any, weight: Any, points: Any, scorer: Any, routed: Any) -> Work:
+        args = routed, scorer, self.return_train_score, self.error_score
+        given = as_source(X, y, weight, self.n_jobs)
+        if isinstance(given, PartedSource):
+            try:
+                return PartedWork(self.cv, self.estimator, points, given, *args)
+            except NeedsRowsError:
+                if isinstance(given, ClusterSource):
+                    raise
+        source = in_memory(given)
         encode(np.asarray(source.y))  # refuses labels that are missing
         for own in (routed.estimator.fit, routed.scorer.score):  # a column by its name is not what others take
             own.update({name: source.weight for name, given in own.items() if isinstance(given, str)})
@@ -109,23 +134,9 @@ class OnePassSearchCV(GridSearchCV):
         splits = [(rows[a], rows[b]) for a, b in splitter.split(source.frame, source.y, **routed.splitter.split)]
         if not splits:
             raise DataError(f"there is nothing to fit: cv={self.cv!r} gives no splits")
-        points = list(ParameterGrid(self.param_grid))
-        work = _Work(self.estimator, points, source, splits, scorer, routed, self.return_train_score, self.error_score)
-        if self.verbose > 0:
-            print(f"Fitting {len(splits)} folds for each of {len(points)} candidates, from one pass")
-        out = work.results()
-        _warn_or_raise_about_fit_failures(out, self.error_score)
-        if callable(self.scoring):
-            _insert_error_scores(out, self.error_score)
-        self.n_splits_, self.multimetric_ = len(splits), isinstance(out[0]["test_scores"], dict)
-        self.scorer_ = scorer._scorers if isinstance(scorer, _MultimetricScorer) else scorer
-        if callable(self.scoring) and self.multimetric_:
-            self._check_refit_for_multimetric(out[0]["test_scores"])
-            refit_metric = self.refit
-        self.cv_results_ = self._format_results(points, len(splits), out)
-        return self._choose(work, refit_metric)
+        return _Work(splits, self.estimator, points, source, *args)
 
-    def _choose(self, work: _Work, refit_metric: Any) -> Self:
+    def _choose(self, work: Work, refit_metric: Any) -> Self:
         """Keep what is best, as GridSearchCV does."""
         results = self.cv_results_
         if self.refit or not self.multimetric_:
@@ -155,33 +166,18 @@ class OnePassSearchCV(GridSearchCV):
         return scorers
 
 
-class _Work:
-    """The search itself: split after split, and in each of them step after step for all candidates that share it."""
+class _Work(Work):
+    """A search over rows in memory."""
 
-    def __init__(
-        self,
-        base: Any,
-        points: list[dict[str, Any]],
-        source: ArraySource,
-        splits: list[Split],
-        scorer: Any,
-        routed: Any,
-        with_train: bool,
-        error_score: Any,
-    ) -> None:
-        self.source, self.splits, self.scorer, self.error_score = source, splits, scorer, error_score
-        self.fit_params, self.score_params = routed.estimator.fit, routed.scorer.score
-        self.sides = ("test", "train") if with_train else ("test",)
-        self.is_simple = _asks_for_results_alone(scorer)
-        estimators = [clone(base).set_params(**clone(point, safe=False)) for point in points]
-        self.candidates, self.roots = paths(estimators, source)
-        if not all(_weighs_all_steps(estimator, self.fit_params) for estimator in estimators):
-            self.candidates, self.roots = [replace(one, root=ROWS) for one in self.candidates], {}
-        self.total: dict[str, Any] = {}  # the statistics of all rows, where a round of splits has given them
+    source: ArraySource
+
+    def __init__(self, splits: list[Split], base: Any, points: Any, source: ArraySource, *args: Any) -> None:
+        super().__init__(base, points, source, *args)
+        self.source, self.splits, self.n_splits = source, splits, len(splits)
+        self.is_simple = _asks_for_results_alone(self.scorer)
 
     def results(self) -> list[dict[str, Any]]:
-        """What scikit-learn's searches note down of a fit: for each candidate, for each split."""
-        n = len(self.splits)
+        n = self.n_splits
         out: list[dict[str, Any]] = [{}] * (len(self.candidates) * n)
         with progress("Searching", len(out)) as advance:
             for s, (split, start) in enumerate(zip(self.splits, self._starts(), strict=True)):
@@ -192,33 +188,18 @@ class _Work:
                     advance(len(group))
         return out
 
-    def _ends(self, start: dict[str, State]) -> Iterator[tuple[list[Candidate], State | Exception | None, float]]:
-        """The candidates of a split in groups that are one model, and where `_walk` leads them; None where they have
-        to be fitted to the rows."""
-        for group in _grouped(self.candidates, lambda candidate: candidate.root):
-            at = start.get(group[0].root)
-            if at is None:
-                yield from (([candidate], candidate.error, 0.0) for candidate in group)
-            else:
-                yield from self._walk(group, at)
-
     def refitted(self, place: int) -> Any:
-        """A candidate fitted to all rows: from their statistic, where it is known."""
         candidate = self.candidates[place]
-        if candidate.root not in self.total:
-            return clone(candidate.estimator).fit(self.source.frame, self.source.y, **self.fit_params)
-        state = State(self.total[candidate.root], self.source.names, ())
-        for step in candidate.path:
-            if step.kind != "reduce":
-                state = state.fitted(step.estimator) if step.kind == "cut" else state.after([step])
-        return candidate.fitted(state.steps)
+        if candidate.root in self.total:
+            return super().refitted(place)
+        return clone(candidate.estimator).fit(self.source.frame, self.source.y, **self.fit_params)
 
     def _starts(self) -> Iterator[dict[str, State]]:
         """For each split, where paths begin."""
         splits, source = iter(self.splits), self.source
         scored_as_they_are = any(one.path and one.path[0].kind == "classify" for one in self.candidates)
         for part in rounds((train for train, _ in self.splits), source.n_rows):
-            known = {name: TrainingStatistics(source, part, root.collector) for name, root in self.roots.items()}
+            known = {name: training_statistics(source, part, root.collector) for name, root in self.roots.items()}
 
             def start(numbered: tuple[int, Split], known: dict[str, Any] = known) -> dict[str, State]:
                 i, (train, test) = numbered
@@ -228,30 +209,13 @@ class _Work:
                 states = {name: State(known[name].without(i), source.names, rows) for name in serving}
                 for name, state in states.items():
                     firsts = [one.path[0] for one in self.candidates if one.root == name]
-                    states[name] = state.ahead(list(_grouped(firsts, lambda step: step.key)))
+                    states[name] = state.ahead(list(grouped(firsts, lambda step: step.key)))
                 return states
 
             with single_threaded_blas():
                 yield from ahead(start, enumerate(islice(splits, len(part.left))), thread_count(self.source.n_jobs))
             if len(part.left) > 1:
                 self.total = {name: each.whole() for name, each in known.items()}
-
-    def _walk(
-        self, candidates: list[Candidate], at: State, depth: int = 0
-    ) -> Iterator[tuple[list[Candidate], State | Exception, float]]:
-        """Candidates that are one model, where their path ends or the error on the way, and the seconds of the last
-        step. Depth first: only one state for each step is in memory."""
-        for group in _grouped(candidates, lambda candidate: candidate.path[depth].key):
-            start = time.perf_counter()
-            try:
-                after = at.after([candidate.path[depth] for candidate in group])
-            except Exception as error:
-                yield group, error, time.perf_counter() - start
-                continue
-            if depth == len(group[0].path) - 1:
-                yield group, after, time.perf_counter() - start
-            else:
-                yield from self._walk(group, after, depth + 1)
 
     def _judged(self, candidate: Candidate, end: State | Exception | None, split: Split) -> dict[str, Any]:
         """The scores of a candidate in a split."""
@@ -285,28 +249,6 @@ class _Work:
         return clone(candidate.estimator).fit(
             _safe_indexing(frame, train), _safe_indexing(self.source.y, train), **params
         )
-
-    def _failed(self, error: Exception) -> dict[str, Any]:
-        if self.error_score == "raise":
-            raise error
-        several = isinstance(self.scorer, _MultimetricScorer)
-        scores = dict.fromkeys(self.scorer._scorers, self.error_score) if several else self.error_score
-        reason = f"{type(error).__name__}: {error}"
-        return {f"{side}_scores": scores for side in self.sides} | {"fit_error": reason, "score_time": 0.0}
-
-
-def _grouped(items: list[T], key: Callable[[T], str]) -> Iterator[list[T]]:
-    for _, group in groupby(sorted(items, key=key), key):
-        yield list(group)
-
-
-def _weighs_all_steps(estimator: Any, fit_params: dict[str, Any]) -> bool:
-    """Whether parameters of fit are the weights of the rows, the same for all steps, and nothing else."""
-    names = ["sample_weight"]
-    if isinstance(estimator, Pipeline):
-        names = [f"{name}__sample_weight" for name, step in estimator.steps if not is_passed(step)]
-    given = [fit_params.get(name) for name in names]
-    return not set(fit_params) - set(names) and all(one is given[0] for one in given)
 
 
 def _asks_for_results_alone(scorer: Any) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 from ..errors import DataError
 from ..table import Table
 from .arrays import ArraySource, array_source
-from .base import LocalSource, RowResults, Run, Source
+from .base import LocalSource, PartedSource, RowResults, Run, Source
 from .columns import with_columns
 from .dask import dask_source, is_dask
 from .files import are_files, file_source
@@ -16,7 +16,17 @@ from .partitions import ClusterSource
 from .spark import SparkSource, is_spark
 from .sql import SqlSource, is_sql
 
-__all__ = ["ClusterSource", "LocalSource", "RowResults", "Run", "Source", "as_source", "as_table", "in_memory"]
+__all__ = [
+    "ClusterSource",
+    "LocalSource",
+    "PartedSource",
+    "RowResults",
+    "Run",
+    "Source",
+    "as_source",
+    "as_table",
+    "in_memory",
+]
 
 # What X may be besides a table in memory: how it is recognised, and the source for it. A recogniser imports nothing.
 _ENGINES: list[tuple[Callable[[Any], bool], Callable[..., Source]]] = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Self, TypeVar
 
@@ -103,10 +103,28 @@ class LocalSource(Source):
         return self
 
     def reduce(self, map_batch: Callable[[Batch], T], merge: Callable[[T, T], T], run: Run[T] | None = None) -> T:
-        step, start = self.step(), None if run is None else run.total
-        pieces = [(first, min(first + step, self.n_rows)) for first in range(0, max(self.n_rows, 1), step)]
-        threads = thread_count(self.n_jobs)
-        return reduce_ordered(lambda piece: map_batch(self.batch(*piece)), merge, pieces, threads, start=start)
+        threads, start = thread_count(self.n_jobs), None if run is None else run.total
+        return reduce_ordered(lambda piece: map_batch(self.batch(*piece)), merge, self.pieces(), threads, start=start)
+
+    def pieces(self) -> list[tuple[int, int]]:
+        """Where the batches of a pass start and stop."""
+        step = self.step()
+        return [(start, min(start + step, self.n_rows)) for start in range(0, max(self.n_rows, 1), step)]
+
+
+class PartedSource(Source):
+    """Rows in parts that each pass finds again, under the same numbers and in the same order."""
+
+    in_order = True
+
+    @abstractmethod
+    def reduce_parts(self, of_part: Callable[[int, Iterator[Batch]], T], merge: Callable[[T, T], T]) -> T:
+        """Merge ``of_part(number, batches)`` over the parts that have rows; numbers grow with the order of the parts,
+        and the batches of a part come in the order of its rows."""
+
+    def labels_alone(self) -> PartedSource:
+        """The same rows in the same parts, for what asks for their labels alone: there may be fewer features."""
+        return self
 
 
 class ColumnsSource(Source):

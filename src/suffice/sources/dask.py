@@ -10,12 +10,12 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..batch import Batch, check_ndim
+from ..batch import check_ndim
 from ..errors import DataError
 from ..table import Table
 from .arrays import ArraySource, array_source
 from .base import RowResults
-from .partitions import ClusterSource, Outcome, merged, part_outcome, part_source, tree, wanted_columns
+from .partitions import ClusterSource, OfPart, Outcome, merged, part_outcome, part_source, tree, wanted_columns
 
 T = TypeVar("T")
 Array = NDArray[Any]
@@ -43,12 +43,12 @@ class DaskSource(ClusterSource):
     y: Any
     weight: Any
 
-    def _outcome(self, map_batch: Callable[[Batch], T], merge: Callable[[T, T], T]) -> Outcome[T]:
+    def _outcome(self, of_part: OfPart[T], merge: Callable[[T, T], T]) -> Outcome[T]:
         from dask.delayed import delayed
 
-        work, join = delayed(partial(part_outcome, map_batch, merge)), delayed(partial(merged, merge))
+        work, join = delayed(partial(_of_partition, of_part)), delayed(partial(merged, merge))
         columns = [self._beside("y", self.y), self._beside("sample_weight", self.weight)]
-        leaves = [work(*parts) for parts in zip(self._parts(), *columns, strict=True)]
+        leaves = [work(i, *parts) for i, parts in enumerate(zip(self._parts(), *columns, strict=True))]
         outcome: Outcome[T] = tree(leaves, join).compute()
         return outcome
 
@@ -75,6 +75,10 @@ class DaskSource(ClusterSource):
         return list(np.ravel(column.to_delayed()))
 
 
+def _of_partition(of_part: OfPart[T], number: int, X: Any, y: Any, weight: Any) -> Outcome[T]:
+    return part_outcome(of_part, number, [(X, y, weight)])
+
+
 class DaskFrame(DaskSource):
     """A Dask frame."""
 
@@ -88,6 +92,9 @@ class DaskFrame(DaskSource):
         self.features = self.X if features == used else self.X[features]
         self.frame = self.features._meta
         self.names, self.n_features = array_source(self.frame).names, len(features)
+
+    def labels_alone(self) -> DaskFrame:
+        return DaskFrame(self.X, self.y, None, self.names and self.names[:1])
 
     def head(self, n: int) -> Table:
         return array_source(self.features.head(n, npartitions=-1, compute=True)).table

@@ -6,7 +6,10 @@ import operator
 import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..batch import Batch, checked_weight
@@ -14,7 +17,7 @@ from ..errors import CheckpointError, DataError, SkippedWarning, UnreadableError
 from ..table import Frame
 from ..threads import reduce_ordered, thread_count
 from .arrays import ArraySource, ArrowColumn, arrow_frame, feature_columns, from_arrow
-from .base import PIECE, Run, Source
+from .base import PIECE, PartedSource, Run
 from .paths import SUFFIXES, File, format_of, found_files
 
 if TYPE_CHECKING:
@@ -158,10 +161,9 @@ def file_source(X: Any, y: Any = None, weight: Any = None, names: tuple[str, ...
     return FileSource(replace(given, columns=given.columns or names), y, weight)
 
 
-class FileSource(Source):
+class FileSource(PartedSource):
     """Rows of files, in the order of their paths."""
 
-    in_order = True
     names: tuple[str, ...]
 
     def __init__(self, files: Files, y: str | None, weight: str | None) -> None:
@@ -178,8 +180,8 @@ class FileSource(Source):
         self.lost = tuple(files.skipped)  # files of which nothing can be read
         self.names = tuple(_features(columns.names, y, weight, files.columns))
         self.n_features = len(self.names)
-        self.filter, filtered = condition(files.filter, columns)
-        used = dict.fromkeys([*self.names, *(name for name in (y, weight) if name), *filtered])
+        self.filter, self.filtered = condition(files.filter, columns)
+        used = dict.fromkeys([*self.names, *(name for name in (y, weight) if name), *self.filtered])
         self.schema = columns.empty_table().select(list(used)).schema
         self.kinds = [(part.kind, part.dtype) for part in arrow_frame(columns.empty_table().select(self.names)).parts]
 
@@ -258,7 +260,21 @@ class FileSource(Source):
     # Reading.
 
     def reduce(self, map_batch: Callable[[Batch], T], merge: Callable[[T, T], T], run: Run[T] | None = None) -> T:
-        return self._reduce(lambda table: map_batch(self._batch(table)), merge, run or Run())
+        return self._reduce(
+            lambda _, tables: reduce(merge, map(map_batch, map(self._batch, tables))), merge, run or Run()
+        )
+
+    def labels_alone(self) -> FileSource:
+        if self.files.on_error == "skip":
+            return self  # what can be read of one column need not be all that can be read of others
+        narrow = copy(self)  # of as many features as before, by which files are cut into pieces
+        narrow.names, narrow.kinds, narrow.weight = self.names[:1], self.kinds[:1], None
+        dropped = {*self.names[1:], self.weight} - {self.y, *self.filtered}
+        narrow.schema = self.schema.empty_table().drop_columns([n for n in self.schema.names if n in dropped]).schema
+        return narrow
+
+    def reduce_parts(self, of_part: Callable[[int, Iterator[Batch]], T], merge: Callable[[T, T], T]) -> T:
+        return self._reduce(lambda number, tables: of_part(number, map(self._batch, tables)), merge, Run())
 
     def head(self, n: int) -> Frame:
         import pyarrow as pa
@@ -282,7 +298,7 @@ class FileSource(Source):
     def in_memory(self) -> ArraySource:
         import pyarrow as pa
 
-        parts: list[Any] = self._reduce(lambda table: [table], operator.iadd, Run())
+        parts: list[Any] = self._reduce(lambda _, tables: list(tables), operator.iadd, Run())
         table = pa.concat_tables(parts, promote_options="permissive")
         features = table.select(self.names)
         y, weight = (None if name is None else table.column(name) for name in (self.y, self.weight))
@@ -299,8 +315,8 @@ class FileSource(Source):
         parts = tuple(ArrowColumn(table.column(j), *kind) for j, kind in enumerate(self.kinds))
         return Batch(Frame(parts, self.names, len(table)), y, weight)
 
-    def _reduce(self, of: Callable[[Any], T], merge: Callable[[T, T], T], run: Run[T]) -> T:
-        """Merge the results of Arrow tables in order, from where the run is."""
+    def _reduce(self, of: Callable[[int, Iterator[Any]], T], merge: Callable[[T, T], T], run: Run[T]) -> T:
+        """Merge the results of pieces, each from its number and its Arrow tables, in order from where the run is."""
         threads = thread_count(self.n_jobs)
         wanted = self._wanted(threads > 1)
         step = max(CELLS // self.n_features, 4 * self.n_features)
@@ -308,12 +324,19 @@ class FileSource(Source):
         rows, read = (sum(note[key] for note in run.done.values()) for key in ("rows", "bytes"))
         size = sum(file.size for file in self.found)
 
-        def work(piece: Piece) -> tuple[T | None, int]:
-            total, n = None, 0
-            try:
+        def work(numbered: tuple[int, Piece]) -> tuple[T | None, int]:
+            (number, piece), n = numbered, 0
+
+            def counted() -> Iterator[Any]:
+                nonlocal n
                 for table in self._tables(piece, step, wanted):
-                    part, n = of(table), n + len(table)
-                    total = part if total is None else merge(total, part)
+                    n += len(table)
+                    yield table
+
+            try:
+                tables = counted()
+                first = next(tables, None)
+                total = None if first is None else of(number, chain([first], tables))
             except UnreadableError as error:
                 self._skip(str(error))
                 failed[piece] = str(error)
@@ -325,8 +348,9 @@ class FileSource(Source):
                 return (b if a[0] is None else a)[0], b[1]
             return merge(a[0], b[0]), b[1]
 
-        def merged(piece: Piece, total: tuple[T | None, int]) -> None:
+        def merged(numbered: tuple[int, Piece], total: tuple[T | None, int]) -> None:
             nonlocal rows, read
+            piece = numbered[1]
             run.total, n = total
             _note(piece, n, failed.get(piece), run.done)
             run.advanced()
@@ -335,7 +359,8 @@ class FileSource(Source):
                 self.files.progress(Progress(rows, min(read, size), size, piece.file.path))
 
         self.files.skipped[:] = [*self.lost, *(lost for note in run.done.values() for lost in note["skipped"])]
-        total, _ = reduce_ordered(work, both, self._pieces(run.done, wanted), threads, merged, (run.total, 0))
+        pieces = enumerate(self._pieces(run.done, wanted))
+        total, _ = reduce_ordered(work, both, pieces, threads, merged, (run.total, 0))
         if self.files.skipped:
             parts = f"{len(self.files.skipped)} part{'s' if len(self.files.skipped) > 1 else ''}"
             message = f"{parts} of the files could not be read and are left out: {listed(self.files.skipped, 3)}"

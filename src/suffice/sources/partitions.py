@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Sequence
-from functools import reduce
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial, reduce
+from itertools import chain
 from typing import Any, TypeAlias, TypeVar
 
 from numpy.typing import NDArray
 
 from ..batch import Batch, checked_weight
 from ..errors import DataError, SufficeError, listed
+from ..threads import single_threaded_blas
 from .arrays import ArraySource, as_column, converted, feature_columns
-from .base import RowResults, Run, Source
+from .base import PartedSource, RowResults, Run
 
 T = TypeVar("T")
+OfPart: TypeAlias = Callable[[int, Iterator[Batch]], T]  # from the number of a part and its batches
 Array = NDArray[Any]
 
 # Results merged at a time. Which ones depends on their number alone, so that neither the order in which parts are done
@@ -26,13 +29,14 @@ FAN_IN = 16
 Outcome: TypeAlias = T | SufficeError | None
 
 
-class ClusterSource(Source):
+class ClusterSource(PartedSource):
     """Rows in the parts of a table that an engine holds; functions go to them, and small results come back."""
 
-    in_order = True
-
     def reduce(self, map_batch: Callable[[Batch], T], merge: Callable[[T, T], T], run: Run[T] | None = None) -> T:  # noqa: ARG002
-        outcome = self._outcome(map_batch, merge)
+        return self.reduce_parts(partial(_total, map_batch, merge), merge)
+
+    def reduce_parts(self, of_part: OfPart[T], merge: Callable[[T, T], T]) -> T:
+        outcome = self._outcome(of_part, merge)
         if isinstance(outcome, SufficeError):
             raise outcome
         if outcome is None:
@@ -41,7 +45,7 @@ class ClusterSource(Source):
         return outcome
 
     @abstractmethod
-    def _outcome(self, map_batch: Callable[[Batch], T], merge: Callable[[T, T], T]) -> Outcome[T]:
+    def _outcome(self, of_part: OfPart[T], merge: Callable[[T, T], T]) -> Outcome[T]:
         """The outcomes of all parts, merged."""
 
     @abstractmethod
@@ -59,16 +63,25 @@ def part_source(X: Any, y: Any = None, weight: Any = None) -> ArraySource:
     return source
 
 
-def part_outcome(
-    map_batch: Callable[[Batch], T], merge: Callable[[T, T], T], X: Any, y: Any = None, weight: Any = None
-) -> Outcome[T]:
-    """What one part comes to."""
-    if not X.shape[0]:
-        return None
+def part_outcome(of_part: OfPart[T], number: int, tables: Iterable[tuple[Any, Any, Any]]) -> Outcome[T]:
+    """What one part comes to, from the rows, labels and weights of its tables."""
+    batches = chain.from_iterable(_batches(*table) for table in tables)
     try:
-        return part_source(X, y, weight).reduce(map_batch, merge)
+        with single_threaded_blas():
+            first = next(batches, None)
+            return None if first is None else of_part(number, chain([first], batches))
     except SufficeError as error:
         return error
+
+
+def _batches(X: Any, y: Any, weight: Any) -> Iterator[Batch]:
+    if X.shape[0]:
+        source = part_source(X, y, weight)
+        yield from (source.batch(*piece) for piece in source.pieces())
+
+
+def _total(map_batch: Callable[[Batch], T], merge: Callable[[T, T], T], number: int, batches: Iterator[Batch]) -> T:  # noqa: ARG001
+    return reduce(merge, map(map_batch, batches))
 
 
 def merged(merge: Callable[[T, T], T], outcomes: Iterable[Outcome[T]]) -> Outcome[T]:

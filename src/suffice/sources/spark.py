@@ -13,12 +13,11 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..batch import Batch
 from ..errors import DataError, listed
 from ..table import Table
 from .arrays import ArraySource, array_source
 from .base import RowResults
-from .partitions import FAN_IN, ClusterSource, Outcome, merged, part_outcome, part_source, tree, wanted_columns
+from .partitions import FAN_IN, ClusterSource, OfPart, Outcome, merged, part_outcome, part_source, tree, wanted_columns
 
 T = TypeVar("T")
 Array = NDArray[Any]
@@ -56,20 +55,24 @@ class SparkSource(ClusterSource):
         names = dict.fromkeys([*self.names, *(name for name in more if name is not None)])
         return self.X.select(*(_quoted(name) for name in names))
 
+    def labels_alone(self) -> SparkSource:
+        return SparkSource(self.X, self.y, None, self.names[:1])
+
     def head(self, n: int) -> Table:
         return array_source(self._rows().limit(n).toArrow()).table
 
     def in_memory(self) -> ArraySource:
         return array_source(self._rows(self.y, self.weight).toArrow(), self.y, self.weight)
 
-    def _outcome(self, map_batch: Callable[[Batch], T], merge: Callable[[T, T], T]) -> Outcome[T]:
-        outcome, join = partial(part_outcome, map_batch, merge, y=self.y, weight=self.weight), partial(merged, merge)
+    def _outcome(self, of_part: OfPart[T], merge: Callable[[T, T], T]) -> Outcome[T]:
+        y, weight, join = self.y, self.weight, partial(merged, merge)
 
         def of_partition(batches: Iterator[Any]) -> Iterator[Any]:
             from pyspark import TaskContext
 
             context = TaskContext.get()
-            yield _row(context.partitionId() if context else 0, join(map(outcome, batches)))
+            number = context.partitionId() if context else 0
+            yield _row(number, part_outcome(of_part, number, ((batch, y, weight) for batch in batches)))
 
         def of_neighbours(rows: Any) -> Any:
             import pyarrow as pa
