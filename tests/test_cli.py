@@ -23,7 +23,17 @@ from sklearn.naive_bayes import GaussianNB
 from typer.testing import CliRunner
 
 import suffice
-from suffice import PCA, GaussianClassifier, LogisticClassifier, MixedClassifier, metrics
+from suffice import (
+    PCA,
+    BernoulliClassifier,
+    CategoricalClassifier,
+    GaussianClassifier,
+    LogisticClassifier,
+    MixedClassifier,
+    MultinomialClassifier,
+    PoissonClassifier,
+    metrics,
+)
 from suffice.cli import app, main
 from suffice.cli.demo import leave_one_out_error, penguin_table, penguins
 
@@ -508,6 +518,25 @@ class TestInspect:
         assert found["classes"] == [["Adelie", 146.0], ["Chinstrap", 68.0], ["Gentoo", 119.0]]
         assert ["sex", "categorical"] in found["columns"]
         assert re.search(r"rows so far +333, of 2 files", run("inspect", tmp_path / "run")[1])
+
+    @pytest.mark.parametrize(
+        "clf",
+        [
+            GaussianClassifier(),
+            GaussianClassifier("diag"),
+            MultinomialClassifier(),
+            PoissonClassifier(),
+            BernoulliClassifier(),
+            CategoricalClassifier(),
+            MixedClassifier(),
+            LogisticClassifier(),
+        ],
+        ids=repr,
+    )
+    def test_columns_without_names_are_counted(self, rng, tmp_path, clf):
+        clf.fit(rng.integers(0, 2, (40, 3)), np.arange(40) % 2).save(tmp_path / "m")
+        found = json.loads(run("inspect", tmp_path / "m", "--json")[1])
+        assert [name for name, _ in found["columns"]] == ["x0", "x1", "x2"]
 
     def test_long_lists_are_cut(self, tmp_path):
         X = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 30))).add_prefix("x")

@@ -40,7 +40,7 @@ def read(
     path: str | os.PathLike[str], what: str, version: int, error: type[SufficeError]
 ) -> tuple[dict[str, Any], dict[str, Array]]:
     """Header and arrays of a file, or an error that says why they are not those of `what` in this version."""
-    digest, text, arrays = _content(path, what, error, lambda _: True)
+    digest, text, arrays, _ = _content(path, what, error, lambda _: True)
     header = _header(path, text, error)
     if header["format"] != version:
         raise error(
@@ -54,16 +54,17 @@ def read(
 
 def look(
     path: str | os.PathLike[str], what: str, error: type[SufficeError], wanted: Callable[[str], bool]
-) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Header and some of the arrays of a file; the others are not read, so that damage to them is not found."""
-    _, text, arrays = _content(path, what, error, wanted)
-    return _header(path, text, error), arrays
+) -> tuple[dict[str, Any], dict[str, Array], dict[str, tuple[int, ...]]]:
+    """Header and some of the arrays of a file, and the shapes of all; the others are not read, so that damage to them
+    is not found."""
+    _, text, arrays, shapes = _content(path, what, error, wanted)
+    return _header(path, text, error), arrays, shapes
 
 
 def _content(
     path: str | os.PathLike[str], what: str, error: type[SufficeError], wanted: Callable[[str], bool]
-) -> tuple[str, str, dict[str, Array]]:
-    """The digest, the header and the arrays that are wanted."""
+) -> tuple[str, str, dict[str, Array], dict[str, tuple[int, ...]]]:
+    """The digest, the header, the arrays that are wanted, and the shapes of all."""
     from safetensors import SafetensorError, safe_open
 
     try:
@@ -71,7 +72,8 @@ def _content(
             metadata = file.metadata() or {}
             if _KEY not in metadata:
                 raise error(f"{path} is a safetensors file, but not a {what} of suffice")
-            arrays = {name: file.get_tensor(name) for name in file.keys() if wanted(name)}  # noqa: SIM118
+            shapes = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
+            arrays = {name: file.get_tensor(name) for name in shapes if wanted(name)}
     except (FileNotFoundError, PermissionError):
         raise
     except (SafetensorError, OSError, UnicodeDecodeError, TypeError, ValueError) as reason:
@@ -79,7 +81,7 @@ def _content(
             raise
         raise error(f"{path} is not a {what} file, or is damaged: {reason}") from None
     digest, _, text = metadata[_KEY].partition(" ")
-    return digest, text, arrays
+    return digest, text, arrays, shapes
 
 
 def _header(path: str | os.PathLike[str], text: str, error: type[SufficeError]) -> dict[str, Any]:

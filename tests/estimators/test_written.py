@@ -3,6 +3,7 @@
 import threading
 import time
 
+import dask.dataframe
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -124,7 +125,7 @@ def test_rows_come_from_any_table_and_columns_are_repeated_as_they_are(table, tm
     for name in ("x", "z", "fur"):
         assert found[name].to_pylist() == table[name].to_pylist()
     np.testing.assert_allclose(found["posterior_b"], clf.predict_proba(table.select(["x", "z", "fur"]))[:, 1])
-    clf.to_parquet(X, "out.parquet", keep=["key", "x"], outputs="decision")
+    clf.to_parquet(X, "out.parquet", keep=["key", "x", "key"], outputs="decision")
     assert pq.read_table("out.parquet").column_names == ["key", "x", "decision"]
 
 
@@ -147,6 +148,12 @@ def test_sparse_rows_are_scored_but_not_repeated(rng, tmp_path):
     assert_same(pq.read_table(tmp_path / "out.parquet"), expected(clf, X))
     with pytest.raises(DataError, match=r"pass keep=\[\]"):
         clf.to_parquet(X, tmp_path / "out.parquet")
+
+
+def test_tables_on_clusters_are_left_to_their_engines(table, tmp_path):
+    frame = dask.dataframe.from_pandas(table.to_pandas(), npartitions=2)
+    with pytest.raises(DataError, match="scored where they are: predict and llr give columns"):
+        MODELS["full"](table).to_parquet(frame, tmp_path / "out.parquet")
 
 
 def test_columns_that_the_model_drops_are_not_repeated(table, tmp_path):

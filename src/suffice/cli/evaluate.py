@@ -47,7 +47,7 @@ def judgement(clf: Any, rows: Judged, prior: Any, cost: Any) -> dict[str, Any]:
 
     counted = rows.weight > 0
     scores, labels, weight = (each[counted] for each in rows)
-    classes, used = clf.classes_, clf._prior(prior)
+    classes, used = clf.classes_, decisions.as_prior(prior, clf.classes_, clf.prior_)
     decided = decisions.decide(scores, classes, used, cost)
     actions = classes if cost is None else decisions.as_cost(cost, classes)[0]
     confusion = np.zeros((len(classes), len(actions)))

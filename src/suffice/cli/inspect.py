@@ -14,7 +14,7 @@ from .options import AsJson
 from .text import aligned
 
 if TYPE_CHECKING:
-    from ..modelfile import Description
+    from ..description import Description
 
 _FEW = 20  # columns and classes that are listed
 
@@ -24,7 +24,7 @@ def inspect(
     as_json: AsJson = False,
 ) -> None:
     """Say what a file holds: its model, columns, families and classes. No more of it is read than that takes."""
-    from ..modelfile import describe
+    from ..description import describe
 
     found = describe(file)
     print(json.dumps(asdict(found), indent=2, default=str) if as_json else _text(found))

@@ -28,7 +28,7 @@ def check_outputs(outputs: Any, model: Any) -> tuple[str, ...]:
 
 def check_kept(keep: Any) -> list[str] | None:
     """The columns to repeat, in the order given; None leaves the choice."""
-    return None if keep is None else [keep] if isinstance(keep, str) else list(keep)
+    return None if keep is None else [keep] if isinstance(keep, str) else list(dict.fromkeys(keep))
 
 
 def columns_of(output: str, classes: Array) -> list[str]:

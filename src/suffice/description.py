@@ -1,0 +1,104 @@
+"""What a model file or a checkpoint says of itself, without what was learnt."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import arrayfile, decisions
+from .errors import ModelFileError
+
+Array = NDArray[Any]
+Shapes = dict[str, tuple[int, ...]]
+
+_FAMILIES = {
+    "BernoulliClassifier": "bernoulli",
+    "CategoricalClassifier": "categorical",
+    "GaussianClassifier": "gaussian",
+    "MultinomialClassifier": "multinomial",
+    "PoissonClassifier": "poisson",
+}
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a file holds."""
+
+    what: str  # "model" or "checkpoint"
+    kind: str  # the class of the model, or of the statistic so far
+    version: str  # of the library that wrote it
+    size: int  # bytes
+    params: dict[str, Any]  # of the model, or the job of a checkpoint
+    columns: list[tuple[str, str | None]]  # names and families, where there are such
+    classes: list[tuple[Any, float | None]]  # labels and weights
+    prior: list[float] | None  # of decisions, where nothing else is asked for
+    rows: int | None = None  # that a checkpoint has counted
+    files: int | None = None  # that it has counted them from
+
+
+def describe(path: str | os.PathLike[str]) -> Description:
+    """What a model file or a checkpoint holds; only the arrays that tell it are read."""
+    header, arrays, shapes = arrayfile.look(path, "model or checkpoint", ModelFileError, _tells)
+    size = os.stat(path).st_size
+    try:
+        return _run(header, arrays, size) if "job" in header else _model(header, arrays, shapes, size)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise ModelFileError(f"{path} does not hold a whole model or checkpoint: {error!r}") from None
+
+
+def _tells(array: str) -> bool:
+    """Whether an array says how much of what there is, rather than what was learnt of it."""
+    return array.rpartition(":")[2] in ("weight", "prior", "n_features") or array.endswith(".columns")
+
+
+def _model(header: dict[str, Any], arrays: dict[str, Array], shapes: Shapes, size: int) -> Description:
+    params = {name: arrayfile.restored(value) for name, value in header["params"].items()}
+    classes, families = _classes(header, arrays), _families(arrays)
+    names = header["names"] or [f"x{j}" for j in range(_n_features(arrays, shapes))]
+    one = _FAMILIES.get(header["estimator"])
+    columns = [(name, families.get(j, "drop") if families else one) for j, name in enumerate(names)]
+    prior = _prior(params.get("prior"), classes, arrays.get("prior"))
+    return Description("model", header["estimator"], header["version"], size, params, columns, classes, prior)
+
+
+def _run(header: dict[str, Any], arrays: dict[str, Array], size: int) -> Description:
+    job, done, families = dict(header["job"]), header["done"].values(), _families(arrays)
+    columns = [(name, families.get(j)) for j, name in enumerate(job.pop("features"))]
+    classes = _classes(header, arrays) if "classes" in header else []
+    counted = sum(note["rows"] for note in done), len(done)
+    kind = header["statistic"] or "nothing yet"
+    return Description("checkpoint", kind, header["version"], size, job, columns, classes, None, *counted)
+
+
+def _classes(header: dict[str, Any], arrays: dict[str, Array]) -> list[tuple[Any, float | None]]:
+    """Labels and weights; every block of columns has the same weights."""
+    labels = arrayfile.labels_from_header(header).tolist()
+    weight = next((array.tolist() for name, array in arrays.items() if name.rpartition(":")[2] == "weight"), None)
+    return list(zip(labels, weight or [None] * len(labels), strict=True))
+
+
+def _families(arrays: dict[str, Array]) -> dict[int, str]:
+    """The families of a bundle, by the position of the column."""
+    blocks = {name: array for name, array in arrays.items() if name.endswith(".columns")}
+    return {int(j): name.split(".")[0] for name, array in blocks.items() for j in array.reshape(-1)}
+
+
+def _n_features(arrays: dict[str, Array], shapes: Shapes) -> int:
+    """How many columns there are, where they have no names."""
+    if "n_features" in arrays:
+        return int(arrays["n_features"])
+    return next(shapes[name][-1] for name in ("mean", "count", "center") if name in shapes)
+
+
+def _prior(chosen: Any, classes: list[tuple[Any, float | None]], own: Array | None) -> list[float] | None:
+    """The prior that was chosen; else that of the model, or the frequencies of its rows."""
+    labels = np.empty(len(classes), object)
+    labels[:] = [label for label, _ in classes]
+    weight = np.array([weight or 0.0 for _, weight in classes]) if own is None else own
+    if chosen is None and not weight.any():
+        return None
+    return [float(p) for p in decisions.as_prior(chosen, labels, weight / (weight.sum() or 1.0))]
