@@ -52,12 +52,13 @@ def aggregated(source: Source, of: Callable[[Batch], Any]) -> Any:
     """The statistic of every row from sums of the source's own, or None where the rows must be read."""
     if not isinstance(source, SummingSource):
         return None
-    together = isinstance(of, CollectTogether)
+    together, of = (True, of.of) if isinstance(of, CollectTogether) else (False, of)
     try:
-        plan = _planned(of.of if together else of, tuple(range(source.n_features)), source)  # type: ignore[attr-defined]
+        plan = _planned(of, tuple(range(source.n_features)), source)
         if not source.affords(len(plan.terms), len(plan.counted)):
             return None
-        return plan.statistic(_Answers.of(source, plan, together))
+        centers = _centers(source, plan.centred)
+        return plan.statistic(_Answers.to(source, plan.terms, centers, together))
     except (_Unsuited, DataError):
         return None
 
@@ -77,19 +78,14 @@ class _Answers:
     totals: dict[Term, Array]  # (k,) each
 
     @classmethod
-    def of(cls, source: SummingSource, plan: _Plan, together: bool) -> _Answers:
-        centers = _centers(source, plan.centred)
-        return cls._asked(source, plan.terms, centers, together)
-
-    @classmethod
-    def _asked(
+    def to(
         cls, source: SummingSource, terms: Sequence[Term], centers: Array, together: bool, label: Any = None
     ) -> _Answers:
         asked = list(dict.fromkeys([_WEIGHT, _BAD_WEIGHT, *terms]))
         labels, totals = source.sums(asked, centers, label)
-        if not len(labels):
+        if not len(totals):
             raise _Unsuited("there are no rows")
-        classes, place = _classes(labels, together)
+        classes, place = _classes(labels, len(totals), together)
         by_class = np.zeros((len(classes), len(asked)))
         np.add.at(by_class, place, totals)
         found = dict(zip(asked, by_class.T, strict=True))
@@ -108,9 +104,8 @@ class _Answers:
     def of_class(self, c: int, terms: Sequence[Term], centers: Array) -> _Answers:
         """The same of one class, about other centers."""
         label = None if self.together else self.classes.tolist()[c]
-        again = self._asked(self.source, terms, centers, self.together, label)
-        if again.weight.tolist() != [self.weight[c]]:
-            raise _Unsuited("the rows have changed since")
+        again = self.to(self.source, terms, centers, self.together, label)
+        self._check(again.classes, again.weight, slice(c, c + 1))
         return again
 
     def counts(self, columns: Sequence[int]) -> list[tuple[Array, Array]]:
@@ -118,17 +113,20 @@ class _Answers:
         return [self._counted(counts) for counts in self.source.counts(columns)]
 
     def _counted(self, counts: Counts) -> tuple[Array, Array]:
-        k = len(self.classes)
-        classes, place = (NO_LABELS, np.zeros(len(counts.labels), np.intp)) if self.together else encode(counts.labels)
-        total = np.bincount(place, counts.weight, minlength=k)
-        if not (same(classes, self.classes) and np.allclose(total, self.weight, rtol=1e-9, atol=0)):
-            raise _Unsuited("the rows have changed since")
+        classes, place = _classes(counts.labels, len(counts.weight), self.together)
+        self._check(classes, np.bincount(place, counts.weight, minlength=len(classes)))
         values = np.array([None if is_missing(value) else value for value in counts.values], object)
         distinct, code = kernels.active.encode(values)
-        count = np.zeros((k, len(distinct)))
+        count = np.zeros((len(classes), len(distinct)))
         np.add.at(count, (place, code), counts.weight)
         present = np.array([value is not None for value in distinct.tolist()], bool)
         return distinct[present], count[:, present]
+
+    def _check(self, classes: Array, weight: Array, which: slice = slice(None)) -> None:
+        """Refuse answers to another query that are of other rows."""
+        known = same(classes, self.classes[which])
+        if not (known and np.allclose(weight, self.weight[which], rtol=1e-9, atol=0)):
+            raise _Unsuited("the rows have changed since")
 
 
 def _centers(source: SummingSource, columns: Sequence[int]) -> Array:
@@ -142,14 +140,13 @@ def _centers(source: SummingSource, columns: Sequence[int]) -> Array:
     return centers
 
 
-def _classes(labels: Array, together: bool) -> tuple[Array, Array]:
-    """The classes (k,) and the place of each label among them."""
+def _classes(labels: Array | None, n: int, together: bool) -> tuple[Array, Array]:
+    """The classes (k,), and the place of each of n labels among them."""
     if together:
-        return NO_LABELS, np.zeros(len(labels), np.intp)
-    classes, place = encode(labels)
-    if len(classes) < len(labels):
-        raise _Unsuited("labels are told apart here that the library takes for one")
-    return classes, place
+        return NO_LABELS, np.zeros(n, np.intp)
+    if labels is None:
+        raise _Unsuited("there are no labels")
+    return encode(labels)
 
 
 # Plans.

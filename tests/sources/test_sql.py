@@ -28,10 +28,12 @@ from suffice import (
     MultinomialClassifier,
     PoissonClassifier,
 )
+from suffice.collect import collect
 from suffice.errors import DatabaseError, DataError, MissingLabelsError, SufficeError
 from suffice.sources import as_source, databases
 from suffice.sources import sql as module
 from suffice.sources.sql import SqlSource
+from suffice.stats import CollectMoments
 
 pytestmark = pytest.mark.filterwarnings("ignore::suffice.errors.SingularWarning")
 
@@ -411,6 +413,7 @@ def queries(home, name):
         f"SELECT * FROM {name}",
         f"  select x, z, label\nFROM {name} -- all of it",
         f"SELECT * FROM {name};\n",
+        f"-- all of it\n(SELECT * FROM {name})" if home.name != "sqlite" else f"/* all */ SELECT * FROM {name}",
         f"WITH these AS (SELECT * FROM {name}) SELECT * FROM these WHERE '12:30' = '12:30' AND '100%' <> ':x'",
         table,
         sa.table(name, schema=schema),
@@ -499,9 +502,7 @@ def test_letters_are_told_apart_whatever_the_collation(tmp_path, preference):
 # Scoring, and what needs all rows.
 
 
-@pytest.mark.parametrize(
-    "call", ["predict", "predict_proba", "log_likelihood", "typicality", "score_samples", "explain"]
-)
+@pytest.mark.parametrize("call", ["predict", "predict_proba", "log_likelihood", "score_samples", "explain"])
 def test_rows_are_scored_in_their_order(home, monkeypatch, call, rng):
     monkeypatch.setattr(module, "CELLS", 64)  # rows come in many pieces
     table = rows(rng).drop_columns("weight")
@@ -566,6 +567,15 @@ def test_postgresql_keeps_the_rest_of_the_rows(postgresql_uri, monkeypatch, rng)
     source = as_source(Home("postgresql", postgresql_uri).sql(pa.table({"x": rng.normal(size=N)})))
     assert source.reduce(len, operator.add) == N
     assert sizes == [100] * 10
+
+
+def test_engines_that_commit_by_themselves_stream_too(postgresql_uri, rng):
+    table = rows(rng).select([*NUMBERS, "label"])
+    name = Home("postgresql", postgresql_uri).load(table)
+    url = postgresql_uri.replace("postgresql://", "postgresql+psycopg://")
+    engine = sa.create_engine(url, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
+    clf = GaussianClassifier("full", "ledoit_wolf").fit(suffice.sql(engine, name), "label")
+    assert clf.statistics_.total == N
 
 
 def test_other_drivers_and_databases_stream_through_sqlalchemy(postgresql_uri, monkeypatch, rng):
@@ -637,6 +647,13 @@ def test_what_is_read_is_let_go_after_an_error(home, monkeypatch, rng):
     assert source.reduce(len, operator.add) == 5000
 
 
+def test_labels_are_needed_for_classes(home, preference, rng):
+    source = as_source(home.sql(rows(rng), NUMBERS))
+    with pytest.raises(DataError, match="labels are needed"):
+        collect(source, CollectMoments())
+    assert PCA(2).fit(home.sql(rows(rng), NUMBERS)).statistics_.weight.tolist() == [N]
+
+
 # Errors.
 
 
@@ -674,7 +691,8 @@ def test_errors_say_what_is_wrong(home, query, y, message):
             "postgresql://me:secret@127.0.0.1:1/name",
             r"//me:\*\*\*@127.0.0.1:1/name cannot be reached",
         ),
-        ("sqlite:////no/such/file.db", "unable to open database file"),
+        ("sqlite:////no/such/file.db", "there is no file '/no/such/file.db'"),
+        ("duckdb:///no-such.duckdb", "there is no file 'no-such.duckdb'"),
     ],
 )
 def test_databases_that_are_not_there(database, message):
@@ -691,11 +709,15 @@ def test_passwords_are_not_shown():
     assert "secret" not in str(error.value)
 
 
-def test_columns_must_be_a_list():
+def test_columns_are_a_list_of_names():
     with pytest.raises(DataError, match="columns='x' must be a list of names"):
         suffice.sql("sqlite://", "visits", "x")
-    with duckdb.connect() as connection, pytest.raises(DataError, match="X has no column 'z'; its columns are 'x'"):
-        GaussianClassifier().fit(suffice.sql(connection, "SELECT 1 AS x, 2 AS label", ["z"]), "label")
+    with duckdb.connect() as connection:
+        rows = "SELECT i AS x, i % 2 AS label, 1 AS z FROM range(9) r(i)"
+        with pytest.raises(DataError, match="X has no column 'a'; its columns are 'x', 'label', 'z'"):
+            GaussianClassifier().fit(suffice.sql(connection, rows, ["a"]), "label")
+        clf = GaussianClassifier().fit(suffice.sql(connection, rows, ["x", "label"]), "label")
+        assert clf.feature_names_in_.tolist() == ["x"]
 
 
 def test_sqlalchemy_is_asked_for():

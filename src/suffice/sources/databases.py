@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -19,6 +20,7 @@ from sqlalchemy import (
     FromClause,
     Integer,
     Select,
+    TableClause,
     Text,
     TextClause,
     case,
@@ -194,7 +196,7 @@ class PostgreSQL(Database):
             return
         with self._connected() as connection:
             driver = connection.connection.driver_connection
-            with driver.cursor(name=_ROWS, binary=True) as cursor:
+            with driver.transaction(), driver.cursor(name=_ROWS, binary=True) as cursor:
                 cursor.execute(*_compiled(statement, self.engine))
                 while rows := cursor.fetchmany(some):
                     yield rows
@@ -223,11 +225,10 @@ class SQLite(Database):
     listing = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY 1"
 
     def _declared(self, rows: FromClause) -> dict[str, Any]:
-        name, schema = getattr(rows, "name", _ROWS), getattr(rows, "schema", None)
-        if name == _ROWS:
+        if not isinstance(rows, TableClause):
             return {}
         with self._connected() as connection:
-            columns = inspect(connection).get_columns(name, schema)
+            columns = inspect(connection).get_columns(rows.name, rows.schema)
         return {each["name"]: Boolean() for each in columns if isinstance(each["type"], Boolean)}
 
     def number(self, cell: Cell) -> Expression:
@@ -321,6 +322,8 @@ def _engine(given: Any) -> Engine:
         ) from None
     if url.drivername in ("postgresql", "postgres") and find_spec("psycopg"):
         url = url.set(drivername="postgresql+psycopg")
+    if url.get_backend_name() in ("sqlite", "duckdb"):
+        _check_file(url.database or "")
     try:
         return create_engine(url, poolclass=NullPool)
     except NoSuchModuleError:
@@ -328,6 +331,14 @@ def _engine(given: Any) -> Engine:
         raise DatabaseError(f"SQLAlchemy knows no database {url.drivername!r}; {more}") from None
     except ImportError as error:
         raise DatabaseError(f"the driver of {url.drivername!r} is not installed ({error}); pip install it") from None
+
+
+def _check_file(path: str) -> None:
+    """Refuse a file that is not there, which would be made; what has a colon is something else."""
+    if path and ":" not in os.path.splitdrive(path)[1] and not os.path.exists(path):
+        raise DatabaseError(
+            f"there is no file {path!r}; an absolute path has four slashes, as in sqlite:////data/file.db"
+        )
 
 
 def _everything(rows: FromClause, limit: int) -> Any:
@@ -364,8 +375,8 @@ def as_rows(query: Any, database: Database) -> FromClause:
 
 
 def _is_query(query: str) -> bool:
-    first, *rest = query.split(maxsplit=1)[:2] or [""]
-    return bool(rest) and first.rstrip("(*").lower() in _BEGINNINGS
+    first, *rest = query.split(maxsplit=1) or [""]
+    return bool(rest) and (first.strip("(*").lower() in _BEGINNINGS or first.startswith(("--", "/*")))
 
 
 def _table(name: Any, database: Database) -> FromClause:

@@ -101,7 +101,8 @@ class SqlSource(SummingSource):
         self.database, self.y, self.weight = X.database, y, weight
         self.rows = as_rows(X.query, X.database)
         self.cells = X.database.cells(self.rows)
-        features = wanted_columns(list(self.cells), y, weight, X.columns or names)
+        wanted = wanted_columns(list(self.cells), y, weight, X.columns or names)
+        features = [name for name in wanted if name not in (y, weight)]
         if not features:
             raise DataError(f"0 feature(s) (shape={(0, 0)}) while a minimum of 1 is required.")
         self.names, self.n_features = tuple(features), len(features)
@@ -193,9 +194,9 @@ class SqlSource(SummingSource):
         """What rows are grouped by: their labels, if there are any."""
         return [] if self.y is None else [self.database.key(self.cells[self.y])]
 
-    def _labels(self, rows: Sequence[Any]) -> Array:
+    def _labels(self, rows: Sequence[Any]) -> Array | None:
         from .databases import arrow_array
 
         if self.y is None:
-            return np.zeros(len(rows), np.int8)
+            return None
         return from_arrow(arrow_array(self.schema.field(self.y), [row[0] for row in rows]))

@@ -46,14 +46,16 @@ class Term(NamedTuple):
 class Sums(NamedTuple):
     """Totals of terms."""
 
-    labels: Array  # (k,) each once, in any order; missing labels are one of them; one label where there are none
+    labels: (
+        Array | None
+    )  # (k,) in any order, a missing one for rows without; None, and k = 1, where the source has none
     totals: Array  # (k, terms) float64
 
 
 class Counts(NamedTuple):
     """The weight of each value of a column in each class."""
 
-    labels: Array  # (m,) as of Sums
+    labels: Array | None  # (m,) as of Sums
     values: list[Any]  # m, None where missing
     weight: Array  # (m,) float64
 
