@@ -263,6 +263,16 @@ def test_spark_sums_by_itself(spark_session, monkeypatch, name, weight):
     same_statistics(model.fit(frame, "label", weight).statistics_, inside)
 
 
+def test_spark_sums_classes_that_lie_far_apart(spark_session, monkeypatch):
+    """They are asked for once more, each about its own mean."""
+    table = rows().select([*NUMBERS, "label"])
+    far = table.set_column(0, "length", pc.if_else(pc.equal(table["label"], "spam"), pc.add(table["length"], 1e9), 0.5))
+    inside = GaussianClassifier("diag").fit(far, "label").statistics_
+    frame = as_spark(spark_session, far)
+    monkeypatch.setattr(spark.SparkSource, "_outcome", None)
+    same_statistics(GaussianClassifier("diag").fit(frame, "label").statistics_, inside, rtol=1e-9)
+
+
 PIPE = make_pipeline(StandardScaler(), PCA(), LDA(), GaussianClassifier())
 SEARCHES = {
     "gaussian": (

@@ -31,7 +31,7 @@ WIDE = 256
 
 # Sums that Spark works out sooner than it hands the rows to Python: those of a diagonal statistic, three for each
 # column. Beyond, planning them takes longer than the products of Python.
-_SUMS, _SUMS_PER_COLUMN = 2, 3
+_SUMS_PER_COLUMN = 3
 
 _INCOMPLETE = "incomplete"  # rows with a missing cell, of any weight: a term of our own
 _LARGEST = float(np.finfo(np.float64).max)
@@ -108,7 +108,7 @@ class SparkSource(ClusterSource, SummingSource):
     # Sums.
 
     def affords(self, n_sums: int, n_counts: int) -> bool:  # noqa: ARG002
-        return n_sums <= _SUMS + _SUMS_PER_COLUMN * self.n_features
+        return n_sums <= _SUMS_PER_COLUMN * self.n_features
 
     def sums(self, terms: Sequence[Term], centers: Array, label: Any = None) -> Sums:
         lacking = [term.columns[0] for term in terms if term.kind == "missing"]
@@ -120,7 +120,7 @@ class SparkSource(ClusterSource, SummingSource):
         labels, found = self._summed(asked, centers, label)
         if found[:, -1].any():
             return self._summed(terms, centers, label)
-        totals = np.zeros((len(labels), len(terms)))
+        totals = np.zeros((len(found), len(terms)))
         totals[:, plain] = found[:, :-1]
         return Sums(labels, totals)
 
@@ -160,8 +160,8 @@ class SparkSource(ClusterSource, SummingSource):
 
         return [] if self.y is None else [F.col(_quoted(self.y))]
 
-    def _labels(self, found: Any) -> Array:
-        return np.zeros(len(found), np.int8) if self.y is None else from_arrow(found.column(0))
+    def _labels(self, found: Any) -> Array | None:
+        return None if self.y is None else from_arrow(found.column(0))
 
     def _number(self, name: str) -> Any:
         from pyspark.sql import functions as F  # noqa: N812
