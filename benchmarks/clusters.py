@@ -17,6 +17,7 @@ import dask.array as da
 import numpy as np
 import pyarrow as pa
 from dask.distributed import Client, LocalCluster
+from pyspark.ml import Pipeline
 from pyspark.ml.classification import NaiveBayes
 from pyspark.ml.feature import VectorAssembler
 from pyspark.sql import DataFrame, SparkSession
@@ -50,7 +51,7 @@ def on_dask() -> tuple[da.Array, da.Array]:
 
 @cache
 def in_spark() -> DataFrame:
-    """Rows in the memory of the session, as columns and as the vectors that MLlib takes."""
+    """Rows in the memory of the session."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
     session = builder.config("spark.driver.memory", "3g").getOrCreate()
@@ -59,8 +60,7 @@ def in_spark() -> DataFrame:
     X, y = rows()
     names = [f"x{j}" for j in range(COLUMNS)]
     table = pa.table([*X.T, y], names=[*names, "label"])
-    frame = session.createDataFrame(table).repartition(PARTITIONS)
-    frame = VectorAssembler(inputCols=names, outputCol="features").transform(frame).cache()
+    frame = session.createDataFrame(table).repartition(PARTITIONS).cache()
     frame.count()
     return frame
 
@@ -70,7 +70,7 @@ def fit_dask(covariance: str, data: tuple[da.Array, da.Array]) -> Call:
 
 
 def fit_spark(covariance: str, frame: DataFrame) -> Call:
-    return partial(GaussianClassifier(covariance).fit, frame.drop("features"), "label")
+    return partial(GaussianClassifier(covariance).fit, frame, "label")
 
 
 def block_moments(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -101,7 +101,9 @@ def dask_ml(data: tuple[da.Array, da.Array]) -> Call:
 
 
 def naive_bayes(frame: DataFrame) -> Call:
-    return partial(NaiveBayes(modelType="gaussian").fit, frame.select("features", "label"))
+    """MLlib takes vectors, which it assembles from columns by itself."""
+    vectors = VectorAssembler(inputCols=[name for name in frame.columns if name != "label"], outputCol="features")
+    return partial(Pipeline(stages=[vectors, NaiveBayes(modelType="gaussian")]).fit, frame)
 
 
 CASES = [

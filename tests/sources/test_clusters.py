@@ -18,7 +18,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from dask.distributed import Client, LocalCluster
+from sklearn.base import clone
 from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from suffice import (
     LDA,
@@ -29,6 +32,7 @@ from suffice import (
     LogisticClassifier,
     MixedClassifier,
     MultinomialClassifier,
+    OnePassSearchCV,
     PoissonClassifier,
 )
 from suffice.errors import DataError, MissingLabelsError
@@ -245,6 +249,55 @@ def test_executors_merge_wide_statistics(spark_session, monkeypatch):
     monkeypatch.setattr(spark, "WIDE", 0)
     monkeypatch.setattr(spark, "FAN_IN", 2)
     same_statistics(GaussianClassifier("full").fit(used, "label").statistics_, at_driver, rtol=1e-12)
+
+
+@pytest.mark.parametrize("weight", [None, "weight"])
+@pytest.mark.parametrize("name", ["mixed", "diag", "bernoulli", "poisson", "multinomial", "categorical"])
+def test_spark_sums_by_itself(spark_session, monkeypatch, name, weight):
+    """No row goes to Python, but the first few."""
+    model, columns = MODELS[name]
+    used = [*columns, "label", *([weight] if weight else [])]
+    inside = model.fit(rows().select(used), "label", weight).statistics_
+    frame = as_spark(spark_session, rows())[used]
+    monkeypatch.setattr(spark.SparkSource, "_outcome", None)
+    same_statistics(model.fit(frame, "label", weight).statistics_, inside)
+
+
+def test_spark_sums_classes_that_lie_far_apart(spark_session, monkeypatch):
+    """They are asked for once more, each about its own mean."""
+    table = rows().select([*NUMBERS, "label"])
+    far = table.set_column(0, "length", pc.if_else(pc.equal(table["label"], "spam"), pc.add(table["length"], 1e9), 0.5))
+    inside = GaussianClassifier("diag").fit(far, "label").statistics_
+    frame = as_spark(spark_session, far)
+    monkeypatch.setattr(spark.SparkSource, "_outcome", None)
+    same_statistics(GaussianClassifier("diag").fit(frame, "label").statistics_, inside, rtol=1e-9)
+
+
+PIPE = make_pipeline(StandardScaler(), PCA(), LDA(), GaussianClassifier())
+SEARCHES = {
+    "gaussian": (
+        PIPE,
+        {"pca__n_components": [2, 3, 7], "lda": ["passthrough", LDA(1)], "gaussianclassifier__covariance": ["tied"]},
+        NUMBERS,
+    ),
+    "mixed": (MixedClassifier(), {"alpha": [0.1, 10.0]}, ["length", "width", "gap", "events", "wild", "fur"]),
+}
+
+
+@pytest.mark.filterwarnings("ignore:(?s).*fits failed", "ignore:One or more of the")
+@pytest.mark.parametrize("name", SEARCHES)
+def test_searches_give_what_they_give_in_memory(cluster_rows, name):
+    estimator, grid, columns = SEARCHES[name]
+    scoring = {"right": "balanced_accuracy", "cost": "neg_log_cost"}
+    search = OnePassSearchCV(estimator, grid, cv=3, scoring=scoring, refit="cost")
+    inside = clone(search).fit(rows().select([*columns, "label"]), "label")
+    search.fit(cluster_rows[[*columns, "label"]], "label")
+    for score in (f"split{s}_test_{metric}" for s in range(3) for metric in scoring):
+        np.testing.assert_allclose(search.cv_results_[score], inside.cv_results_[score], rtol=1e-8, err_msg=score)
+    assert search.best_params_ == inside.best_params_
+    table = rows().select(columns).to_pandas()
+    ours, theirs = (one.best_estimator_.predict_proba(table) for one in (search, inside))
+    np.testing.assert_allclose(ours, theirs, rtol=1e-7, atol=1e-12)
 
 
 def test_missing_labels_are_counted_in_all_partitions(engine):

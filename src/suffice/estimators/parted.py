@@ -47,32 +47,36 @@ class PartedWork(Work):
     def results(self) -> list[dict[str, Any]]:
         folds = Folds.of(self.source.labels_alone(), self.n_splits, self.stratified)
         learnt = FoldStatistics.of(self.source, folds, {name: root.collector for name, root in self.roots.items()})
-        training = {name: learnt.training(name) for name in self.roots}
-        self.total = {name: each.whole() for name, each in training.items()}
-        ends: list[tuple[int, list[Candidate], State | Exception | None, float]] = []
-        for s in range(self.n_splits):
-            start = {name: State(each.without(s), self.names, ()) for name, each in training.items()}
-            ends += [(s, *end) for end in self._ends(start)]
+        ends = list(self._led(learnt))
+        counts = {"test": learnt.count, "train": learnt.count.sum(axis=0) - learnt.count}
+        truths = {side: [Truth.of(folds.classes, count) for count in counts[side]] for side in self.sides}
         models = [(s, end.steps) if isinstance(end, State) else None for s, _, end, _ in ends]
-        sides = {"test": learnt.count, "train": learnt.count.sum(axis=0) - learnt.count}
-        truths = {side: [Truth.of(folds.classes, count) for count in sides[side]] for side in self.sides}
         began = time.perf_counter()
         judge = _Judge(folds, models, self.tallies, truths, "sample_weight" in self.score_params)
         found = self.source.reduce_parts(judge, _merged)
-        seconds = (time.perf_counter() - began) / len(models)
+        score_time = (time.perf_counter() - began) / len(models)
         out: list[dict[str, Any]] = [{}] * (len(self.candidates) * self.n_splits)
         for m, (s, group, end, fit_time) in enumerate(ends):
-            result = {"fit_time": fit_time, "fit_error": None, "n_test_samples": int(learnt.count[s].sum())}
+            result: dict[str, Any] = {"fit_time": fit_time, "fit_error": None, "score_time": score_time}
             if isinstance(end, State):
-                own = {side: (found, m, truths[side][s], side) for side in self.sides}
-                result |= {f"{side}_scores": self._scores(end.steps[-1], *args) for side, args in own.items()}
-                result["score_time"] = seconds
+                model = end.steps[-1]
+                for side in self.sides:
+                    result[f"{side}_scores"] = self._scores(model, found, m, truths[side][s], side)
             else:
-                assert end is not None
                 result |= self._failed(end)
             for candidate in group:
-                out[candidate.place * self.n_splits + s] = dict(result)
+                out[candidate.place * self.n_splits + s] = result | {"n_test_samples": int(learnt.count[s].sum())}
         return out
+
+    def _led(self, learnt: FoldStatistics) -> Iterator[tuple[int, list[Candidate], State | Exception, float]]:
+        """For each split, candidates that are one model, where they end, and the seconds that it took."""
+        training = {name: learnt.training(name) for name in self.roots}
+        self.total = {name: each.whole() for name, each in training.items()}
+        for s in range(self.n_splits):
+            start = {name: State(each.without(s), self.names, ()) for name, each in training.items()}
+            for group, end, seconds in self._ends(start):
+                assert end is not None  # all of them follow from statistics
+                yield s, group, end, seconds
 
     def _scores(self, model: Any, found: Found, m: int, truth: Truth, side: str) -> Any:
         scores = {}

@@ -89,7 +89,7 @@ class OnePassSearchCV(GridSearchCV):
 
         Parameters
         ----------
-        X : anything tabular, (n, d); files are read into memory
+        X : anything tabular, (n, d); rows of files and clusters are judged where they lie, if folds and scores allow it
         y : the labels (n,), or the name of the column of X that holds them
         **params : `groups` for the splitter, and `sample_weight`; in a pipeline ``step__sample_weight``. Where not all
             steps have the same weights, candidates are fitted to the rows, as GridSearchCV does

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import operator
 import pickle
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import partial, reduce
 from typing import Any, TypeVar
 
 import numpy as np
@@ -15,9 +16,10 @@ from numpy.typing import NDArray
 
 from ..errors import DataError, listed
 from ..table import Table
-from .arrays import ArraySource, array_source
+from .arrays import ArraySource, array_source, from_arrow
 from .base import RowResults
 from .partitions import FAN_IN, ClusterSource, OfPart, Outcome, merged, part_outcome, part_source, tree, wanted_columns
+from .sums import Counts, SummingSource, Sums, Term
 
 T = TypeVar("T")
 Array = NDArray[Any]
@@ -27,13 +29,27 @@ Array = NDArray[Any]
 WIDE = 256
 
 
+# Sums that Spark works out sooner than it hands the rows to Python: those of a diagonal statistic, three for each
+# column. Beyond, planning them takes longer than the products of Python.
+_SUMS_PER_COLUMN = 3
+
+_INCOMPLETE = "incomplete"  # rows with a missing cell, of any weight: a term of our own
+_LARGEST = float(np.finfo(np.float64).max)
+_KINDS = {
+    **dict.fromkeys(["double", "float", "decimal"], "float"),
+    **dict.fromkeys(["byte", "short", "integer", "long"], "integer"),
+    "boolean": "boolean",
+    "string": "text",
+}
+
+
 def is_spark(X: Any) -> bool:
     """Whether X is a Spark frame, of a session in this process or of Spark Connect."""
     module = sys.modules.get("pyspark.sql.dataframe")
     return module is not None and isinstance(X, module.DataFrame)
 
 
-class SparkSource(ClusterSource):
+class SparkSource(ClusterSource, SummingSource):
     """Rows of a Spark frame."""
 
     names: tuple[str, ...]
@@ -49,6 +65,8 @@ class SparkSource(ClusterSource):
             raise DataError(f"0 feature(s) (shape={(0, 0)}) while a minimum of 1 is required.")
         self.X, self.y, self.weight = X, y, weight
         self.names, self.n_features = tuple(features), len(features)
+        self.types = {field.name: field.dataType.typeName() for field in X.schema.fields}
+        self.kinds = [_KINDS.get(self.types[name], "other") for name in features]
 
     def _rows(self, *more: str | None) -> Any:
         """The features, and other columns."""
@@ -87,6 +105,72 @@ class SparkSource(ClusterSource):
             found = _ordered(rows.toArrow())
         return tree([one for _, one in found], join) if found else None
 
+    # Sums.
+
+    def affords(self, n_sums: int, n_counts: int) -> bool:  # noqa: ARG002
+        return n_sums <= _SUMS_PER_COLUMN * self.n_features
+
+    def sums(self, terms: Sequence[Term], centers: Array, label: Any = None) -> Sums:
+        lacking = [term.columns[0] for term in terms if term.kind == "missing"]
+        if not lacking:
+            return self._summed(terms, centers, label)
+        # One count tells whether any cell is missing. If none is, there is nothing to sum for each column.
+        plain = [i for i, term in enumerate(terms) if term.kind != "missing"]
+        asked = [*(terms[i] for i in plain), Term(_INCOMPLETE, tuple(lacking))]
+        labels, found = self._summed(asked, centers, label)
+        if found[:, -1].any():
+            return self._summed(terms, centers, label)
+        totals = np.zeros((len(found), len(terms)))
+        totals[:, plain] = found[:, :-1]
+        return Sums(labels, totals)
+
+    def _summed(self, terms: Sequence[Term], centers: Array, label: Any) -> Sums:
+        from pyspark.sql import functions as F  # noqa: N812
+
+        rows = self.X if label is None else self.X.where(self._keys()[0] == F.lit(label))
+        numbers = [self._number(name) for name in self.names]
+        deviations = [x - float(center) for x, center in zip(numbers, centers, strict=True)]
+        weight = None if self.weight is None else self._number(self.weight)
+        totals = [_total(term, numbers, deviations, weight).cast("double") for term in terms]
+        found = self._grouped(rows, self._keys(), [F.count(F.lit(1)), *totals])
+        kept = found.filter(found.column(found.num_columns - len(terms) - 1).to_numpy() > 0)
+        parts = [column.fill_null(0.0).to_numpy() for column in kept.columns[-len(terms) :]]
+        return Sums(self._labels(kept), np.stack(parts, axis=1))
+
+    def counts(self, columns: Sequence[int]) -> list[Counts]:
+        from pyspark.sql import functions as F  # noqa: N812
+
+        total = F.count(F.lit(1)) if self.weight is None else F.sum(self._number(self.weight))
+        counts = []
+        for j in columns:
+            keys = [*self._keys(), F.col(_quoted(self.names[j]))]
+            found = self._grouped(self.X, keys, [total.cast("double")])
+            weight = found.column(found.num_columns - 1).fill_null(0.0).to_numpy()
+            counts.append(Counts(self._labels(found), found.column(len(keys) - 1).to_pylist(), weight))
+        return counts
+
+    def _grouped(self, rows: Any, keys: list[Any], totals: list[Any]) -> Any:
+        """An Arrow table of the keys and their totals."""
+        named = [key.alias(f"key{i}") for i, key in enumerate(keys)]
+        with _arrow_alone():
+            return rows.groupBy(*named).agg(*(total.alias(f"total{i}") for i, total in enumerate(totals))).toArrow()
+
+    def _keys(self) -> list[Any]:
+        from pyspark.sql import functions as F  # noqa: N812
+
+        return [] if self.y is None else [F.col(_quoted(self.y))]
+
+    def _labels(self, found: Any) -> Array | None:
+        return None if self.y is None else from_arrow(found.column(0))
+
+    def _number(self, name: str) -> Any:
+        from pyspark.sql import functions as F  # noqa: N812
+
+        column = F.col(_quoted(name))
+        return column if self.types[name] == "double" else column.cast("double")
+
+    # Scores.
+
     def map_rows(self, work: Callable[[ArraySource], Array], results: RowResults) -> Any:
         """The frame with the results as further columns: rows of Spark have no other way to stay together."""
         from pyspark.sql.pandas.types import from_arrow_type
@@ -106,6 +190,38 @@ class SparkSource(ClusterSource):
 
         with _arrow_alone():
             return _mapped(self.X, scored, StructType([*self.X.schema.fields, *added]))
+
+
+def _total(term: Term, numbers: list[Any], deviations: list[Any], weight: Any) -> Any:
+    """The total of a term over some rows."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    def rows(condition: Any) -> Any:
+        return F.count(F.when(condition, 1))
+
+    x = [numbers[j] for j in term.columns]
+    present = F.lit(1.0) if weight is None else F.nullif(weight, F.lit(0.0))  # rows of weight zero are absent
+    match term.kind:
+        case "weight":
+            return F.sum(present)
+        case "bad_weight":  # NaN is larger than any number here
+            return F.lit(0) if weight is None else rows(weight.isNull() | (weight < 0.0) | (weight > _LARGEST))
+        case "missing":
+            return F.sum(F.when(x[0].isNull(), present))
+        case "positive":
+            return F.sum(F.when(x[0] > 0.0, present))
+        case "negative":
+            return rows(x[0] < 0.0)
+        case "infinite":
+            return rows((x[0] < -_LARGEST) | (x[0] > _LARGEST))
+        case "untrue":
+            return rows((x[0] != 0.0) & (x[0] != 1.0))
+        case "deviation" | "product":
+            product = reduce(operator.mul, (deviations[j] for j in term.columns))
+            return F.sum(product if weight is None else present * product)
+        case "incomplete":
+            return F.count(F.lit(1)) - F.call_function("count", *x)
+    raise AssertionError(term)
 
 
 _ROW = "place long, outcome binary"  # the number of a partition, and what it comes to
