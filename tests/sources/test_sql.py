@@ -4,7 +4,6 @@ import decimal
 import operator
 import subprocess
 import sys
-from itertools import count
 
 import duckdb
 import numpy as np
@@ -12,7 +11,6 @@ import psycopg
 import pyarrow as pa
 import pytest
 import sqlalchemy as sa
-from psycopg import sql as identifiers
 from sklearn.naive_bayes import GaussianNB
 
 import suffice
@@ -34,76 +32,12 @@ from suffice.sources import as_source, databases
 from suffice.sources import sql as module
 from suffice.sources.sql import SqlSource
 from suffice.stats import CollectMoments
+from tests.sources.samples import Home
 
 pytestmark = pytest.mark.filterwarnings("ignore::suffice.errors.SingularWarning")
 
 N = 900
 NUMBERS = ["length", "width", "events"]
-TYPES = {  # of Arrow, in the words of each database
-    "double": ("DOUBLE PRECISION", "DOUBLE", "REAL"),
-    "int64": ("BIGINT", "BIGINT", "INTEGER"),
-    "bool": ("BOOLEAN", "BOOLEAN", "BOOLEAN"),
-    "string": ("TEXT", "VARCHAR", "TEXT"),
-}
-_tables = count()
-
-
-class Home:
-    """A database, and a way to put rows into it."""
-
-    def __init__(self, name, database):
-        self.name, self.database = name, database
-
-    def load(self, table, name=None):
-        """Rows of Arrow as a new table; its name."""
-        name = f"t{next(_tables)}" if name is None else name
-        place = ("postgresql", "duckdb", "sqlite").index(self.name)
-        columns = [f"{quoted(each.name)} {TYPES[str(each.type)][place]}" for each in table.schema]
-        self.run(f"CREATE TABLE {quoted(name)} ({', '.join(columns)})")
-        rows = list(zip(*(column.to_pylist() for column in table.columns), strict=True))
-        if self.name == "postgresql":
-            copy = identifiers.SQL("COPY {} FROM STDIN").format(identifiers.Identifier(name))
-            with psycopg.connect(self.database) as connection, connection.cursor().copy(copy) as into:
-                for row in rows:
-                    into.write_row(row)
-        elif self.name == "duckdb":
-            self.database.register("incoming", table)
-            self.run(f"INSERT INTO {quoted(name)} SELECT * FROM incoming")
-            self.database.unregister("incoming")
-        elif rows:
-            self.run(f"INSERT INTO {quoted(name)} VALUES ({', '.join('?' * len(columns))})", rows)
-        return name
-
-    def run(self, statement, rows=None):
-        if self.name == "duckdb":
-            self.database.execute(statement)
-        elif self.name == "postgresql":
-            with psycopg.connect(self.database, autocommit=True) as connection:
-                connection.execute(statement)
-        else:
-            with self.database.begin() as connection:
-                connection.exec_driver_sql(statement, rows)
-
-    def sql(self, table, *columns):
-        """Rows of Arrow, in this database."""
-        return suffice.sql(self.database, self.load(table), *columns)
-
-
-def quoted(name):
-    return '"' + name.replace('"', '""') + '"'
-
-
-@pytest.fixture(scope="module", params=["postgresql", "duckdb", "sqlite"])
-def home(request, tmp_path_factory):
-    if request.param == "postgresql":
-        yield Home(request.param, request.getfixturevalue("postgresql_uri"))
-    elif request.param == "duckdb":
-        with duckdb.connect() as connection:
-            yield Home(request.param, connection)
-    else:
-        engine = sa.create_engine(f"sqlite:///{tmp_path_factory.mktemp('sqlite') / 'rows.db'}")
-        yield Home(request.param, engine)
-        engine.dispose()
 
 
 def prefer(patch, sums):

@@ -1,0 +1,93 @@
+"""One table, wherever it lies: the same classes, counts, means and scatters."""
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv as csv
+import pyarrow.parquet as pq
+import pytest
+
+from suffice.errors import DataError, MissingLabelsError
+from tests.sources.samples import MODELS, as_dask, as_spark, parts_of, rows, same_statistics
+
+pytestmark = pytest.mark.xdist_group("clusters")
+
+
+def files(write, suffix):
+    """A file for each part of the table, those without rows included."""
+
+    def written(table, directory):
+        for i, part in enumerate(parts_of(table)):
+            write(part, directory / f"{i}.{suffix}")
+        return str(directory)
+
+    return written
+
+
+def write_arrow(table, path):
+    with pa.ipc.new_file(path, table.schema) as file:
+        file.write_table(table)
+
+
+HERE = {
+    "numpy": lambda table, _: np.column_stack(table.columns),
+    "pandas": lambda table, _: table.to_pandas(),
+    "polars": lambda table, _: pl.from_arrow(table),
+    "arrow": lambda table, _: table,
+    "parquet": files(pq.write_table, "parquet"),
+    "feather": files(write_arrow, "arrow"),
+    "csv": files(csv.write_csv, "csv"),
+}
+DATABASES = ["postgresql", "duckdb", "sqlite"]
+
+
+@pytest.fixture(params=[*HERE, "dask", "spark", *DATABASES])
+def place(request, tmp_path_factory):
+    """Where a table may lie, and how to put it there."""
+    name = request.param
+    if name in HERE:
+        return name, lambda table: HERE[name](table, tmp_path_factory.mktemp(name))
+    if name == "dask":
+        request.getfixturevalue("dask_client")
+        return name, as_dask
+    if name == "spark":
+        session = request.getfixturevalue("spark_session")
+        return name, lambda table: as_spark(session, table)
+    return name, request.getfixturevalue("homes")[name].sql
+
+
+def fitted(model, place, columns, weight=None, table=None):
+    name, put = place
+    table = rows() if table is None else table
+    if name != "numpy":
+        return model.fit(put(table.select([*columns, "label", *([weight] if weight else [])])), "label", weight)
+    return model.fit(put(table.select(columns)), table["label"].to_numpy(), weight and table[weight].to_numpy())
+
+
+@pytest.mark.parametrize("weight", [None, "weight"])
+@pytest.mark.parametrize("name", ["mixed", "full", "lda", "categorical"])
+def test_every_source_gives_the_same_model(place, name, weight):
+    """With missing cells, weights of zero, text as labels, a class that only one part has, and parts without rows."""
+    if place[0] == "numpy":  # an array is of one type
+        name = {"mixed": "diag", "categorical": "pca"}.get(name, name)
+    model, columns = MODELS[name]
+    expected = fitted(model, ("arrow", lambda table: table), columns, weight).statistics_
+    digits = 1e-8 if place[0] in DATABASES else 1e-10
+    found = fitted(model, place, columns, weight).statistics_
+    assert found.weight.tolist() == expected.weight.tolist()
+    same_statistics(found, expected, digits)
+
+
+def test_every_source_counts_missing_labels(place):
+    table = rows()
+    label = [None if i % 100 == 7 else each for i, each in enumerate(table["label"].to_pylist())]
+    table = table.set_column(table.schema.get_field_index("label"), "label", pa.array(label))
+    model, columns = MODELS["diag"]
+    with pytest.raises(MissingLabelsError, match="9"):
+        fitted(model, place, columns, table=table)
+
+
+def test_every_source_refuses_a_table_without_rows(place):
+    model, columns = MODELS["diag"]
+    with pytest.raises(DataError, match=r"0 sample|no row"):
+        fitted(model, place, columns, table=rows().slice(0, 0))
