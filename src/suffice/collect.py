@@ -1,4 +1,4 @@
-"""The one pass over the data: the only place where sources and statistics meet."""
+"""The one pass over the data: where sources and statistics meet (and, for sources that sum themselves, `aggregate`)."""
 
 from __future__ import annotations
 

@@ -518,6 +518,8 @@ def test_other_drivers_and_databases_stream_through_sqlalchemy(postgresql_uri, m
     monkeypatch.setattr(databases, "_KNOWN", {})
     source = home.sql(table)
     assert type(source.database) is databases.Database
+    with pytest.raises(DatabaseError, match='relation "nothing" does not exist'):
+        as_source(suffice.sql(postgresql_uri, "nothing"))
     agrees(MixedClassifier(), source, table)
 
 

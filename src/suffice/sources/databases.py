@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -22,7 +22,6 @@ from sqlalchemy import (
     Select,
     TableClause,
     Text,
-    TextClause,
     case,
     cast,
     column,
@@ -33,7 +32,6 @@ from sqlalchemy import (
     make_url,
     select,
     table,
-    text,
     tuple_,
 )
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
@@ -41,12 +39,12 @@ from sqlalchemy.pool import NullPool
 from sqlalchemy.sql.elements import ColumnElement
 
 from ..errors import DatabaseError, DataError, listed
+from .queries import ROWS, everything
 
 Expression = ColumnElement[Any]
 
 _LOOK = 10_000  # rows that types are judged by where columns have none
 _FETCHED = 1 << 17  # cells that are taken from a cursor at a time
-_ROWS = "suffice_rows"
 
 
 @dataclass(frozen=True)
@@ -79,7 +77,7 @@ class Database:
     def cells(self, rows: FromClause) -> dict[str, Cell]:
         """The columns of a query; of types that its first rows have."""
         with self._connected() as connection:
-            found = connection.execute(_everything(rows, _LOOK))
+            found = connection.execute(everything(rows, _LOOK))
             names, values = list(found.keys()), found.all()
         columns = zip(*values, strict=True) if values else [()] * len(names)
         declared = self._declared(rows)
@@ -173,7 +171,7 @@ class PostgreSQL(Database):
 
     def cells(self, rows: FromClause) -> dict[str, Cell]:
         with self._connected() as connection:
-            found = connection.execute(_everything(rows, 0))
+            found = connection.execute(everything(rows, 0))
             codes = {each[0]: each[1] for each in found.cursor.description}
             names = _unique([each[0] for each in found.cursor.description])
             others = [code for code in codes.values() if code not in self.types and code != _DECIMAL]
@@ -196,7 +194,7 @@ class PostgreSQL(Database):
             return
         with self._connected() as connection:
             driver = connection.connection.driver_connection
-            with driver.transaction(), driver.cursor(name=_ROWS, binary=True) as cursor:
+            with driver.transaction(), driver.cursor(name=ROWS, binary=True) as cursor:
                 cursor.execute(*_compiled(statement, self.engine))
                 while rows := cursor.fetchmany(some):
                     yield rows
@@ -263,7 +261,7 @@ class DuckDB(Database):
 
     def cells(self, rows: FromClause) -> dict[str, Cell]:
         with self._connected() as connection:
-            reader = self._run(connection, _everything(rows, 0)).to_arrow_reader(1)
+            reader = self._run(connection, everything(rows, 0)).to_arrow_reader(1)
             schema = reader.schema
             reader.close()
         _unique(schema.names)
@@ -341,62 +339,12 @@ def _check_file(path: str) -> None:
         )
 
 
-def _everything(rows: FromClause, limit: int) -> Any:
-    """A query for all columns of some rows, of which the names are not known yet."""
-    everything: Any = literal_column("*")
-    return select(everything).select_from(rows).limit(limit)
-
-
 def _compiled(statement: Any, engine: Engine) -> tuple[str, Any]:
     """A query and its parameters as a driver takes them."""
     compiled = statement.compile(dialect=engine.dialect, compile_kwargs={"render_postcompile": True})
     values = compiled.params
     places = compiled.positiontup
     return str(compiled), dict(values) if places is None else [values[name] for name in places]
-
-
-# Queries.
-
-_BEGINNINGS = ("select", "with", "values", "from")
-
-
-def as_rows(query: Any, database: Database) -> FromClause:
-    """A table or a query to select from."""
-    if isinstance(query, str) and _is_query(query):
-        # A colon would begin a parameter; a comment at the end would go on.
-        query = text(query.rstrip().rstrip(";").replace(":", r"\:") + "\n")
-    if isinstance(query, TextClause):
-        return query.columns().subquery(_ROWS)
-    if isinstance(query, Select):
-        return query.subquery(_ROWS)
-    if isinstance(query, FromClause):
-        return query
-    return _table(query, database)
-
-
-def _is_query(query: str) -> bool:
-    first, *rest = query.split(maxsplit=1) or [""]
-    return bool(rest) and (first.strip("(*").lower() in _BEGINNINGS or first.startswith(("--", "/*")))
-
-
-def _table(name: Any, database: Database) -> FromClause:
-    """A table by its name; a dot may be a part of it, or stand between a schema and a table."""
-    if isinstance(name, tuple) and 1 <= len(name) <= 2 and all(isinstance(part, str) for part in name):
-        tried = [name]
-    elif isinstance(name, str) and name:
-        tried = [(name,), (*name.split(".", 1),)] if "." in name else [(name,)]
-    else:
-        raise DatabaseError(
-            f"query={name!r} is neither the name of a table, nor a pair of a schema and a table, nor a query"
-        )
-    for *schema, own in tried:
-        rows = table(own, schema=schema[0] if schema else None)
-        with suppress(DatabaseError):
-            database.fetch(_everything(rows, 0))
-            return rows
-    known = [row[0] for row in database.fetch(text(database.listing))] if database.listing else []
-    there = f"; it has {listed(known, 10)}" if known else ""
-    raise DatabaseError(f"there is no table {name!r} in {database}{there}")
 
 
 # Values.

@@ -91,7 +91,7 @@ class SqlSource(SummingSource):
     def __init__(self, X: Sql, y: Any, weight: Any, names: tuple[str, ...] | None = None) -> None:
         import pyarrow as pa
 
-        from .databases import as_rows
+        from .queries import as_rows
 
         for what, name in (("labels", y), ("weights", weight)):
             if not (name is None or isinstance(name, str)):
