@@ -273,3 +273,15 @@ def test_confidence_intervals_cover_and_shrink(worked):
     assert wide[0].shape == wide[1].shape == (2,)
     with pytest.raises(DataError, match="level"):
         metrics.bootstrap(metrics.cllr, y, scores, level=1.0)
+
+
+def test_a_weight_of_k_is_k_rows_in_the_multiclass_cost():
+    rng = np.random.default_rng(3)
+    truth, decided, times = rng.choice(list("abc"), 40), rng.choice(list("abc"), 40), rng.integers(1, 4, 40)
+    cost = [[0, 1, 5], [2, 0, 1], [1, 3, 0]]
+    for prior in (None, "uniform"):
+        repeated = metrics.multiclass_dcf(np.repeat(truth, times), np.repeat(decided, times), prior, cost)
+        weighted = metrics.multiclass_dcf(truth, decided, prior, cost, sample_weight=times)
+        np.testing.assert_allclose(weighted, repeated, rtol=1e-12)
+    with pytest.raises(DataError, match="all rows of class 'a' have weight zero"):
+        metrics.multiclass_dcf(["a", "b"], ["a", "b"], sample_weight=[0, 1])
