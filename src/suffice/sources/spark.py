@@ -131,10 +131,10 @@ class SparkSource(ClusterSource, SummingSource):
         numbers = [self._number(name) for name in self.names]
         deviations = [x - float(center) for x, center in zip(numbers, centers, strict=True)]
         weight = None if self.weight is None else self._number(self.weight)
-        totals = [_total(term, numbers, deviations, weight).cast("double") for term in terms]
+        totals = [_total(term, numbers, deviations, weight) for term in terms]
         found = self._grouped(rows, self._keys(), [F.count(F.lit(1)), *totals])
         kept = found.filter(found.column(found.num_columns - len(terms) - 1).to_numpy() > 0)
-        parts = [column.fill_null(0.0).to_numpy() for column in kept.columns[-len(terms) :]]
+        parts = [_floats(column) for column in kept.columns[-len(terms) :]]
         return Sums(self._labels(kept), np.stack(parts, axis=1))
 
     def counts(self, columns: Sequence[int]) -> list[Counts]:
@@ -144,16 +144,17 @@ class SparkSource(ClusterSource, SummingSource):
         counts = []
         for j in columns:
             keys = [*self._keys(), F.col(_quoted(self.names[j]))]
-            found = self._grouped(self.X, keys, [total.cast("double")])
-            weight = found.column(found.num_columns - 1).fill_null(0.0).to_numpy()
+            found = self._grouped(self.X, keys, [total])
+            weight = _floats(found.column(found.num_columns - 1))
             counts.append(Counts(self._labels(found), found.column(len(keys) - 1).to_pylist(), weight))
         return counts
 
     def _grouped(self, rows: Any, keys: list[Any], totals: list[Any]) -> Any:
         """An Arrow table of the keys and their totals."""
-        named = [key.alias(f"key{i}") for i, key in enumerate(keys)]
+        # Names are given all at once: a call of the JVM for each of many columns takes longer than the sums.
+        names = [f"c{i}" for i in range(len(keys) + len(totals))]
         with _arrow_alone():
-            return rows.groupBy(*named).agg(*(total.alias(f"total{i}") for i, total in enumerate(totals))).toArrow()
+            return rows.groupBy(*keys).agg(*totals).toDF(*names).toArrow()
 
     def _keys(self) -> list[Any]:
         from pyspark.sql import functions as F  # noqa: N812
@@ -222,6 +223,11 @@ def _total(term: Term, numbers: list[Any], deviations: list[Any], weight: Any) -
         case "incomplete":
             return F.count(F.lit(1)) - F.call_function("count", *x)
     raise AssertionError(term)
+
+
+def _floats(totals: Any) -> Array:
+    """Totals as numbers, zero for an empty sum."""
+    return np.asarray(totals.fill_null(0).to_numpy(), np.float64)
 
 
 _ROW = "place long, outcome binary"  # the number of a partition, and what it comes to
