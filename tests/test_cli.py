@@ -646,6 +646,13 @@ WRONG = {
     "another ending": (("predict", MODEL, ROWS, "-o", "s.csv"), "ends in .parquet; for CSV leave out -o"),
     "what is read": (("predict", MODEL, "same.parquet", "-o", "same.parquet"), "one of the files that are read"),
     "no directory": (("predict", MODEL, ROWS, "-o", "no/s.parquet"), "there is no directory 'no'"),
+    "rows to fit": (("fit", ROWS, "-t", "species", "--model", "mixed", "-o", ROWS), "read from both.csv"),
+    "rows to forget": (("forget", MODEL, ROWS, "-t", "species", "-o", ROWS), "read from both.csv"),
+    "a directory": (("merge", MODEL, MODEL, "-o", "."), "is a directory"),
+    "the checkpoint": (
+        ("fit", ROWS, "-t", "species", "--model", "mixed", "--checkpoint", "m", "-o", "./m"),
+        "name two files",
+    ),
     "no labels": (("evaluate", MODEL, ROWS, "-t", "genus"), "there is no column 'genus'"),
     "labels of others": (("evaluate", MODEL, ROWS, "-t", "island"), "column 'island' holds"),
     "missing labels": (("evaluate", MODEL, "cut.csv", "-t", "species"), "1 missing label"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
@@ -157,8 +158,10 @@ def _finite(source: PartedSource, of: Callable[[Batch], Any], folds: list[Any]) 
     if all(one is None or isinstance(one, DataError) or one.is_finite() for one in folds):
         return folds
     error = DataError("some values are not finite")
+    again = copy(source)
+    again.checkpoint = None  # which is of runs that are gone on with
     try:
-        collect(source, of)
+        collect(again, of)
     except DataError as found:  # which says where they are
         error = found
     return [one if one is None or isinstance(one, DataError) or one.is_finite() else error for one in folds]

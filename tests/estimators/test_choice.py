@@ -342,3 +342,9 @@ def test_families_may_be_given():
     model = suffice.fit(frame, "y", families={"when": "drop"})
     assert model.schema_.families == ("gaussian", "drop")
     assert {one.alpha for one in models(model)} == {1.0}
+
+
+def test_a_choice_is_forgotten_with_its_rows():
+    X, y = load_iris(return_X_y=True)
+    for change in (lambda model: model.partial_fit(X, y), lambda model: model.fit(X, y)):
+        assert not hasattr(change(suffice.fit(X, y)), "choice_")

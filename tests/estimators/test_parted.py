@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import FitFailedWarning
-from sklearn.metrics import make_scorer, roc_auc_score
+from sklearn.metrics import log_loss, make_scorer, roc_auc_score
 from sklearn.model_selection import GridSearchCV, KFold, PredefinedSplit, StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
@@ -106,6 +106,8 @@ def same_results(one, two):
         (3, scorer("neg_log_cost", prior=[0.2, 0.3, 0.5])),
         (3, scorer("neg_log_cost", prior=None)),
         (3, scorer("neg_dcf", cost=[[0, 1, 9], [2, 0, 1], [1, 1, 0]])),
+        (3, scorer("neg_dcf", cost={"ham": [0, 1, 9], "ask": [0.2, 0.2, 0.2], 7: [1, 1, 0]})),
+        (3, make_scorer(log_loss, greater_is_better=False, response_method="predict_proba", normalize=False)),
         (3, "mean_log_likelihood"),
         (3, "f1_macro"),
         (3, TWO),
@@ -235,3 +237,16 @@ def test_filtered_files_are_searched(tmp_path, monkeypatch):
     path = as_files(table, tmp_path)
     search.fit(files(path, NUMBERS, filter=[("events", ">", 0)]), "label")
     np.testing.assert_allclose(search.cv_results_["mean_test_score"], inside, rtol=1e-10)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_cell_that_is_no_number_is_named_whatever_files_are_kept_for(tmp_path):
+    table = rows().select([*NUMBERS, "label"])
+    width = table["width"].to_numpy().copy()
+    width[50] = np.nan
+    path = as_files(table.set_column(1, "width", pa.array(width)), tmp_path)
+    for given in (path, files(path, checkpoint=tmp_path / "run")):
+        search = OnePassSearchCV(PIPE, GRID, error_score=0.0)
+        with pytest.raises(DataError, match=r"'width' \(1\)"):
+            search.fit(given, "label")
+    assert not (tmp_path / "run").exists()

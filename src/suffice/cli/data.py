@@ -4,10 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from ..errors import DataError
 from ..progress import progress
+
+
+def check_out(out: Path, rows: Any = None) -> None:
+    """Refuse, before any work is done, to write where nothing can be written, or over what is read."""
+    from ..sources import as_source
+
+    if not out.parent.is_dir():
+        raise DataError(f"there is no directory {str(out.parent)!r} to write the model to")
+    if out.is_dir():
+        raise DataError(f"{out} is a directory; give the name of a file to write the model to")
+    if rows is not None and as_source(rows).reads(out):
+        raise DataError(f"the rows are read from {out}; write the model to another file")
 
 
 @contextmanager

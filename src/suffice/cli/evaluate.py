@@ -6,6 +6,7 @@ import json
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ..errors import DataError
 from .data import reading
 from .options import AsJson, Cost, Data, Model, Prior, Query, Target, Weight, classifier, cost_of, prior_of
 from .text import aligned
@@ -46,6 +47,8 @@ def judgement(clf: Any, rows: Judged, prior: Any, cost: Any) -> dict[str, Any]:
     from ..labels import positions
 
     counted = rows.weight > 0
+    if not counted.any():
+        raise DataError("all weights are zero: there is nothing to judge by")
     scores, labels, weight = (each[counted] for each in rows)
     classes, used = clf.classes_, decisions.as_prior(prior, clf.classes_, clf.prior_)
     decided = decisions.decide(scores, classes, used, cost)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import DataError, listed
-from .data import reading
+from .data import check_out, reading
 from .options import Data, Query, Target, Weight, names
 from .text import described
 
@@ -50,10 +50,12 @@ def fit(
         raise DataError("a logistic model has nothing to go on from: leave out --checkpoint")
     if query is not None and (checkpoint or skip):
         raise DataError("--checkpoint and --skip are for files; a query is answered as a whole")
-    if not out.parent.is_dir():
-        raise DataError(f"there is no directory {str(out.parent)!r} to write the model to")
+    if checkpoint is not None and checkpoint.absolute() == out.absolute():
+        raise DataError(f"{out} cannot be both the model and the checkpoint; name two files")
+    check_out(out)
     on_error = "skip" if skip else "raise"
     with reading(data, query, columns=names(columns), checkpoint=checkpoint, on_error=on_error) as rows:
+        check_out(out, rows)
         if model == "auto":
             fitted: Any = estimators.fit(rows, target, weight)
         else:

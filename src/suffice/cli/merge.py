@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import StatisticsError
-from .data import reading
+from .data import check_out, reading
 from .options import Data, Model, Out, Query, Target, Weight
 
 
@@ -20,6 +20,7 @@ def merge(
 ) -> None:
     """Add models up: the result is the model of all their rows, none of which are needed. Settings are those of the
     first."""
+    check_out(out)
     first, *others = models
     merged = _learnt(first)
     for path in others:
@@ -39,6 +40,7 @@ def forget(model: Model, data: Data, target: Target, out: Out, weight: Weight = 
     known = _learnt(model)
     columns = getattr(known, "feature_names_in_", None)
     with reading(data, query, columns=None if columns is None else columns.tolist()) as rows:
+        check_out(out, rows)
         known.forget(rows, target, sample_weight=weight)
     _write(known, out)
 

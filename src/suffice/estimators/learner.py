@@ -153,6 +153,7 @@ class Learner(TableEstimator):
 
     def _learn(self, statistics: Any, source: Source | None = None) -> Self:  # noqa: ARG002
         """Keep a statistic; `source` has its rows, where all of them are at hand."""
+        self.__dict__.pop("choice_", None)  # which was made by other rows
         self.statistics_ = statistics
         return self
 

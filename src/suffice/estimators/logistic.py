@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from functools import partial
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -17,7 +16,7 @@ from ..errors import DataError, DecisionError, listed, one_of
 from ..labels import SoftLabels, encode
 from ..logistic import EXPANSIONS, LogisticModel, LogisticProblem, expand
 from ..sources import as_source
-from ..stats import MomentStats
+from ..stats import CollectMoments
 from ..table import Sparse
 from ..threads import thread_count
 from .classifier import LLRClassifier, Prior
@@ -216,7 +215,7 @@ def _moments(rows: Any, weight: Array, n_jobs: int | None) -> tuple[Array, Array
     if not isinstance(rows, np.ndarray):
         return _sparse_moments(rows, weight / weight.sum())
     layout, together = "diag" if rows.shape[1] > _WIDE else "full", np.zeros(len(rows), np.int32)
-    moments = collect(as_source(rows, together, weight, n_jobs), partial(MomentStats.of, layout=layout))
+    moments = collect(as_source(rows, together, weight, n_jobs), CollectMoments(layout))
     return moments.mean[0], moments.scatter[0] / moments.total
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, cast
 
 import joblib
@@ -21,7 +20,7 @@ from ..errors import DataError
 from ..reduction import Projection
 from ..sources import LocalSource, Source
 from ..sources.arrays import ArraySource
-from ..stats import MomentStats, Statistics
+from ..stats import CollectMoments, MomentStats, Statistics
 from ..table import Sparse, Table
 from .classifier import LLRClassifier
 from .gaussian import GaussianClassifier
@@ -183,7 +182,7 @@ def paths(estimators: list[Any], source: Source) -> tuple[list[Candidate], dict[
         raise DataError(str(candidates[0].error))
     if layouts:
         richest = layouts.pop() if len(layouts) == 1 else "quartic" if "quartic" in layouts else "full"
-        roots[_MOMENTS] = Root(partial(MomentStats.of, layout=richest))
+        roots[_MOMENTS] = Root(CollectMoments(richest))
     return candidates, roots
 
 

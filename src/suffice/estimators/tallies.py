@@ -69,12 +69,12 @@ class _Decisions(Tally):
 
     def score(self, total: Sums, model: Any, truth: Truth) -> float:  # noqa: ARG002
         y, decided = (np.array(labels) for labels in zip(*total, strict=True))
-        return self._judged(y, decided, np.array(list(total.values())))
+        return self._judged(model, y, decided, np.array(list(total.values())))
 
     def _decided(self, model: Any, X: Any) -> Array:
         return np.asarray(model.predict(X))
 
-    def _judged(self, y: Array, decided: Array, times: Array) -> float:
+    def _judged(self, model: Any, y: Array, decided: Array, times: Array) -> float:  # noqa: ARG002
         if isinstance(self.scorer, _PassthroughScorer):
             return float(accuracy_score(y, decided, sample_weight=times))
         metric, kwargs = self.scorer._score_func, self.scorer._kwargs
@@ -82,18 +82,25 @@ class _Decisions(Tally):
 
 
 class _Cost(_Decisions):
-    def _decided(self, model: Any, X: Any) -> Array:
-        scores = scores_of(model, X)
-        return decisions.decide(scores, model.classes_, self.scorer.prior, self.scorer.cost)
+    """Decisions by their places, for they need not be of one type."""
 
-    def _judged(self, y: Array, decided: Array, times: Array) -> float:
-        return -metrics.multiclass_dcf(y, decided, self.scorer.prior, self.scorer.cost, sample_weight=times)
+    def _decided(self, model: Any, X: Any) -> Array:
+        decided = decisions.decide(scores_of(model, X), model.classes_, self.scorer.prior, self.scorer.cost)
+        return positions(decided, self._actions(model))
+
+    def _judged(self, model: Any, y: Array, decided: Array, times: Array) -> float:
+        own, prior, cost = self._actions(model)[decided], self.scorer.prior, self.scorer.cost
+        return -metrics.multiclass_dcf(y, own, prior, cost, sample_weight=times)
+
+    def _actions(self, model: Any) -> Array:
+        classes: Array = model.classes_
+        return classes if self.scorer.cost is None else decisions.as_cost(self.scorer.cost, classes)[0]
 
 
 class _LogLoss(Tally):
     def of(self, model: Any, X: Any, y: Array, weight: Array | None, truth: Truth) -> Sums:  # noqa: ARG002
-        kwargs = {"labels": model.classes_} | self.scorer._kwargs
-        loss = log_loss(y, model.predict_proba(X), normalize=False, sample_weight=weight, **kwargs)
+        kwargs = {"labels": model.classes_} | self.scorer._kwargs | {"normalize": False}
+        loss = log_loss(y, model.predict_proba(X), sample_weight=weight, **kwargs)
         return {"loss": float(loss), "weight": float(len(y) if weight is None else weight.sum())}
 
     def score(self, total: Sums, model: Any, truth: Truth) -> float:
@@ -102,7 +109,8 @@ class _LogLoss(Tally):
                 f"the rows to judge by are of classes {listed(truth.classes)}, but the model knows "
                 f"{listed(model.classes_)}; use stratified folds"
             )
-        return float(self.scorer._sign * total["loss"] / total["weight"])
+        rows = total["weight"] if self.scorer._kwargs.get("normalize", True) else 1.0
+        return float(self.scorer._sign * total["loss"] / rows)
 
 
 class _LogCost(Tally):

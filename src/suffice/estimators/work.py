@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.metrics._scorer import _MultimetricScorer
 from sklearn.pipeline import Pipeline
 
+from ..errors import DataError
 from ..sources import Source
 from .paths import ROWS, Candidate, State, is_passed, paths
 
@@ -50,7 +51,10 @@ class Work(ABC):
     def refitted(self, place: int) -> Any:
         """A candidate fitted to all rows, from their statistic."""
         candidate = self.candidates[place]
-        state = State(self.total[candidate.root], self.names, ())
+        total = self.total[candidate.root]
+        if isinstance(total, DataError):
+            raise total
+        state = State(total, self.names, ())
         for step in candidate.path:
             if step.kind != "reduce":
                 state = state.fitted(step.estimator) if step.kind == "cut" else state.after([step])

@@ -158,7 +158,7 @@ def _named(column: str) -> Iterator[None]:
 
     try:
         yield
-    except pa.ArrowException as error:
+    except (pa.ArrowException, OverflowError) as error:
         raise DataError(
             f"column {column!r} is not of one type, so that it cannot be repeated: {error}; leave it out of keep=, or "
             f"give it a type, as in suffice.files(path, types={{{column!r}: 'string'}})"
