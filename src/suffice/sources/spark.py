@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 import pickle
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial, reduce
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -34,7 +33,7 @@ WIDE = 256
 _SUMS_PER_COLUMN = 3
 
 _INCOMPLETE = "incomplete"  # rows with a missing cell, of any weight: a term of our own
-_LARGEST = float(np.finfo(np.float64).max)
+_LARGEST = "1.7976931348623157E308D"
 _KINDS = {
     **dict.fromkeys(["double", "float", "decimal"], "float"),
     **dict.fromkeys(["byte", "short", "integer", "long"], "integer"),
@@ -129,10 +128,10 @@ class SparkSource(ClusterSource, SummingSource):
 
         rows = self.X if label is None else self.X.where(self._keys()[0] == F.lit(label))
         numbers = [self._number(name) for name in self.names]
-        deviations = [x - float(center) for x, center in zip(numbers, centers, strict=True)]
+        deviations = [f"({x} - {_literal(center)})" for x, center in zip(numbers, centers, strict=True)]
         weight = None if self.weight is None else self._number(self.weight)
         totals = [_total(term, numbers, deviations, weight) for term in terms]
-        found = self._grouped(rows, self._keys(), [F.count(F.lit(1)), *totals])
+        found = self._grouped(rows, self._keys(), ["count(1)", *totals])
         kept = found.filter(found.column(found.num_columns - len(terms) - 1).to_numpy() > 0)
         parts = [_floats(column) for column in kept.columns[-len(terms) :]]
         return Sums(self._labels(kept), np.stack(parts, axis=1))
@@ -140,7 +139,7 @@ class SparkSource(ClusterSource, SummingSource):
     def counts(self, columns: Sequence[int]) -> list[Counts]:
         from pyspark.sql import functions as F  # noqa: N812
 
-        total = F.count(F.lit(1)) if self.weight is None else F.sum(self._number(self.weight))
+        total = "count(1)" if self.weight is None else f"sum({self._number(self.weight)})"
         counts = []
         for j in columns:
             keys = [*self._keys(), F.col(_quoted(self.names[j]))]
@@ -149,12 +148,14 @@ class SparkSource(ClusterSource, SummingSource):
             counts.append(Counts(self._labels(found), found.column(len(keys) - 1).to_pylist(), weight))
         return counts
 
-    def _grouped(self, rows: Any, keys: list[Any], totals: list[Any]) -> Any:
+    def _grouped(self, rows: Any, keys: list[Any], totals: list[str]) -> Any:
         """An Arrow table of the keys and their totals."""
-        # Names are given all at once: a call of the JVM for each of many columns takes longer than the sums.
+        from pyspark.sql import functions as F  # noqa: N812
+
+        # As text: a call of the JVM for each part of many expressions takes longer than the sums.
         names = [f"c{i}" for i in range(len(keys) + len(totals))]
         with _arrow_alone():
-            return rows.groupBy(*keys).agg(*totals).toDF(*names).toArrow()
+            return rows.groupBy(*keys).agg(*map(F.expr, totals)).toDF(*names).toArrow()
 
     def _keys(self) -> list[Any]:
         from pyspark.sql import functions as F  # noqa: N812
@@ -164,11 +165,8 @@ class SparkSource(ClusterSource, SummingSource):
     def _labels(self, found: Any) -> Array | None:
         return None if self.y is None else from_arrow(found.column(0))
 
-    def _number(self, name: str) -> Any:
-        from pyspark.sql import functions as F  # noqa: N812
-
-        column = F.col(_quoted(name))
-        return column if self.types[name] == "double" else column.cast("double")
+    def _number(self, name: str) -> str:
+        return _quoted(name) if self.types[name] == "double" else f"CAST({_quoted(name)} AS double)"
 
     # Scores.
 
@@ -193,36 +191,36 @@ class SparkSource(ClusterSource, SummingSource):
             return _mapped(self.X, scored, StructType([*self.X.schema.fields, *added]))
 
 
-def _total(term: Term, numbers: list[Any], deviations: list[Any], weight: Any) -> Any:
-    """The total of a term over some rows."""
-    from pyspark.sql import functions as F  # noqa: N812
-
-    def rows(condition: Any) -> Any:
-        return F.count(F.when(condition, 1))
-
-    x = [numbers[j] for j in term.columns]
-    present = F.lit(1.0) if weight is None else F.nullif(weight, F.lit(0.0))  # rows of weight zero are absent
+def _total(term: Term, numbers: list[str], deviations: list[str], weight: str | None) -> str:
+    """The total of a term over some rows, in the words of Spark."""
+    x = numbers[term.columns[0]] if term.columns else ""
+    present = "1.0D" if weight is None else f"nullif({weight}, 0.0D)"  # rows of weight zero are absent
     match term.kind:
         case "weight":
-            return F.sum(present)
+            return f"sum({present})"
         case "bad_weight":  # NaN is larger than any number here
-            return F.lit(0) if weight is None else rows(weight.isNull() | (weight < 0.0) | (weight > _LARGEST))
+            odd = f"{weight} IS NULL OR {weight} < 0.0D OR {weight} > {_LARGEST}"
+            return "0" if weight is None else f"count_if({odd})"
         case "missing":
-            return F.sum(F.when(x[0].isNull(), present))
+            return f"sum(CASE WHEN {x} IS NULL THEN {present} END)"
         case "positive":
-            return F.sum(F.when(x[0] > 0.0, present))
+            return f"sum(CASE WHEN {x} > 0.0D THEN {present} END)"
         case "negative":
-            return rows(x[0] < 0.0)
+            return f"count_if({x} < 0.0D)"
         case "infinite":
-            return rows((x[0] < -_LARGEST) | (x[0] > _LARGEST))
+            return f"count_if(abs({x}) > {_LARGEST})"
         case "untrue":
-            return rows((x[0] != 0.0) & (x[0] != 1.0))
+            return f"count_if({x} NOT IN (0.0D, 1.0D))"
         case "deviation" | "product":
-            product = reduce(operator.mul, (deviations[j] for j in term.columns))
-            return F.sum(product if weight is None else present * product)
+            factors = [deviations[j] for j in term.columns]
+            return f"sum({' * '.join(factors if weight is None else [present, *factors])})"
         case "incomplete":
-            return F.count(F.lit(1)) - F.call_function("count", *x)
+            return f"count(1) - count({', '.join(numbers[j] for j in term.columns)})"
     raise AssertionError(term)
+
+
+def _literal(value: float) -> str:
+    return f"({float(value)!r}D)"
 
 
 def _floats(totals: Any) -> Array:
