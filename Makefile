@@ -25,6 +25,7 @@ lint: $(VENV)/dev.stamp
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	@! grep -rnE --exclude-dir=_build "^(<<<<<<<|>>>>>>>) " *.md *.toml Makefile docs src tests benchmarks native  # left by a merge
 
 docs: $(VENV)/docs.stamp
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html

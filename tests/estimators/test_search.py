@@ -470,3 +470,9 @@ class TestScorers:
             scorer("mean_log_likelihood")(LogisticClassifier().fit(X, y), X, y)
         with pytest.raises(DataError, match="no scorer 'accuracy'"):
             scorer("accuracy")
+
+
+def test_groups_are_values_and_no_name():
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(DataError, match="'groups'= takes an array"):
+        OnePassSearchCV(GaussianClassifier(), {"covariance": ["full"]}, cv=GroupKFold(3)).fit(X, y, groups="patient")

@@ -28,6 +28,8 @@ class Judged(NamedTuple):
 
 def judged(clf: LLRClassifier, X: Any, y: str, sample_weight: str | None = None) -> Judged:
     """The scores, labels and weights of all rows of a table, whose columns y and weight are."""
+    if y in (clf._names() or ()):
+        raise DataError(f"column {y!r} is one of those that the model decides by: it cannot hold the labels, too")
     density = clf._scorer  # estimated here, not in the threads
     source = clf._source(X, y, sample_weight)
 

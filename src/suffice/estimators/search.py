@@ -19,7 +19,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_method_params, check_is_fitted
 
-from ..errors import DataError
+from ..errors import DataError, listed
 from ..labels import encode
 from ..progress import progress
 from ..search import rounds, training_statistics
@@ -96,6 +96,9 @@ class OnePassSearchCV(GridSearchCV):
         """
         scorer, refit_metric = self._get_scorers()
         routed = self._get_routed_params_for_fit(params)
+        named = [name for name, given in routed.splitter.split.items() if isinstance(given, str)]
+        if named:
+            raise DataError(f"{listed(named)}= takes an array, one value for each row, and not the name of a column")
         if not (isinstance(self.error_score, Number) or self.error_score == "raise"):
             raise DataError(f'error_score={self.error_score!r} must be "raise" or a number')
         weights = {name for name in routed.estimator.fit if name.endswith("sample_weight")}

@@ -40,7 +40,8 @@ class ArraySource(LocalSource):
         for what, name in (("y", y), ("sample_weight", weight)):
             if isinstance(name, str):
                 raise DataError(
-                    f"{what}={name!r} names a column, but X has no named columns; pass the values themselves"
+                    f"{what}={name!r} names a column, but X has no named columns, nor has what a pipeline hands on; "
+                    "pass the values themselves"
                 )
         self.y = as_labels(as_column(y), self.n_rows)
         self.weight = as_weight(as_column(weight), self.n_rows)
