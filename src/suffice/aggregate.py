@@ -194,9 +194,9 @@ def _planned(of: Any, columns: tuple[int, ...], source: SummingSource) -> _Plan:
         if isinstance(of, CollectMoments | CollectGaussian) and of.layout != "quartic":
             return _MomentPlan(*own, of.layout, isinstance(of, CollectGaussian))
         if isinstance(of, CollectCounts):
-            return _CountPlan(*own, of.presence, "infinite" if of.presence else "negative")
+            return _CountPlan(*own, of.presence, "infinite" if of.presence else "negative", source.has_types)
         if isinstance(of, CollectTruths):
-            return _CountPlan(*own, True, "untrue")
+            return _CountPlan(*own, True, "untrue", source.has_types)
     raise _Unsuited("this is no sum")
 
 
@@ -275,6 +275,7 @@ class _Moments:
 class _CountPlan(_Plan):
     presence: bool
     check: str  # the term that must be zero, where types do not see to it
+    has_types: bool
 
     @property
     def terms(self) -> list[Term]:
@@ -282,6 +283,8 @@ class _CountPlan(_Plan):
 
     def _checks(self) -> Iterable[Term]:
         exempt = {"boolean", "integer"} if self.check == "infinite" else {"boolean"}
+        if not self.has_types:
+            exempt = set()
         return [term for term, kind in zip(self._each(self.check), self.kinds, strict=True) if kind not in exempt]
 
     def statistic(self, answers: _Answers) -> CountStats:

@@ -423,6 +423,25 @@ def test_columns_of_sqlite_are_of_the_types_of_their_first_rows(tmp_path, monkey
             clf.fit(suffice.sql(engine, "t", ["x"]), "label")
 
 
+@pytest.mark.parametrize("place", ["x", "label", "weight"])
+@pytest.mark.parametrize(("declared", "later"), [("INTEGER", "oops"), ("", 0.5), ("BOOLEAN", "false"), ("BOOLEAN", 5)])
+def test_cells_that_do_not_fit_their_column_are_refused(tmp_path, monkeypatch, preference, declared, later, place):
+    monkeypatch.setattr(databases, "_LOOK", 4)
+    engine = sa.create_engine(f"sqlite:///{tmp_path / 'typeless.db'}", poolclass=sa.NullPool)
+    home = Home("sqlite", engine)
+    types = {"x": "INTEGER", "label": "INTEGER", "weight": "INTEGER", place: declared}
+    home.run(f"CREATE TABLE t ({', '.join(' '.join(column) for column in types.items())})")
+    home.run("INSERT INTO t VALUES (?, ?, ?)", [(0, 1, 1), (1, 0, 1), (0, 0, 1), (1, 1, 1)])
+    models = [GaussianClassifier("diag"), BernoulliClassifier(), MixedClassifier("bernoulli"), PoissonClassifier()]
+    for model in models:
+        assert model.fit(suffice.sql(engine, "t"), "label", "weight").statistics_.weight.tolist() == [2, 2]
+    row = {"x": 1, "label": 1, "weight": 1, place: later}
+    home.run("INSERT INTO t VALUES (?, ?, ?)", [tuple(row.values())])
+    for model in models:
+        with pytest.raises(DataError, match=f"column '{place}' holds {later!r}, but is "):
+            model.fit(suffice.sql(engine, "t"), "label", "weight")
+
+
 def test_letters_are_told_apart_whatever_the_collation(tmp_path, preference):
     engine = sa.create_engine(f"sqlite:///{tmp_path / 'collated.db'}", poolclass=sa.NullPool)
     home = Home("sqlite", engine)
@@ -535,7 +554,7 @@ def test_other_drivers_and_databases_stream_through_sqlalchemy(postgresql_uri, m
         ("postgresql", GaussianClassifier("full"), 32, False),
         ("postgresql", CategoricalClassifier(), 4, True),
         ("sqlite", GaussianClassifier("diag"), 32, False),
-        ("sqlite", BernoulliClassifier(), 32, True),
+        ("sqlite", BernoulliClassifier(), 32, False),
     ],
     indirect=["home"],
 )
@@ -673,3 +692,21 @@ except suffice.errors.DatabaseError as error:
 def test_decimals_of_other_databases_are_numbers():
     field = pa.field("x", pa.float64())
     assert databases.arrow_array(field, [decimal.Decimal("1.5"), None, 2**60]).to_pylist() == [1.5, None, 2.0**60]
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "bad"),
+    [
+        (pa.int64(), [1, 0.5], "0.5"),
+        (pa.int64(), [2**60 + 1, None, 2.0, decimal.Decimal("0.5")], "Decimal('0.5')"),
+        (pa.int64(), [1, "2"], "'2'"),
+        (pa.bool_(), [0, 1, "false"], "'false'"),
+        (pa.bool_(), [True, None, 5], "5"),
+    ],
+)
+def test_values_are_not_bent(kind, values, bad):
+    with pytest.raises(DataError) as error:
+        databases.arrow_array(pa.field("x", kind), values)
+    assert str(error.value).startswith(f"column 'x' holds {bad}, but is ")
+    *fine, _ = values
+    assert databases.arrow_array(pa.field("x", kind), fine).to_pylist() == fine

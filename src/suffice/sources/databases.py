@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from numbers import Number
+from types import NoneType
 from typing import Any, ClassVar
 
 import pyarrow as pa
@@ -64,6 +65,7 @@ class Database:
     sums_per_count: ClassVar[float] = 3
     most_results = 0  # columns of a result at most
     is_parallel = False  # whether rows come so fast that several threads are worth while
+    has_types = True  # whether cells are of the types of their columns
     listing = ""  # a query for the names of tables
 
     def __init__(self, engine: Engine) -> None:
@@ -80,15 +82,15 @@ class Database:
             found = connection.execute(everything(rows, _LOOK))
             names, values = list(found.keys()), found.all()
         columns = zip(*values, strict=True) if values else [()] * len(names)
-        declared = self._declared(rows)
+        truths = self._truths(rows)
         return {
-            name: Cell(column(name, declared.get(name)), _type_of(items, declared.get(name)))
+            name: Cell(column(name), pa.bool_() if name in truths else _type_of(items))
             for name, items in zip(_unique(names), columns, strict=True)
         }
 
-    def _declared(self, rows: FromClause) -> dict[str, Any]:  # noqa: ARG002
-        """Types that values do not tell."""
-        return {}
+    def _truths(self, rows: FromClause) -> set[str]:  # noqa: ARG002
+        """Columns of truths, of which the values do not tell."""
+        return set()
 
     def tables(self, statement: Select[Any], schema: Any, step: int) -> Generator[Any]:
         """The rows of a query as Arrow tables of about `step` rows, in order, none of them empty."""
@@ -219,20 +221,25 @@ class SQLite(Database):
     """Cells have types, columns have none: those of the first rows count."""
 
     sums_per_column = 2.5
+    has_types = False
     most_results = 1900  # of 2000
     listing = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY 1"
 
-    def _declared(self, rows: FromClause) -> dict[str, Any]:
+    def _truths(self, rows: FromClause) -> set[str]:
         if not isinstance(rows, TableClause):
-            return {}
+            return set()
         with self._connected() as connection:
             columns = inspect(connection).get_columns(rows.name, rows.schema)
-        return {each["name"]: Boolean() for each in columns if isinstance(each["type"], Boolean)}
+        return {each["name"] for each in columns if isinstance(each["type"], Boolean)}
 
     def number(self, cell: Cell) -> Expression:
-        """What is no number is infinite, for a cast would make zero of it."""
-        value = cast(cell.value, Double)
-        return case((func.typeof(cell.value).in_(["text", "blob"]), literal_column("9e999")), else_=value)
+        """What does not fit the type of the column is infinite, for a cast would make zero of it."""
+        value, kind = cell.value, func.typeof(cell.value)
+        if pa.types.is_boolean(cell.type):
+            fits = value.is_(None) | value.in_([0, 1])
+        else:
+            fits = kind.in_(["null", "integer"] if pa.types.is_integer(cell.type) else ["null", "integer", "real"])
+        return case((fits, cast(value, Double)), else_=literal_column("9e999"))
 
     def key(self, cell: Cell) -> Expression:
         return cell.value.collate("BINARY") if cell.type == pa.string() else cell.value
@@ -353,29 +360,44 @@ def _compiled(statement: Any, engine: Engine) -> tuple[str, Any]:
 def arrow_array(field: Any, values: Sequence[Any]) -> Any:
     """The values of a column as Arrow."""
     try:
-        return pa.array(values, field.type)
+        return _array(values, field.type)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         if pa.types.is_floating(field.type) and all(value is None or isinstance(value, Number) for value in values):
             return pa.array([None if value is None else float(value) for value in values], field.type)
     bad = next(value for value in values if not _fits(value, field.type))
+    if pa.types.is_boolean(field.type):
+        raise DataError(
+            f"column {field.name!r} holds {bad!r}, but is BOOLEAN, which is 0, 1 or NULL; make these of it in the "
+            f"query, as in CASE {field.name} WHEN {bad!r} THEN ... END"
+        )
     raise DataError(
         f"column {field.name!r} holds {bad!r}, but is {field.type} in its first rows; give all of it one type in the "
         f"query, as in CAST({field.name} AS ...)"
     )
 
 
+def _array(values: Sequence[Any], kind: Any) -> Any:
+    """Values as Arrow, none of them bent."""
+    if pa.types.is_boolean(kind) and not {bool, NoneType}.issuperset(map(type, values)):
+        values = [bool(value) if value in (0, 1) else value for value in values]
+    array = pa.array(values, kind)
+    # Arrow cuts fractions off without a word.
+    is_plain = not pa.types.is_integer(kind) or {int, NoneType}.issuperset(map(type, values))
+    if not is_plain and any(value is not None and value % 1 for value in values):
+        raise ValueError("a fraction is no integer")
+    return array
+
+
 def _fits(value: Any, kind: Any) -> bool:
     try:
-        pa.array([value], kind)
+        _array([value], kind)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         return False
     return True
 
 
-def _type_of(values: Sequence[Any], declared: Any) -> Any:
+def _type_of(values: Sequence[Any]) -> Any:
     """The type of Arrow for values of Python; one that is whole in some rows and broken in others is broken."""
-    if isinstance(declared, Boolean):
-        return pa.bool_()
     present = [value for value in values if value is not None]
     if not present:
         return pa.float64()

@@ -99,6 +99,7 @@ class SqlSource(SummingSource):
                     f"the {what} of a query are one of its columns: pass its name, not {type(name).__name__}"
                 )
         self.database, self.y, self.weight = X.database, y, weight
+        self.has_types = X.database.has_types
         self.rows = as_rows(X.query, X.database)
         self.cells = X.database.cells(self.rows)
         wanted = wanted_columns(list(self.cells), y, weight, X.columns or names)

@@ -64,6 +64,7 @@ class SummingSource(Source):
     """Rows that an engine can sum by itself."""
 
     kinds: Sequence[str]  # of the feature columns: "float", "integer", "boolean", "text" or "other"
+    has_types = True  # whether the engine sees to it that cells are of the types of their columns
 
     @abstractmethod
     def affords(self, n_sums: int, n_counts: int) -> bool:
