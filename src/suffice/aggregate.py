@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from . import kernels
 from .batch import Batch
-from .errors import DataError
+from .errors import DatabaseError, DataError
 from .labels import encode, is_missing, same
 from .sources import Source
-from .sources.sums import Counts, SummingSource, Term
+from .sources.sums import Counts, SummingSource, Term, UnsummableError
 from .stats import (
     BundleStats,
     CategoryStats,
@@ -59,7 +59,9 @@ def aggregated(source: Source, of: Callable[[Batch], Any]) -> Any:
             return None
         centers = _centers(source, plan.centred)
         return plan.statistic(_Answers.to(source, plan.terms, centers, together))
-    except (_Unsuited, DataError):
+    except (_Unsuited, DataError) as error:
+        if isinstance(error, DatabaseError) and not isinstance(error, UnsummableError):
+            raise  # it ran out of time, say, and reading rows would only hide that
         return None
 
 

@@ -33,6 +33,7 @@ from sqlalchemy import (
     make_url,
     select,
     table,
+    text,
     tuple_,
 )
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
@@ -41,6 +42,7 @@ from sqlalchemy.sql.elements import ColumnElement
 
 from ..errors import DatabaseError, DataError, listed
 from .queries import ROWS, everything
+from .sums import UnsummableError
 
 Expression = ColumnElement[Any]
 
@@ -66,13 +68,13 @@ class Database:
     most_results = 0  # columns of a result at most
     is_parallel = False  # whether rows come so fast that several threads are worth while
     has_types = True  # whether cells are of the types of their columns
-    listing = ""  # a query for the names of tables
+    listing = ""  # a query for the schemas and names of tables
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
 
     def __str__(self) -> str:
-        return self.engine.url.render_as_string(hide_password=True)
+        return self.engine.url.set(query={}).render_as_string(hide_password=True)  # a query may hold passwords, too
 
     # Reading.
 
@@ -130,7 +132,14 @@ class Database:
             yield
         except (SQLAlchemyError, pa.ArrowException, self.engine.dialect.loaded_dbapi.Error) as error:
             why = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
-            raise DatabaseError(f"{self} {what}: {' '.join(str(why).split())[:300]}") from error
+            # Every driver calls it so where numbers are too large, or text is no number.
+            is_of_data = any(kind.__name__ == "DataError" for kind in type(why).__mro__)
+            ours = UnsummableError if is_of_data else DatabaseError
+            raise ours(f"{self} {what}: {' '.join(str(why).split())[:300]}") from error
+
+    def files(self) -> list[str]:
+        """The files that it lives in, where it lives in files of this machine."""
+        return []
 
     # Summing.
 
@@ -156,8 +165,9 @@ class PostgreSQL(Database):
     sums_per_column = 12
     most_results = 1600  # of 1664
     listing = (
-        "SELECT table_name FROM information_schema.tables "
-        "WHERE table_schema NOT IN ('information_schema', 'pg_catalog') ORDER BY 1"
+        "SELECT nspname, relname FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n "
+        "ON n.oid = relnamespace WHERE relkind IN ('r', 'p', 'v', 'm', 'f') "
+        "AND nspname NOT IN ('information_schema', 'pg_catalog') ORDER BY 2"
     )
     types: ClassVar[dict[int, Any]] = {
         16: pa.bool_(),
@@ -223,7 +233,7 @@ class SQLite(Database):
     sums_per_column = 2.5
     has_types = False
     most_results = 1900  # of 2000
-    listing = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY 1"
+    listing = "SELECT 'main', name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY 2"
 
     def _truths(self, rows: FromClause) -> set[str]:
         if not isinstance(rows, TableClause):
@@ -232,9 +242,13 @@ class SQLite(Database):
             columns = inspect(connection).get_columns(rows.name, rows.schema)
         return {each["name"] for each in columns if isinstance(each["type"], Boolean)}
 
+    def files(self) -> list[str]:
+        return [path for _, _, path in self.fetch(text("PRAGMA database_list")) if path]
+
     def number(self, cell: Cell) -> Expression:
         """What does not fit the type of the column is infinite, for a cast would make zero of it."""
         value, kind = cell.value, func.typeof(cell.value)
+        fits: Expression
         if pa.types.is_boolean(cell.type):
             fits = value.is_(None) | value.in_([0, 1])
         else:
@@ -251,7 +265,7 @@ class DuckDB(Database):
     sums_per_column = 3.5
     most_results = 10_000
     is_parallel = True
-    listing = "SELECT table_name FROM information_schema.tables ORDER BY 1"
+    listing = "SELECT table_schema, table_name FROM information_schema.tables ORDER BY 2"
 
     def __init__(self, engine: Engine, connection: Any = None) -> None:
         super().__init__(engine)
@@ -293,6 +307,9 @@ class DuckDB(Database):
         with self._connected() as connection:
             return list(self._run(connection, statement).fetchall())
 
+    def files(self) -> list[str]:
+        return [path for (path,) in self.fetch(text("SELECT path FROM duckdb_databases()")) if path]
+
     def _run(self, connection: Any, statement: Any) -> Any:
         query, values = _compiled(statement, self.engine)
         return connection.sql(query, params=values or None)
@@ -325,7 +342,11 @@ def _engine(given: Any) -> Engine:
             "duckdb:///file.duckdb, nor an engine of SQLAlchemy, nor a connection of DuckDB, but "
             f"{'text' if isinstance(given, str) else type(given).__name__}"
         ) from None
-    if url.drivername in ("postgresql", "postgres") and find_spec("psycopg"):
+    except ValueError:  # of a port
+        raise DatabaseError(_UNQUOTED) from None
+    if isinstance(given, str) and url.password and "@" in f"{url.host}{url.database}":
+        raise DatabaseError(_UNQUOTED)
+    if url.drivername in ("postgresql", "postgres") and (find_spec("psycopg") or not find_spec("psycopg2")):
         url = url.set(drivername="postgresql+psycopg")
     if url.get_backend_name() in ("sqlite", "duckdb"):
         _check_file(url.database or "")
@@ -335,7 +356,16 @@ def _engine(given: Any) -> Engine:
         more = "pip install suffice[sql]" if url.drivername == "duckdb" else "install the package that brings it"
         raise DatabaseError(f"SQLAlchemy knows no database {url.drivername!r}; {more}") from None
     except ImportError as error:
-        raise DatabaseError(f"the driver of {url.drivername!r} is not installed ({error}); pip install it") from None
+        what = "suffice[postgresql]" if url.drivername == "postgresql+psycopg" else "it"
+        raise DatabaseError(
+            f"the driver of {url.drivername!r} is not installed ({error}); pip install {what}"
+        ) from None
+
+
+_UNQUOTED = (
+    "the URL of the database is hard to read: write the port as a number, and quote the user and the password, as in "
+    "urllib.parse.quote(password, safe=''), for they may hold an @ or a colon"
+)
 
 
 def _check_file(path: str) -> None:
@@ -348,10 +378,15 @@ def _check_file(path: str) -> None:
 
 def _compiled(statement: Any, engine: Engine) -> tuple[str, Any]:
     """A query and its parameters as a driver takes them."""
-    compiled = statement.compile(dialect=engine.dialect, compile_kwargs={"render_postcompile": True})
-    values = compiled.params
-    places = compiled.positiontup
-    return str(compiled), dict(values) if places is None else [values[name] for name in places]
+    compiled = statement.compile(dialect=engine.dialect)
+    state = compiled.construct_expanded_state(escape_names=False)
+    processors = {**compiled._bind_processors, **state.processors}  # from the types of parameters to those of drivers
+    values = {
+        name: processors[name](value) if name in processors else value for name, value in state.parameters.items()
+    }
+    if state.positiontup is not None:
+        return state.statement, [values[name] for name in state.positiontup]
+    return state.statement, {compiled.escaped_bind_names.get(name, name): value for name, value in values.items()}
 
 
 # Values.

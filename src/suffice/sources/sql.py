@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -111,6 +112,11 @@ class SqlSource(SummingSource):
         self.schema = pa.schema([(name, self.cells[name].type) for name in used])
         self.kinds = [part.kind for part in arrow_frame(self.schema.empty_table().select(self.names)).parts]
 
+    def reads(self, path: str | os.PathLike[str]) -> bool:
+        return os.path.exists(path) and any(
+            os.path.exists(file) and os.path.samefile(path, file) for file in self.database.files()
+        )
+
     # Reading.
 
     def reduce(self, map_batch: Callable[[Batch], T], merge: Callable[[T, T], T], run: Run[T] | None = None) -> T:
@@ -151,8 +157,17 @@ class SqlSource(SummingSource):
     # Summing.
 
     def affords(self, n_sums: int, n_counts: int) -> bool:
+        if not self._is_summable():
+            return False
         cost = n_sums + self.database.sums_per_count * n_counts
         return n_sums <= self.database.most_results and cost <= self.database.sums_per_column * self.n_features
+
+    def _is_summable(self) -> bool:
+        """Whether weights are numbers, and labels such as every database compares with values of Python."""
+        wanted = {self.y: {"float", "integer", "boolean", "text"}, self.weight: {"float", "integer", "boolean"}}
+        columns = {name: kinds for name, kinds in wanted.items() if name is not None}
+        parts = arrow_frame(self.schema.empty_table().select(list(columns))).parts if columns else ()
+        return all(part.kind in kinds for part, kinds in zip(parts, columns.values(), strict=True))
 
     def sums(self, terms: Sequence[Term], centers: Array, label: Any = None) -> Sums:
         from sqlalchemy import Double, bindparam, func, select
