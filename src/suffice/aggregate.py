@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from . import kernels
 from .batch import Batch
-from .errors import DataError
+from .errors import DatabaseError, DataError
 from .labels import encode, is_missing, same
 from .sources import Source
-from .sources.sums import Counts, SummingSource, Term
+from .sources.sums import Counts, SummingSource, Term, UnsummableError
 from .stats import (
     BundleStats,
     CategoryStats,
@@ -59,7 +59,9 @@ def aggregated(source: Source, of: Callable[[Batch], Any]) -> Any:
             return None
         centers = _centers(source, plan.centred)
         return plan.statistic(_Answers.to(source, plan.terms, centers, together))
-    except (_Unsuited, DataError):
+    except (_Unsuited, DataError) as error:
+        if isinstance(error, DatabaseError) and not isinstance(error, UnsummableError):
+            raise  # it ran out of time, say, and reading rows would only hide that
         return None
 
 
@@ -194,9 +196,9 @@ def _planned(of: Any, columns: tuple[int, ...], source: SummingSource) -> _Plan:
         if isinstance(of, CollectMoments | CollectGaussian) and of.layout != "quartic":
             return _MomentPlan(*own, of.layout, isinstance(of, CollectGaussian))
         if isinstance(of, CollectCounts):
-            return _CountPlan(*own, of.presence, "infinite" if of.presence else "negative")
+            return _CountPlan(*own, of.presence, "infinite" if of.presence else "negative", source.has_types)
         if isinstance(of, CollectTruths):
-            return _CountPlan(*own, True, "untrue")
+            return _CountPlan(*own, True, "untrue", source.has_types)
     raise _Unsuited("this is no sum")
 
 
@@ -275,6 +277,7 @@ class _Moments:
 class _CountPlan(_Plan):
     presence: bool
     check: str  # the term that must be zero, where types do not see to it
+    has_types: bool
 
     @property
     def terms(self) -> list[Term]:
@@ -282,6 +285,8 @@ class _CountPlan(_Plan):
 
     def _checks(self) -> Iterable[Term]:
         exempt = {"boolean", "integer"} if self.check == "infinite" else {"boolean"}
+        if not self.has_types:
+            exempt = set()
         return [term for term, kind in zip(self._each(self.check), self.kinds, strict=True) if kind not in exempt]
 
     def statistic(self, answers: _Answers) -> CountStats:

@@ -653,3 +653,17 @@ def test_weights_of_frames_may_be_a_column(library):
     fitted = GaussianClassifier().fit(frame, "label", sample_weight="weight")
     same_statistics(fitted.statistics_, expected.statistics_, exact=True)
     assert fitted.feature_names_in_.tolist() == NUMBERS
+
+
+@pytest.mark.parametrize("url", ["s3://bucket/a.parquet", "GS://bucket/a.parquet", "https://host/a.csv?key=secret"])
+def test_files_elsewhere_are_not_read(url):
+    with pytest.raises(DataError, match=f"^{url.split(':')[0].lower()}:// is not read here; give a path") as error:
+        GaussianClassifier().fit(url, "label")
+    assert "secret" not in str(error.value)
+
+
+def test_a_path_may_look_like_a_url(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "odd:").mkdir()
+    (tmp_path / "odd:" / "a.csv").write_text("x,label\n1,a\n2,b\n")
+    assert as_source("odd://a.csv", "label").names == ("x",)

@@ -423,6 +423,25 @@ def test_columns_of_sqlite_are_of_the_types_of_their_first_rows(tmp_path, monkey
             clf.fit(suffice.sql(engine, "t", ["x"]), "label")
 
 
+@pytest.mark.parametrize("place", ["x", "label", "weight"])
+@pytest.mark.parametrize(("declared", "later"), [("INTEGER", "oops"), ("", 0.5), ("BOOLEAN", "false"), ("BOOLEAN", 5)])
+def test_cells_that_do_not_fit_their_column_are_refused(tmp_path, monkeypatch, preference, declared, later, place):
+    monkeypatch.setattr(databases, "_LOOK", 4)
+    engine = sa.create_engine(f"sqlite:///{tmp_path / 'typeless.db'}", poolclass=sa.NullPool)
+    home = Home("sqlite", engine)
+    types = {"x": "INTEGER", "label": "INTEGER", "weight": "INTEGER", place: declared}
+    home.run(f"CREATE TABLE t ({', '.join(' '.join(column) for column in types.items())})")
+    home.run("INSERT INTO t VALUES (?, ?, ?)", [(0, 1, 1), (1, 0, 1), (0, 0, 1), (1, 1, 1)])
+    models = [GaussianClassifier("diag"), BernoulliClassifier(), MixedClassifier("bernoulli"), PoissonClassifier()]
+    for model in models:
+        assert model.fit(suffice.sql(engine, "t"), "label", "weight").statistics_.weight.tolist() == [2, 2]
+    row = {"x": 1, "label": 1, "weight": 1, place: later}
+    home.run("INSERT INTO t VALUES (?, ?, ?)", [tuple(row.values())])
+    for model in models:
+        with pytest.raises(DataError, match=f"column '{place}' holds {later!r}, but is "):
+            model.fit(suffice.sql(engine, "t"), "label", "weight")
+
+
 def test_letters_are_told_apart_whatever_the_collation(tmp_path, preference):
     engine = sa.create_engine(f"sqlite:///{tmp_path / 'collated.db'}", poolclass=sa.NullPool)
     home = Home("sqlite", engine)
@@ -535,7 +554,7 @@ def test_other_drivers_and_databases_stream_through_sqlalchemy(postgresql_uri, m
         ("postgresql", GaussianClassifier("full"), 32, False),
         ("postgresql", CategoricalClassifier(), 4, True),
         ("sqlite", GaussianClassifier("diag"), 32, False),
-        ("sqlite", BernoulliClassifier(), 32, True),
+        ("sqlite", BernoulliClassifier(), 32, False),
     ],
     indirect=["home"],
 )
@@ -627,6 +646,10 @@ def test_errors_say_what_is_wrong(home, query, y, message):
             "postgresql://me:secret@127.0.0.1:1/name",
             r"//me:\*\*\*@127.0.0.1:1/name cannot be reached",
         ),
+        ("postgresql://me:se@cret@host/secret", "quote the user and the password"),
+        ("postgresql://me:secret@secret:secret@host/name", "quote the user and the password"),
+        ("postgresql://me:a@secret/secret@host/name", "quote the user and the password"),
+        ("postgresql://me@127.0.0.1:1/name?password=secret", "//me@127.0.0.1:1/name cannot be reached"),
         ("sqlite:////no/such/file.db", "there is no file '/no/such/file.db'"),
         ("duckdb:///no-such.duckdb", "there is no file 'no-such.duckdb'"),
     ],
@@ -637,12 +660,128 @@ def test_databases_that_are_not_there(database, message):
     assert "secret" not in str(error.value)
 
 
-def test_passwords_are_not_shown():
-    source = suffice.sql("postgresql://me:secret@host/name", "visits")
-    assert repr(source) == "suffice.sql('postgresql+psycopg://me:***@host/name', 'visits')"
-    with pytest.raises(DataError, match=r"suffice\.sql\(url") as error:
-        GaussianClassifier().fit("postgresql://me:secret@host/name", "label")
-    assert "secret" not in str(error.value)
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql://me:secret@host/name", "postgresql+psycopg://me:***@host/name"),
+        ("postgresql://me@host/name?password=secret", "postgresql+psycopg://me@host/name"),
+        ("duckdb://?motherduck_token=secret", "duckdb://"),
+    ],
+)
+def test_passwords_are_not_shown(url, shown):
+    assert repr(suffice.sql(url, "visits")) == f"suffice.sql({shown!r}, 'visits')"
+
+
+@pytest.mark.parametrize("scheme", ["postgresql", "PostgreSQL", "redshift+psycopg2", "cockroachdb", "clickhouse"])
+def test_urls_of_databases_are_no_paths(scheme):
+    for X in (f"{scheme}://me:secret@host/name", [f"{scheme}://me:secret@host/name.csv"]):
+        with pytest.raises(DataError, match=r"suffice\.sql\(url") as error:
+            GaussianClassifier().fit(X, "label")
+        assert "secret" not in str(error.value)
+
+
+def test_a_driver_of_postgresql_is_asked_for(monkeypatch):
+    for driver in ("psycopg", "psycopg2"):
+        monkeypatch.setitem(sys.modules, driver, None)
+    monkeypatch.setattr(databases, "find_spec", lambda name: None)
+    for url in ("postgresql://me:secret@host/name", "postgres://me:secret@host/name"):
+        with pytest.raises(DatabaseError, match=r"pip install suffice\[postgresql\]") as error:
+            suffice.sql(url, "visits")
+        assert "secret" not in str(error.value)
+
+
+def test_tables_that_are_there_fail_in_the_words_of_the_database(home):
+    name = home.load(pa.table({"x": [1.0, 2.0], "label": [0, 1]}))
+    home.run(f"CREATE VIEW broken_{name} AS SELECT 1 / CAST(x AS INTEGER) AS z, label FROM {name}")
+    if home.name == "postgresql":  # which drops the view with the table
+        home.run("DO $$ BEGIN CREATE ROLE poor LOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$")
+        url, message = home.database.replace("//postgres:", "//poor:"), "permission denied for view"
+    else:
+        home.run(f"DROP TABLE {name}")
+        url, message = home.database, name
+    for query in (f"broken_{name}", f"{'public' if home.name == 'postgresql' else 'main'}.broken_{name}"):
+        with pytest.raises(DatabaseError, match=f"refuses the query; mend it: .*{message}") as error:
+            as_source(suffice.sql(url, query))
+        assert error.value.__cause__ is not None
+    home.run(f"DROP VIEW broken_{name}")
+
+
+def test_only_what_rows_can_mend_is_left_to_rows(home, monkeypatch, rng):
+    prefer(monkeypatch, True)
+    source = as_source(home.sql(pa.table({"x": rng.normal(size=N), "label": np.arange(N) % 2})), "label")
+    monkeypatch.setattr(SqlSource, "sums", lambda self, *args: self.database.fetch(sa.text("SELECT nothing")))
+    with pytest.raises(DatabaseError, match=r"refuses the query; mend it: .*nothing"):
+        collect(source, CollectMoments())
+
+
+@pytest.mark.parametrize("column", ["label", "weight"])
+def test_labels_and_weights_of_other_types_are_left_to_rows(home, monkeypatch, column, rng):
+    name = home.load(pa.table({"x": rng.normal(size=N), "y": np.arange(N) % 2}))
+    odd = "x'00'" if home.name == "sqlite" else "DATE '2026-11-16'"
+    other = "weight" if column == "label" else "label"
+    query = f"SELECT x, y AS {other}, {odd} AS {column} FROM {name}"
+    outcomes = []
+    for sums in (False, True):
+        prefer(monkeypatch, sums)
+        try:
+            clf = GaussianClassifier().fit(suffice.sql(home.database, query), "label", "weight")
+            outcomes.append(clf.statistics_.weight.tolist())
+        except DataError as error:
+            outcomes.append(str(error))
+    assert outcomes[0] == outcomes[1]
+
+
+class Shouted(sa.TypeDecorator):
+    """Text that is in capitals in the database."""
+
+    impl = sa.String
+    cache_ok = True
+
+    def process_bind_param(self, value, dialect):
+        return value.upper()
+
+
+def test_parameters_are_of_the_types_of_the_database(home, way, rng):
+    fur = rng.choice(["BLACK", "WHITE", "RED"], N)
+    table = pa.table({"x": rng.normal(size=N), "label": (np.arange(N) % 2).tolist(), "fur": fur.tolist()})
+    name = home.load(table)
+    column = sa.table(name, sa.column("x"), sa.column("label"), sa.column("fur", Shouted())).c
+    for chosen, condition in (
+        (["RED"], column.fur == "red"),
+        (["RED", "BLACK"], column.fur.in_(["red", "black"])),
+        (["WHITE"], column.fur == sa.bindparam("odd: name%", "white", Shouted())),
+    ):
+        inside = table.filter(np.isin(fur, chosen)).select(["x", "label"])
+        agrees(
+            GaussianClassifier(), suffice.sql(home.database, sa.select(column.x, column.label).where(condition)), inside
+        )
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
+def test_the_file_of_a_database_is_not_written_over(tmp_path, kind):
+    path = tmp_path / "rows.db"
+    engine = sa.create_engine(f"{kind}:///{path}", poolclass=sa.NullPool)
+    with engine.begin() as connection:
+        connection.exec_driver_sql("CREATE TABLE t (x INTEGER, label INTEGER)")
+        connection.exec_driver_sql("INSERT INTO t VALUES (1, 0), (2, 1), (3, 0), (4, 1)")
+    other = tmp_path / "other.db"
+    other.touch()
+    clf = GaussianClassifier("diag")
+    for database in (engine, f"{kind}:///{path}"):
+        source = suffice.sql(database, "t")
+        assert as_source(source).reads(path)
+        assert not as_source(source).reads(other)
+        assert not as_source(source).reads(tmp_path / "none.db")
+        with pytest.raises(DataError, match="rows"):
+            clf.fit(source, "label").to_parquet(source, path)
+
+
+def test_a_connection_of_duckdb_reads_its_files(tmp_path):
+    with duckdb.connect(tmp_path / "own.db") as connection:
+        connection.execute(f"ATTACH '{tmp_path / 'more.db'}' AS more")
+        source = as_source(suffice.sql(connection, "SELECT 1 AS x"))
+        assert source.reads(tmp_path / "own.db")
+        assert source.reads(tmp_path / "more.db")
 
 
 def test_columns_are_a_list_of_names():
@@ -673,3 +812,21 @@ except suffice.errors.DatabaseError as error:
 def test_decimals_of_other_databases_are_numbers():
     field = pa.field("x", pa.float64())
     assert databases.arrow_array(field, [decimal.Decimal("1.5"), None, 2**60]).to_pylist() == [1.5, None, 2.0**60]
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "bad"),
+    [
+        (pa.int64(), [1, 0.5], "0.5"),
+        (pa.int64(), [2**60 + 1, None, 2.0, decimal.Decimal("0.5")], "Decimal('0.5')"),
+        (pa.int64(), [1, "2"], "'2'"),
+        (pa.bool_(), [0, 1, "false"], "'false'"),
+        (pa.bool_(), [True, None, 5], "5"),
+    ],
+)
+def test_values_are_not_bent(kind, values, bad):
+    with pytest.raises(DataError) as error:
+        databases.arrow_array(pa.field("x", kind), values)
+    assert str(error.value).startswith(f"column 'x' holds {bad}, but is ")
+    *fine, _ = values
+    assert databases.arrow_array(pa.field("x", kind), fine).to_pylist() == fine

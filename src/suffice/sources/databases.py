@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from numbers import Number
+from types import NoneType
 from typing import Any, ClassVar
 
 import pyarrow as pa
@@ -32,6 +33,7 @@ from sqlalchemy import (
     make_url,
     select,
     table,
+    text,
     tuple_,
 )
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
@@ -40,6 +42,7 @@ from sqlalchemy.sql.elements import ColumnElement
 
 from ..errors import DatabaseError, DataError, listed
 from .queries import ROWS, everything
+from .sums import UnsummableError
 
 Expression = ColumnElement[Any]
 
@@ -64,13 +67,14 @@ class Database:
     sums_per_count: ClassVar[float] = 3
     most_results = 0  # columns of a result at most
     is_parallel = False  # whether rows come so fast that several threads are worth while
-    listing = ""  # a query for the names of tables
+    has_types = True  # whether cells are of the types of their columns
+    listing = ""  # a query for the schemas and names of tables
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
 
     def __str__(self) -> str:
-        return self.engine.url.render_as_string(hide_password=True)
+        return self.engine.url.set(query={}).render_as_string(hide_password=True)  # a query may hold passwords, too
 
     # Reading.
 
@@ -80,15 +84,15 @@ class Database:
             found = connection.execute(everything(rows, _LOOK))
             names, values = list(found.keys()), found.all()
         columns = zip(*values, strict=True) if values else [()] * len(names)
-        declared = self._declared(rows)
+        truths = self._truths(rows)
         return {
-            name: Cell(column(name, declared.get(name)), _type_of(items, declared.get(name)))
+            name: Cell(column(name), pa.bool_() if name in truths else _type_of(items))
             for name, items in zip(_unique(names), columns, strict=True)
         }
 
-    def _declared(self, rows: FromClause) -> dict[str, Any]:  # noqa: ARG002
-        """Types that values do not tell."""
-        return {}
+    def _truths(self, rows: FromClause) -> set[str]:  # noqa: ARG002
+        """Columns of truths, of which the values do not tell."""
+        return set()
 
     def tables(self, statement: Select[Any], schema: Any, step: int) -> Generator[Any]:
         """The rows of a query as Arrow tables of about `step` rows, in order, none of them empty."""
@@ -128,7 +132,14 @@ class Database:
             yield
         except (SQLAlchemyError, pa.ArrowException, self.engine.dialect.loaded_dbapi.Error) as error:
             why = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
-            raise DatabaseError(f"{self} {what}: {' '.join(str(why).split())[:300]}") from error
+            # Every driver calls it so where numbers are too large, or text is no number.
+            is_of_data = any(kind.__name__ == "DataError" for kind in type(why).__mro__)
+            ours = UnsummableError if is_of_data else DatabaseError
+            raise ours(f"{self} {what}: {' '.join(str(why).split())[:300]}") from error
+
+    def files(self) -> list[str]:
+        """The files that it lives in, where it lives in files of this machine."""
+        return []
 
     # Summing.
 
@@ -154,8 +165,9 @@ class PostgreSQL(Database):
     sums_per_column = 12
     most_results = 1600  # of 1664
     listing = (
-        "SELECT table_name FROM information_schema.tables "
-        "WHERE table_schema NOT IN ('information_schema', 'pg_catalog') ORDER BY 1"
+        "SELECT nspname, relname FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n "
+        "ON n.oid = relnamespace WHERE relkind IN ('r', 'p', 'v', 'm', 'f') "
+        "AND nspname NOT IN ('information_schema', 'pg_catalog') ORDER BY 2"
     )
     types: ClassVar[dict[int, Any]] = {
         16: pa.bool_(),
@@ -219,20 +231,29 @@ class SQLite(Database):
     """Cells have types, columns have none: those of the first rows count."""
 
     sums_per_column = 2.5
+    has_types = False
     most_results = 1900  # of 2000
-    listing = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY 1"
+    listing = "SELECT 'main', name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY 2"
 
-    def _declared(self, rows: FromClause) -> dict[str, Any]:
+    def _truths(self, rows: FromClause) -> set[str]:
         if not isinstance(rows, TableClause):
-            return {}
+            return set()
         with self._connected() as connection:
             columns = inspect(connection).get_columns(rows.name, rows.schema)
-        return {each["name"]: Boolean() for each in columns if isinstance(each["type"], Boolean)}
+        return {each["name"] for each in columns if isinstance(each["type"], Boolean)}
+
+    def files(self) -> list[str]:
+        return [path for _, _, path in self.fetch(text("PRAGMA database_list")) if path]
 
     def number(self, cell: Cell) -> Expression:
-        """What is no number is infinite, for a cast would make zero of it."""
-        value = cast(cell.value, Double)
-        return case((func.typeof(cell.value).in_(["text", "blob"]), literal_column("9e999")), else_=value)
+        """What does not fit the type of the column is infinite, for a cast would make zero of it."""
+        value, kind = cell.value, func.typeof(cell.value)
+        fits: Expression
+        if pa.types.is_boolean(cell.type):
+            fits = value.is_(None) | value.in_([0, 1])
+        else:
+            fits = kind.in_(["null", "integer"] if pa.types.is_integer(cell.type) else ["null", "integer", "real"])
+        return case((fits, cast(value, Double)), else_=literal_column("9e999"))
 
     def key(self, cell: Cell) -> Expression:
         return cell.value.collate("BINARY") if cell.type == pa.string() else cell.value
@@ -244,7 +265,7 @@ class DuckDB(Database):
     sums_per_column = 3.5
     most_results = 10_000
     is_parallel = True
-    listing = "SELECT table_name FROM information_schema.tables ORDER BY 1"
+    listing = "SELECT table_schema, table_name FROM information_schema.tables ORDER BY 2"
 
     def __init__(self, engine: Engine, connection: Any = None) -> None:
         super().__init__(engine)
@@ -286,6 +307,9 @@ class DuckDB(Database):
         with self._connected() as connection:
             return list(self._run(connection, statement).fetchall())
 
+    def files(self) -> list[str]:
+        return [path for (path,) in self.fetch(text("SELECT path FROM duckdb_databases()")) if path]
+
     def _run(self, connection: Any, statement: Any) -> Any:
         query, values = _compiled(statement, self.engine)
         return connection.sql(query, params=values or None)
@@ -318,7 +342,11 @@ def _engine(given: Any) -> Engine:
             "duckdb:///file.duckdb, nor an engine of SQLAlchemy, nor a connection of DuckDB, but "
             f"{'text' if isinstance(given, str) else type(given).__name__}"
         ) from None
-    if url.drivername in ("postgresql", "postgres") and find_spec("psycopg"):
+    except ValueError:  # of a port
+        raise DatabaseError(_UNQUOTED) from None
+    if isinstance(given, str) and url.password and "@" in f"{url.host}{url.database}":
+        raise DatabaseError(_UNQUOTED)
+    if url.drivername in ("postgresql", "postgres") and (find_spec("psycopg") or not find_spec("psycopg2")):
         url = url.set(drivername="postgresql+psycopg")
     if url.get_backend_name() in ("sqlite", "duckdb"):
         _check_file(url.database or "")
@@ -328,7 +356,16 @@ def _engine(given: Any) -> Engine:
         more = "pip install suffice[sql]" if url.drivername == "duckdb" else "install the package that brings it"
         raise DatabaseError(f"SQLAlchemy knows no database {url.drivername!r}; {more}") from None
     except ImportError as error:
-        raise DatabaseError(f"the driver of {url.drivername!r} is not installed ({error}); pip install it") from None
+        what = "suffice[postgresql]" if url.drivername == "postgresql+psycopg" else "it"
+        raise DatabaseError(
+            f"the driver of {url.drivername!r} is not installed ({error}); pip install {what}"
+        ) from None
+
+
+_UNQUOTED = (
+    "the URL of the database is hard to read: write the port as a number, and quote the user and the password, as in "
+    "urllib.parse.quote(password, safe=''), for they may hold an @ or a colon"
+)
 
 
 def _check_file(path: str) -> None:
@@ -341,10 +378,15 @@ def _check_file(path: str) -> None:
 
 def _compiled(statement: Any, engine: Engine) -> tuple[str, Any]:
     """A query and its parameters as a driver takes them."""
-    compiled = statement.compile(dialect=engine.dialect, compile_kwargs={"render_postcompile": True})
-    values = compiled.params
-    places = compiled.positiontup
-    return str(compiled), dict(values) if places is None else [values[name] for name in places]
+    compiled = statement.compile(dialect=engine.dialect)
+    state = compiled.construct_expanded_state(escape_names=False)
+    processors = {**compiled._bind_processors, **state.processors}  # from the types of parameters to those of drivers
+    values = {
+        name: processors[name](value) if name in processors else value for name, value in state.parameters.items()
+    }
+    if state.positiontup is not None:
+        return state.statement, [values[name] for name in state.positiontup]
+    return state.statement, {compiled.escaped_bind_names.get(name, name): value for name, value in values.items()}
 
 
 # Values.
@@ -353,29 +395,44 @@ def _compiled(statement: Any, engine: Engine) -> tuple[str, Any]:
 def arrow_array(field: Any, values: Sequence[Any]) -> Any:
     """The values of a column as Arrow."""
     try:
-        return pa.array(values, field.type)
+        return _array(values, field.type)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         if pa.types.is_floating(field.type) and all(value is None or isinstance(value, Number) for value in values):
             return pa.array([None if value is None else float(value) for value in values], field.type)
     bad = next(value for value in values if not _fits(value, field.type))
+    if pa.types.is_boolean(field.type):
+        raise DataError(
+            f"column {field.name!r} holds {bad!r}, but is BOOLEAN, which is 0, 1 or NULL; make these of it in the "
+            f"query, as in CASE {field.name} WHEN {bad!r} THEN ... END"
+        )
     raise DataError(
         f"column {field.name!r} holds {bad!r}, but is {field.type} in its first rows; give all of it one type in the "
         f"query, as in CAST({field.name} AS ...)"
     )
 
 
+def _array(values: Sequence[Any], kind: Any) -> Any:
+    """Values as Arrow, none of them bent."""
+    if pa.types.is_boolean(kind) and not {bool, NoneType}.issuperset(map(type, values)):
+        values = [bool(value) if value in (0, 1) else value for value in values]
+    array = pa.array(values, kind)
+    # Arrow cuts fractions off without a word.
+    is_plain = not pa.types.is_integer(kind) or {int, NoneType}.issuperset(map(type, values))
+    if not is_plain and any(value is not None and value % 1 for value in values):
+        raise ValueError("a fraction is no integer")
+    return array
+
+
 def _fits(value: Any, kind: Any) -> bool:
     try:
-        pa.array([value], kind)
+        _array([value], kind)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         return False
     return True
 
 
-def _type_of(values: Sequence[Any], declared: Any) -> Any:
+def _type_of(values: Sequence[Any]) -> Any:
     """The type of Arrow for values of Python; one that is whole in some rows and broken in others is broken."""
-    if isinstance(declared, Boolean):
-        return pa.bool_()
     present = [value for value in values if value is not None]
     if not present:
         return pa.float64()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
+import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
@@ -110,6 +111,11 @@ def files(
         raise DataError(
             'this is the URL of a database, and no file; name a table or a query of it, as in suffice.sql(url, "table")'
         )
+    if elsewhere := [scheme for scheme in map(_scheme, paths) if scheme]:
+        raise DataError(
+            f"{elsewhere[0]}:// is not read here; give a path on this machine, where the files are mounted or copied, "
+            "or read them with Dask or Spark"
+        )
     if format is not None and format not in SUFFIXES.values():
         raise DataError(f"format={format!r} is not known; choose one of {listed(sorted({*SUFFIXES.values()}))}")
     if on_error not in ("raise", "skip"):
@@ -135,24 +141,20 @@ def _is_path(one: Any) -> bool:
     return isinstance(one, os.PathLike)
 
 
-_DATABASES = {
-    "postgresql",
-    "postgres",
-    "duckdb",
-    "sqlite",
-    "mysql",
-    "mariadb",
-    "mssql",
-    "oracle",
-    "snowflake",
-    "bigquery",
-}
+# Schemes of files that are elsewhere; all others are of databases.
+_ELSEWHERE = {"s3", "s3a", "gs", "gcs", "az", "adl", "abfs", "abfss", "hdfs", "http", "https", "ftp", "sftp", "file"}
 
 
 def is_database(path: Path) -> bool:
     """Whether a path is the URL of a database."""
-    scheme, found, _ = os.fspath(path).partition("://")
-    return bool(found) and scheme.split("+")[0] in _DATABASES
+    scheme = _scheme(path)
+    return scheme is not None and scheme not in _ELSEWHERE
+
+
+def _scheme(path: Path) -> str | None:
+    """What a URL begins with, in small letters; None of a path, also of one that looks like a URL."""
+    found = re.match(r"([a-z][a-z0-9_.+-]+)://", os.fspath(path), re.IGNORECASE)
+    return None if found is None or os.path.exists(path) else found[1].lower()
 
 
 def file_source(X: Any, y: Any = None, weight: Any = None, names: tuple[str, ...] | None = None) -> FileSource:

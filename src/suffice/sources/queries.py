@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import FromClause, Select, TextClause, literal_column, select, table, text
@@ -45,16 +44,22 @@ def _table(name: Any, database: Database) -> FromClause:
         raise DatabaseError(
             f"query={name!r} is neither the name of a table, nor a pair of a schema and a table, nor a query"
         )
+    failures = []
     for *schema, own in tried:
         rows = table(own, schema=schema[0] if schema else None)
-        with suppress(DatabaseError):
+        try:
             database.fetch(everything(rows, 0))
             return rows
+        except DatabaseError as error:
+            failures.append(error)
     if not database.listing:  # it says itself what is wrong
-        database.fetch(everything(rows, 0))
-    known = [row[0] for row in database.fetch(text(database.listing))]
-    there = f"; it has {listed(known, 10)}" if known else ""
-    raise DatabaseError(f"there is no table {name!r} in {database}{there}")
+        raise failures[-1]
+    known = [tuple(row) for row in database.fetch(text(database.listing))]
+    for parts, failure in zip(tried, failures, strict=True):
+        if any(parts == place[-len(parts) :] for place in known):  # a broken view, or a table that must not be read
+            raise failure
+    there = f"; it has {listed([own for _, own in known], 10)}" if known else ""
+    raise DatabaseError(f"there is no table {name!r} in {database}{there}") from failures[-1]
 
 
 def everything(rows: FromClause, limit: int) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -99,6 +100,7 @@ class SqlSource(SummingSource):
                     f"the {what} of a query are one of its columns: pass its name, not {type(name).__name__}"
                 )
         self.database, self.y, self.weight = X.database, y, weight
+        self.has_types = X.database.has_types
         self.rows = as_rows(X.query, X.database)
         self.cells = X.database.cells(self.rows)
         wanted = wanted_columns(list(self.cells), y, weight, X.columns or names)
@@ -109,6 +111,11 @@ class SqlSource(SummingSource):
         used = dict.fromkeys([*features, *(name for name in (y, weight) if name)])
         self.schema = pa.schema([(name, self.cells[name].type) for name in used])
         self.kinds = [part.kind for part in arrow_frame(self.schema.empty_table().select(self.names)).parts]
+
+    def reads(self, path: str | os.PathLike[str]) -> bool:
+        return os.path.exists(path) and any(
+            os.path.exists(file) and os.path.samefile(path, file) for file in self.database.files()
+        )
 
     # Reading.
 
@@ -150,8 +157,17 @@ class SqlSource(SummingSource):
     # Summing.
 
     def affords(self, n_sums: int, n_counts: int) -> bool:
+        if not self._is_summable():
+            return False
         cost = n_sums + self.database.sums_per_count * n_counts
         return n_sums <= self.database.most_results and cost <= self.database.sums_per_column * self.n_features
+
+    def _is_summable(self) -> bool:
+        """Whether weights are numbers, and labels such as every database compares with values of Python."""
+        wanted = {self.y: {"float", "integer", "boolean", "text"}, self.weight: {"float", "integer", "boolean"}}
+        columns = {name: kinds for name, kinds in wanted.items() if name is not None}
+        parts = arrow_frame(self.schema.empty_table().select(list(columns))).parts if columns else ()
+        return all(part.kind in kinds for part, kinds in zip(parts, columns.values(), strict=True))
 
     def sums(self, terms: Sequence[Term], centers: Array, label: Any = None) -> Sums:
         from sqlalchemy import Double, bindparam, func, select

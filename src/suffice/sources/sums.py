@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
+from ..errors import DatabaseError
 from .base import Source
 
 Array = NDArray[Any]
@@ -34,6 +35,10 @@ TERMS = {
     "infinite": "rows, of any weight, where x is infinite or NaN",
     "untrue": "rows, of any weight, where x is neither 0 nor 1 nor missing",
 }
+
+
+class UnsummableError(DatabaseError):
+    """A number is too large for the engine, or a cell is none, so that the rows must be read."""
 
 
 class Term(NamedTuple):
@@ -64,6 +69,7 @@ class SummingSource(Source):
     """Rows that an engine can sum by itself."""
 
     kinds: Sequence[str]  # of the feature columns: "float", "integer", "boolean", "text" or "other"
+    has_types = True  # whether the engine sees to it that cells are of the types of their columns
 
     @abstractmethod
     def affords(self, n_sums: int, n_counts: int) -> bool:
