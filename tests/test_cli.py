@@ -286,6 +286,8 @@ class TestFit:
             ((PENGUINS, "-t", "species", "-o", "no/where"), "there is no directory 'no'"),
             (("sqlite:///a.db", "-t", "y"), "with --query"),
             (("sqlite:///a.db", "b.csv", "-q", "t", "-t", "y"), "give its URL alone"),
+            (("sqlite://a.db", "-q", "t", "-t", "y"), "three slashes, as in sqlite:///a.db"),
+            (("a.duckdb", "-q", "t", "-t", "y"), "by its URL, as in duckdb:///file.duckdb"),
             (("sqlite:///a.db", "-q", "t", "-t", "y", "--skip"), "--checkpoint and --skip are for files"),
         ],
     )

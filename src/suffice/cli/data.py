@@ -41,6 +41,8 @@ def reading(
     if query is not None:
         if len(data) > 1:
             raise DataError("--query is put to one database: give its URL alone")
+        if "://" not in data[0]:
+            raise DataError(f"--query is put to a database, by its URL, as in duckdb:///file.duckdb, not to {data[0]}")
         yield sql(data[0], query, columns)
         return
     if any(map(is_database, data)):

@@ -349,6 +349,8 @@ def _engine(given: Any) -> Engine:
     if url.drivername in ("postgresql", "postgres") and (find_spec("psycopg") or not find_spec("psycopg2")):
         url = url.set(drivername="postgresql+psycopg")
     if url.get_backend_name() in ("sqlite", "duckdb"):
+        if url.host:
+            raise DatabaseError(f"a file has three slashes, as in {url.drivername}:///{url.host}")
         _check_file(url.database or "")
     try:
         return create_engine(url, poolclass=NullPool)
