@@ -31,6 +31,7 @@ from suffice import (
     files,
 )
 from suffice.errors import CheckpointError, DataError, MissingLabelsError, SkippedWarning, UnreadableError
+from suffice.estimators.judging import judged
 from suffice.sources import as_source, formats
 
 module = sys.modules["suffice.sources.files"]  # `suffice.files` is the function
@@ -302,6 +303,43 @@ def test_types_may_be_given(tmp_path):
     assert clf.statistics_.categories[0].tolist() == ["01234", "99999"]
 
 
+CELLS = {"zeros": ("01", "02"), "truths": ("true", "false"), "fractions": ("1.50", "2.00")}
+
+
+@pytest.mark.parametrize("kind", [CategoricalClassifier, MixedClassifier])
+@pytest.mark.parametrize("cells", CELLS.values(), ids=CELLS)
+@pytest.mark.parametrize(("suffix", "delimiter"), [("csv", ","), ("tsv", "\t")])
+def test_what_was_learnt_as_text_is_read_as_text(tmp_path, cells, kind, suffix, delimiter):
+    known = {"c": [*cells, "x", "y"], "y": ["01", "no", "01", "no"]}
+    new = {"c": list(cells), "y": ["01", "01"]}
+    more = tmp_path / f"more.{suffix}"
+    more.write_text("".join(delimiter.join(row) + "\n" for row in [new.keys(), *zip(*new.values(), strict=True)]))
+    clf = kind().fit(pa.table(known), "y")
+    before = clf.statistics_
+    assert not clf.unknown_cells(more).any()
+    np.testing.assert_array_equal(clf.log_likelihood(more), clf.log_likelihood(pa.table({"c": cells})))
+    assert judged(clf, more, "y").labels.tolist() == ["01", "01"]
+    clf.to_parquet(more, tmp_path / "out.parquet", outputs=["decision"])
+    assert pq.read_table(tmp_path / "out.parquet")["c"].to_pylist() == new["c"]
+    both = kind().fit(pa.concat_tables([pa.table(known), pa.table(new)]), "y")
+    same_statistics(clf.partial_fit(more, "y").statistics_, both.statistics_)
+    same_statistics(clf.forget(more, "y").statistics_, before)
+
+
+def test_types_that_the_user_gives_go_before_those_that_a_model_knows(tmp_path):
+    (tmp_path / "a.csv").write_text("c\n01\n02\n")
+    clf = CategoricalClassifier().fit(pa.table({"c": ["01", "x", "02"], "y": ["a", "b", "b"]}), "y")
+    assert clf.unknown_cells(files(tmp_path / "a.csv", types={"c": "int64"})).all()
+
+
+def test_directories_are_read_as_text_where_it_was_learnt(tmp_path):
+    (tmp_path / "zip=01").mkdir()
+    (tmp_path / "zip=01" / "a.csv").write_text("x\n1\n")
+    table = pa.table({"x": [1.0, 2.0, 3.0, 4.0], "zip": ["01", "x", "01", "x"], "y": ["a", "a", "b", "b"]})
+    clf = MixedClassifier().fit(table, "y")
+    assert not clf.unknown_cells(tmp_path).any()
+
+
 def test_rows_may_be_longer_than_a_block(tmp_path):
     names = [f"a column with a long name {j}" for j in range(300)]
     table = pa.table({**{name: np.random.default_rng(j).normal(size=40) for j, name in enumerate(names)}})
@@ -390,6 +428,7 @@ def test_what_is_wrong_is_said(tmp_path, monkeypatch):
         (files("a.csv", filter=[("q", ">", 1)]), DataError, "filter=.* does not fit the columns 'x', 'label'"),
         (files("a.csv", filter=[("x", ">", 9)]), DataError, r"no row that passes \(x > 9\) in 'a\.csv'"),
         (files("a.csv", types={"x": "floating"}), DataError, "names 'floating', which Arrow does not know"),
+        (files("a.csv", types={"q": "string"}), DataError, "the files have no column 'q'; their columns are 'x', 'label'"),
         (files(["a.csv", "other.csv"], ["x", "z"]), DataError, r"a\.csv has no column 'z'"),
     ]:
         with pytest.raises(error, match=message):

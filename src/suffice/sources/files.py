@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import os
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import reduce
@@ -53,6 +53,7 @@ class Files:
     progress: Callable[[Progress], object] | None = None
     checkpoint: Path | None = None
     skipped: list[str] = field(default_factory=list)  # what the last pass could not read
+    texts: frozenset[str] = frozenset()  # columns that a model knows as text, whatever they look like
 
 
 def files(
@@ -155,6 +156,13 @@ def is_database(path: Path) -> bool:
     return bool(found) and scheme.split("+")[0] in _DATABASES
 
 
+def with_texts(X: Any, texts: Collection[str]) -> Any:
+    """X, if it stands for files, with the columns that a model knows as text: 01 in a file of text is not 1 then."""
+    if not texts or not are_files(X):
+        return X
+    return replace(X if isinstance(X, Files) else files(X), texts=frozenset(texts))
+
+
 def file_source(X: Any, y: Any = None, weight: Any = None, names: tuple[str, ...] | None = None) -> FileSource:
     """The source for files; names are the columns that are wanted, unless X says which."""
     given = X if isinstance(X, Files) else files(X)
@@ -178,6 +186,7 @@ class FileSource(PartedSource):
         files.skipped.clear()
         self.found, columns = self._agreed(found_files(files.paths, files.format is not None))
         self.lost = tuple(files.skipped)  # files of which nothing can be read
+        _refuse_lacking(files.types, columns.names)
         self.names = tuple(_features(columns.names, y, weight, files.columns))
         self.n_features = len(self.names)
         self.filter, self.filtered = condition(files.filter, columns)
@@ -192,13 +201,14 @@ class FileSource(PartedSource):
         from .agreement import common_type, partition_type, type_of
 
         types = {name: type_of(kind) for name, kind in self.files.types.items()}
+        guessed = dict.fromkeys(self.files.texts, pa.string()) | types
         agreed: dict[str, Any] = {}
         kept: list[File] = []
         first: File | None = None
         for file in found:
             form = self._format(file)
             try:
-                own = form.schema(file, types)
+                own = form.schema(file, guessed if form.guesses_types else types)
             except _failures() as error:
                 self._skip(f"{file.path} cannot be read: {error}")
                 continue
@@ -228,7 +238,7 @@ class FileSource(PartedSource):
             why = f"; {listed(self.files.skipped)}" if self.files.skipped else ""
             raise DataError(f"there is nothing to read in {listed(self.files.paths)}{why}")
         for name in kept[0].keys:
-            agreed[name] = types.get(name) or partition_type([file.keys[name] for file in kept])
+            agreed[name] = guessed.get(name) or partition_type([file.keys[name] for file in kept])
         return kept, pa.schema([(n, pa.float64() if pa.types.is_null(kind) else kind) for n, kind in agreed.items()])
 
     def _format(self, file: File) -> Format:
@@ -478,10 +488,14 @@ def _failures() -> tuple[type[Exception], ...]:
 def _features(columns: list[str], y: str | None, weight: str | None, wanted: tuple[str, ...] | None) -> Sequence[str]:
     features = [name for name in feature_columns(columns, y, weight) if not name.startswith(_INDEX)]
     if wanted is not None:
-        lacking = [name for name in wanted if name not in columns]
-        if lacking:
-            raise DataError(f"the files have no column {listed(lacking)}; their columns are {listed(columns, 10)}")
+        _refuse_lacking(wanted, columns)
         features = [name for name in wanted if name not in (y, weight)]
     if not features:
         raise DataError(f"no column is left for features; the columns are {listed(columns, 10)}")
     return features
+
+
+def _refuse_lacking(wanted: Iterable[str], columns: list[str]) -> None:
+    lacking = [name for name in wanted if name not in columns]
+    if lacking:
+        raise DataError(f"the files have no column {listed(lacking)}; their columns are {listed(columns, 10)}")

@@ -54,6 +54,7 @@ class Format(ABC):
 
     unit: str  # what pieces are counted in
     may_lack_columns = False  # whether a column that a file does not have is null there
+    guesses_types = False  # whether cells are of the type that they look like
 
     @abstractmethod
     def schema(self, file: File, types: dict[str, Any]) -> Any:
@@ -256,6 +257,8 @@ class Text(Format):
 
 class Csv(Text):
     """Rows of values between commas, with a header; quoted values may hold anything."""
+
+    guesses_types = True
 
     def __init__(self, delimiter: str) -> None:
         self.delimiter = delimiter
