@@ -659,7 +659,7 @@ WRONG = {
     "a cost of broken JSON": (("predict", MODEL, ROWS, "--cost", "[[0, 1"), "--cost: "),
     "a cost of another shape": (("sql", MODEL, "birds", "--cost", "[[0, 1], [1, 0]]"), "do not fit 3 classes"),
     "a cost that is nowhere": (("predict", MODEL, ROWS, "--cost", "no.json"), "no.json"),
-    "another ending": (("predict", MODEL, ROWS, "-o", "s.csv"), "ends in .parquet; for CSV leave out -o"),
+    "another ending": (("predict", MODEL, ROWS, "-o", "s.csv"), "s.csv: the name of a Parquet file ends in .parquet"),
     "what is read": (("predict", MODEL, "same.parquet", "-o", "same.parquet"), "one of the files that are read"),
     "no directory": (("predict", MODEL, ROWS, "-o", "no/s.parquet"), "there is no directory 'no'"),
     "rows to fit": (("fit", ROWS, "-t", "species", "--model", "mixed", "-o", ROWS), "read from both.csv"),

@@ -538,6 +538,26 @@ def test_damage_is_named_with_its_place_or_skipped_and_listed(tmp_path, suffix, 
         same_statistics(clf.statistics_, expected.statistics_)
 
 
+def test_one_damaged_row_group_does_not_take_others_along(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "PIECE", 1 << 20)  # all row groups are one piece
+    table = rows().select([*NUMBERS, "label"])
+    path = tmp_path / "a.parquet"
+    pq.write_table(table, path, row_group_size=70)
+    damaged(path, row_group=2)
+    damaged(path, row_group=5)
+    with pytest.raises(UnreadableError, match=r"a\.parquet, row group 2: "):
+        GaussianClassifier().fit(path, "label")
+    kept = np.delete(np.arange(N), [*range(140, 210), *range(350, 420)])
+    expected = GaussianClassifier().fit(table.take(kept), "label")
+    state = tmp_path / "run.ckpt"
+    for _ in range(2):  # the second time, from the notes
+        source = files(path, on_error="skip", checkpoint=state)
+        with pytest.warns(SkippedWarning, match="2 parts of the files"):
+            clf = GaussianClassifier().fit(source, "label")
+        same_statistics(clf.statistics_, expected.statistics_)
+        assert [message.split(":")[0] for message in source.skipped] == [f"{path}, row group {i}" for i in (2, 5)]
+
+
 # Runs that are stopped.
 
 SCRIPT = """

@@ -35,6 +35,10 @@ _ROWS = 1 << 16  # fewest rows that are written at a time, but the last
 
 def parquet_file(path: str | os.PathLike[str]) -> Callable[[Source, Any], AbstractContextManager[Write]]:
     """Open a Parquet file for rows of a source, with the columns of a schema; it is there at the end, or not at all."""
+    if os.path.splitext(path)[1].lower() not in (".parquet", ".pq"):
+        raise DataError(
+            f"{path}: the name of a Parquet file ends in .parquet; for CSV, leave out -o of suffice predict"
+        )
 
     @contextmanager
     def opened(source: Source, schema: Any) -> Iterator[Write]:

@@ -330,28 +330,31 @@ class FileSource(PartedSource):
         threads = thread_count(self.n_jobs)
         wanted = self._wanted(threads > 1)
         step = max(CELLS // self.n_features, 4 * self.n_features)
-        failed: dict[Piece, str] = {}
+        failed: dict[Piece, list[str]] = {}
         rows, read = (sum(note[key] for note in run.done.values()) for key in ("rows", "bytes"))
         size = sum(file.size for file in self.found)
 
         def work(numbered: tuple[int, Piece]) -> tuple[T | None, int]:
-            (number, piece), n = numbered, 0
+            number, piece = numbered
 
-            def counted() -> Iterator[Any]:
-                nonlocal n
-                for table in self._tables(piece, step, wanted):
-                    n += len(table)
-                    yield table
+            def counted(tables: Iterator[Any]) -> tuple[T | None, int]:
+                n = 0
+
+                def passed() -> Iterator[Any]:
+                    nonlocal n
+                    for table in tables:
+                        n += len(table)
+                        yield table
+
+                passing = passed()
+                first = next(passing, None)
+                return None if first is None else of(number, chain([first], passing)), n
 
             try:
-                tables = counted()
-                first = next(tables, None)
-                total = None if first is None else of(number, chain([first], tables))
-            except UnreadableError as error:
-                self._skip(str(error))
-                failed[piece] = str(error)
-                return None, 0
-            return total, n
+                return counted(self._tables(piece, step, wanted))
+            except UnreadableError:
+                failed[piece] = []
+                return counted(self._undamaged(piece, step, wanted, failed[piece]))
 
         def both(a: tuple[T | None, int], b: tuple[T | None, int]) -> tuple[T | None, int]:
             if a[0] is None or b[0] is None:
@@ -362,7 +365,7 @@ class FileSource(PartedSource):
             nonlocal rows, read
             piece = numbered[1]
             run.total, n = total
-            _note(piece, n, failed.get(piece), run.done)
+            _note(piece, n, failed.get(piece, []), run.done)
             run.advanced()
             rows, read = rows + n, read + piece.n_bytes
             if self.files.progress is not None:
@@ -437,6 +440,17 @@ class FileSource(PartedSource):
             message = str(error)
             raise UnreadableError(f"{piece.file.path}, {form.position(piece, message)}: {message}") from error
 
+    def _undamaged(self, piece: Piece, rows: int, wanted: Wanted, failures: list[str]) -> Iterator[Any]:
+        """The rows of a damaged piece that can be read, each of its parts as a whole or not at all."""
+        for part in self._format(piece.file).parts(piece):
+            try:
+                tables = list(self._tables(part, rows, wanted))
+            except UnreadableError as error:
+                self._skip(str(error))
+                failures.append(str(error))
+            else:
+                yield from tables
+
     def _completed(self, table: Any, file: File) -> Any:
         """A table with the agreed types, and with the columns that its path names."""
         import pyarrow as pa
@@ -463,7 +477,7 @@ class FileSource(PartedSource):
         return pa.table(columns, self.schema.names)
 
 
-def _note(piece: Piece, rows: int, failure: str | None, done: dict[str, Any]) -> None:
+def _note(piece: Piece, rows: int, failures: list[str], done: dict[str, Any]) -> None:
     """Note that a piece is done, beside the pieces of its file that came before."""
     file, place = piece.file, os.path.abspath(piece.file.path)
     fresh = {"size": file.size, "changed": file.changed, "rows": 0, "bytes": 0, "skipped": []}
@@ -471,8 +485,7 @@ def _note(piece: Piece, rows: int, failure: str | None, done: dict[str, Any]) ->
     note |= {"stop": piece.stop, "whole": piece.is_last}
     note["rows"] += rows
     note["bytes"] += piece.n_bytes
-    if failure is not None:
-        note["skipped"].append(failure)
+    note["skipped"] += failures
 
 
 _INDEX = "__index_level_"  # what pandas calls an index without a name in a file

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -68,6 +68,10 @@ class Format(ABC):
     def tables(self, piece: Piece, rows: int, wanted: Wanted) -> Iterator[Any]:
         """The columns that are wanted of the rows of a piece, so many rows at a time."""
 
+    def parts(self, piece: Piece) -> list[Piece]:
+        """The least pieces that a piece is made of, to be read one by one where it is damaged."""
+        return [piece]
+
     def position(self, piece: Piece, message: str) -> str:  # noqa: ARG002
         """Where in a file the trouble is, as far as a message tells."""
         last = piece.stop - 1
@@ -121,6 +125,10 @@ class Parquet(Format):
             batches = file.iter_batches(rows, groups, names, use_threads=wanted.threads)
             for batch in _ahead(batches) if wanted.threads else batches:
                 yield pa.Table.from_batches([batch])
+
+    def parts(self, piece: Piece) -> list[Piece]:
+        metadata, groups = piece.content
+        return [replace(piece, start=i, stop=i + 1, content=(metadata, [i])) for i in groups]
 
 
 def _ahead(items: Iterator[T]) -> Iterator[T]:
