@@ -404,6 +404,8 @@ def test_what_is_wrong_is_said(tmp_path, monkeypatch):
         "table.dat": "x,label\n1,a\n2,b\n3,a\n4,b\n",
         "w.csv": "x,w,label\n1,1,a\n2,-1,b\n",
         "label.csv": "label\na\nb\n",
+        "semicolon.csv": "x;label\n1;a\n2;b\n",
+        "array.json": '[{"x": 1, "label": "a"},\n{"x": 2, "label": "b"}]\n',
     }.items():
         (tmp_path / name).write_text(text)
     (tmp_path / "nothing").mkdir()
@@ -422,6 +424,9 @@ def test_what_is_wrong_is_said(tmp_path, monkeypatch):
         ("header.csv", DataError, r"there is no row in 'header\.csv'"),
         ("empty.csv", DataError, r"there is nothing to read in 'empty\.csv'"),
         ("twice.csv", DataError, "column names must be unique; 'x' stand more than once"),
+        ("semicolon.csv", DataError, r"the columns of semicolon\.csv are separated by ';', not by ','"),
+        ("array.json", DataError, r"array\.json is a JSON array, but JSON lines are wanted"),
+        ("s3://key:secret@bucket/a.csv", DataError, "only local files are read, and s3:// is none: copy"),
         ("label.csv", DataError, "no column is left for features"),
         ("d", DataError, r"only one of d/b\.csv and d/k=1/a\.csv has 'k' in its path"),
         (files("a.csv", ["x", "q"]), DataError, "the files have no column 'q'; their columns are 'x', 'label'"),
@@ -458,6 +463,8 @@ def test_what_is_wrong_is_said(tmp_path, monkeypatch):
             files("a.csv", **options)
     with pytest.raises(DataError, match="no path"):
         files([])
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert clf.fit("~/a.csv", "label").means_.tolist() == [[2], [3]]
 
 
 def test_words_are_not_paths(rng):
@@ -504,6 +511,15 @@ def cut_gz(path):
 def cut_arrow(path):
     path.write_bytes(path.read_bytes()[:-100])
     return "cannot be read", slice(0, N)
+
+
+@pytest.mark.parametrize(
+    ("content", "place"), [("c,y\nb,a\nä,b\n", "line 3: "), ("ä,y\n1,a\n2,b\n", "cannot be read: ")]
+)
+def test_text_that_is_not_utf_8_is_named(tmp_path, content, place):
+    (tmp_path / "a.csv").write_bytes(content.encode("latin-1"))
+    with pytest.raises(UnreadableError, match=rf"a\.csv.*{place}the text is not UTF-8, to which it must be converted"):
+        MixedClassifier().fit(tmp_path / "a.csv", "y")
 
 
 @pytest.mark.parametrize(

@@ -118,7 +118,7 @@ def files(
     if isinstance(columns, str):
         raise DataError(f"columns={columns!r} must be a list of names")
     names = None if columns is None else tuple(columns)
-    texts = tuple(os.fspath(one) for one in paths)
+    texts = tuple(os.path.expanduser(os.fspath(one)) for one in paths)
     return Files(texts, names, filter, format, dict(types or {}), on_error, progress, checkpoint)
 
 
@@ -210,7 +210,7 @@ class FileSource(PartedSource):
             try:
                 own = form.schema(file, guessed if form.guesses_types else types)
             except _failures() as error:
-                self._skip(f"{file.path} cannot be read: {error}")
+                self._skip(f"{file.path} cannot be read: {_why(error)}")
                 continue
             kept.append(file)
             if not len(own):  # nothing in it
@@ -438,7 +438,7 @@ class FileSource(PartedSource):
                     yield kept
         except _failures() as error:
             message = str(error)
-            raise UnreadableError(f"{piece.file.path}, {form.position(piece, message)}: {message}") from error
+            raise UnreadableError(f"{piece.file.path}, {form.position(piece, message)}: {_why(error)}") from error
 
     def _undamaged(self, piece: Piece, rows: int, wanted: Wanted, failures: list[str]) -> Iterator[Any]:
         """The rows of a damaged piece that can be read, each of its parts as a whole or not at all."""
@@ -496,6 +496,11 @@ def _failures() -> tuple[type[Exception], ...]:
     from .formats import FAILURES
 
     return FAILURES
+
+
+def _why(error: Exception) -> str:
+    is_encoding = isinstance(error, UnicodeDecodeError) or "invalid UTF8" in str(error)
+    return f"the text is not UTF-8, to which it must be converted ({error})" if is_encoding else str(error)
 
 
 def _features(columns: list[str], y: str | None, weight: str | None, wanted: tuple[str, ...] | None) -> Sequence[str]:

@@ -21,6 +21,7 @@ import pyarrow.ipc
 import pyarrow.json
 import pyarrow.parquet
 
+from ..errors import DataError
 from .paths import File
 
 T = TypeVar("T")
@@ -271,6 +272,16 @@ class Csv(Text):
     def __init__(self, delimiter: str) -> None:
         self.delimiter = delimiter
 
+    def schema(self, file: File, types: dict[str, Any]) -> Any:
+        found = super().schema(file, types)
+        other = next((d for d in ",;\t|" if len(found) == 1 and d != self.delimiter and d in found.names[0]), None)
+        if other is not None:
+            raise DataError(
+                f"the columns of {file.path} are separated by {other!r}, not by {self.delimiter!r}: write it with "
+                'commas or, where tabs separate them, pass suffice.files(path, format="tsv")'
+            )
+        return found
+
     def _header(self, head: bytes) -> bytes:
         end = head.find(b"\n")
         while end >= 0 and head.count(b'"', 0, end) % 2:
@@ -295,7 +306,10 @@ class Csv(Text):
             return pa.schema([(name, types.get(name, pa.null())) for name in names])
         known = {name: kind for name, kind in types.items() if name in names}
         # Rows that are broken are named when they are read; here they only must not hide the others.
-        return self._table(names, content, pa.csv.ConvertOptions(column_types=known), lambda _: "skip").schema
+        found = self._table(names, content, pa.csv.ConvertOptions(column_types=known), lambda _: "skip").schema
+        # Text that is not UTF-8 is named when it is read, too; bytes are nothing to learn from.
+        texts = [column.name for column in found if pa.types.is_binary(column.type) and column.name not in known]
+        return pa.schema([column.with_type(pa.string()) if column.name in texts else column for column in found])
 
     def _parsed(self, header: bytes, content: bytes, columns: Any) -> Any:
         types = {column.name: column.type for column in columns}
@@ -318,6 +332,13 @@ class JsonLines(Text):
     """An object in each line. A column may be left out where it is null."""
 
     may_lack_columns = True
+
+    def schema(self, file: File, types: dict[str, Any]) -> Any:
+        if self._head(file)[1].lstrip().startswith(b"["):
+            raise DataError(
+                f"{file.path} is a JSON array, but JSON lines are wanted: an object in each line, no brackets"
+            )
+        return super().schema(file, types)
 
     def _header(self, head: bytes) -> bytes:  # noqa: ARG002
         return b""
