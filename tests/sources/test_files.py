@@ -513,6 +513,15 @@ def cut_arrow(path):
     return "cannot be read", slice(0, N)
 
 
+def test_quotes_that_are_never_closed_are_named(tmp_path):
+    (tmp_path / "a.csv").write_text('c,y\n"one, ""two""\nlines",a\n2,b\n3,"a\n')
+    with pytest.raises(UnreadableError, match=r"a\.csv, line 5: .*quotes are opened and never closed"):
+        CategoricalClassifier().fit(tmp_path / "a.csv", "y")
+    (tmp_path / "a.csv").write_text('c,y\n5" pipe,a\nrod,b\n')  # within a cell, they are part of it
+    clf = CategoricalClassifier().fit(tmp_path / "a.csv", "y")
+    assert clf.statistics_.categories[0].tolist() == ['5" pipe', "rod"]
+
+
 @pytest.mark.parametrize(
     ("content", "place"), [("c,y\nb,a\nä,b\n", "line 3: "), ("ä,y\n1,a\n2,b\n", "cannot be read: ")]
 )

@@ -271,6 +271,11 @@ class Csv(Text):
 
     def __init__(self, delimiter: str) -> None:
         self.delimiter = delimiter
+        mark = re.escape(delimiter)
+        # Cells and what stands between them, up to quotes that begin a cell and are never closed.
+        self._closed = re.compile(
+            rf'(?:"[^"]*"(?:"[^"]*")*[^{mark}\n]*|[^"{mark}\n][^{mark}\n]*|[{mark}\n])*+'.encode()
+        )
 
     def schema(self, file: File, types: dict[str, Any]) -> Any:
         found = super().schema(file, types)
@@ -312,6 +317,9 @@ class Csv(Text):
         return pa.schema([column.with_type(pa.string()) if column.name in texts else column for column in found])
 
     def _parsed(self, header: bytes, content: bytes, columns: Any) -> Any:
+        if content.count(b'"') % 2 and (match := self._closed.match(content)) and match.end() < len(content):
+            line = content.count(b"\n", 0, match.end()) + 1
+            raise pa.ArrowInvalid(f"Row #{line}: quotes are opened and never closed")
         types = {column.name: column.type for column in columns}
         options = pa.csv.ConvertOptions(column_types=types, include_columns=columns.names)
         return self._table(self._names(header), content, options)
