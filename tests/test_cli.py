@@ -36,6 +36,7 @@ from suffice import (
 )
 from suffice.cli import app, main
 from suffice.cli.demo import leave_one_out_error, penguin_table, penguins
+from suffice.errors import ColumnWarning
 
 PENGUINS = str(Path(suffice.__file__).parent / "data" / "penguins.csv")
 COST = {"Adelie": [0, 1, 1], "Chinstrap": [9, 0, 1], "Gentoo": [1, 1, 0], "ask": [0.2, 0.2, 0.2]}
@@ -288,7 +289,7 @@ class TestFit:
             (("sqlite:///a.db", "b.csv", "-q", "t", "-t", "y"), "give its URL alone"),
             (("sqlite://a.db", "-q", "t", "-t", "y"), "three slashes, as in sqlite:///a.db"),
             (("a.duckdb", "-q", "t", "-t", "y"), "by its URL, as in duckdb:///file.duckdb"),
-            (("sqlite:///a.db", "-q", "t", "-t", "y", "--skip"), "--checkpoint and --skip are for files"),
+            (("sqlite:///a.db", "-q", "t", "-t", "y", "--skip"), "--checkpoint, --skip and --type are for files"),
         ],
     )
     def test_errors_are_one_line(self, arguments, message, tmp_path):
@@ -580,6 +581,21 @@ class TestMerge:
         run("forget", tmp_path / "m", "pair.csv", "-t", "species", "--weight", "rows", "-o", tmp_path / "m")
         assert suffice.load(tmp_path / "m").statistics_.weight.tolist() == [0, 0]
 
+    def test_numbers_that_meet_text_are_warned_of(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        Path("one.csv").write_text("c,y\n01,a\n02,b\nxx,b\n")
+        Path("two.csv").write_text("c,y\n01,a\n02,b\n")
+        fit = ("-t", "y", "--model", "categorical")
+        for name, options in [("one", ()), ("two", ()), ("text", ("--type", "c=string"))]:
+            assert run("fit", f"{name}.csv".replace("text", "two"), *fit, "-o", name, *options)[0] == 0
+        with pytest.warns(ColumnWarning, match=r"column 'c' are text here and numbers there.*types=\{'c': 'string'\}"):
+            assert run("merge", "one", "two", "-o", "sum")[0] == 0
+        assert run("merge", "one", "text", "-o", "sum")[0] == 0
+        assert suffice.load("sum").statistics_.categories[0].tolist() == ["01", "02", "xx"]
+        numbers = suffice.load("two")
+        with pytest.warns(ColumnWarning, match="column 'c' are numbers here and text there"):
+            numbers.partial_fit("one.csv", "y")
+
     def test_reductions_merge_too(self, here, tmp_path):
         code, output = run("merge", "pca.safetensors", "pca.safetensors", "-o", tmp_path / "sum")
         assert code == 0
@@ -645,7 +661,7 @@ WRONG = {
     "a cost of broken JSON": (("predict", MODEL, ROWS, "--cost", "[[0, 1"), "--cost: "),
     "a cost of another shape": (("sql", MODEL, "birds", "--cost", "[[0, 1], [1, 0]]"), "do not fit 3 classes"),
     "a cost that is nowhere": (("predict", MODEL, ROWS, "--cost", "no.json"), "no.json"),
-    "another ending": (("predict", MODEL, ROWS, "-o", "s.csv"), "ends in .parquet; for CSV leave out -o"),
+    "another ending": (("predict", MODEL, ROWS, "-o", "s.csv"), "s.csv: the name of a Parquet file ends in .parquet"),
     "what is read": (("predict", MODEL, "same.parquet", "-o", "same.parquet"), "one of the files that are read"),
     "no directory": (("predict", MODEL, ROWS, "-o", "no/s.parquet"), "there is no directory 'no'"),
     "rows to fit": (("fit", ROWS, "-t", "species", "--model", "mixed", "-o", ROWS), "read from both.csv"),
@@ -655,6 +671,8 @@ WRONG = {
         ("fit", ROWS, "-t", "species", "--model", "mixed", "--checkpoint", "m", "-o", "./m"),
         "name two files",
     ),
+    "a type without a column": (("fit", ROWS, "-t", "species", "--type", "string"), "--type string: give a column"),
+    "a type of no column": (("fit", ROWS, "-t", "species", "--type", "q=string"), "the files have no column 'q'"),
     "no labels": (("evaluate", MODEL, ROWS, "-t", "genus"), "there is no column 'genus'"),
     "labels of others": (("evaluate", MODEL, ROWS, "-t", "island"), "column 'island' holds"),
     "missing labels": (("evaluate", MODEL, "cut.csv", "-t", "species"), "1 missing label"),

@@ -97,6 +97,15 @@ def union(a: Array, b: Array) -> Array:
     return vocabulary(both)[0]
 
 
+def kind_of(categories: Array) -> str | None:
+    """What a vocabulary holds: text, numbers or truths; None where it is empty.
+
+    >>> kind_of(np.array(["01", "x"], object)), kind_of(np.array([1, 2]))
+    ('text', 'numbers')
+    """
+    return {"O": "text", "b": "truths"}.get(categories.dtype.kind, "numbers") if len(categories) else None
+
+
 def same(a: Array, b: Array) -> bool:
     """Whether two vocabularies are the same."""
     return a is b or (a.dtype.kind == b.dtype.kind and len(a) == len(b) and bool((a == b).all()))

@@ -118,17 +118,18 @@ def union(a: Array, b: Array) -> Array:
         return a
     if not len(a):
         return b
-    if _family(a) != _family(b):
+    if family(a) != family(b):
         raise StatisticsError(f"classes {listed(a)} and {listed(b)} are of different types and cannot be merged")
-    if a.dtype != b.dtype and _family(a) != "bytes":  # through objects, so that no number is rounded
+    if a.dtype != b.dtype and family(a) != "bytes":  # through objects, so that no number is rounded
         both = np.empty(len(a) + len(b), dtype=object)
         both[:] = [*a.tolist(), *b.tolist()]
         classes = encode(both)[0]
-        return classes if object in (a.dtype, b.dtype) or _family(a) == "number" else classes.astype(str)
+        return classes if object in (a.dtype, b.dtype) or family(a) == "number" else classes.astype(str)
     return encode(np.concatenate([a, b]))[0]
 
 
-def _family(classes: Array) -> str:
+def family(classes: Array) -> str:
+    """What all of some classes are, of which there are some: "str", "bytes" or "number"."""
     if classes.dtype == object:
         return _kind(classes[0])
     return {"U": "str", "S": "bytes"}.get(classes.dtype.kind, "number")

@@ -265,12 +265,18 @@ def test_a_file_that_is_read_is_never_overwritten(table, tmp_path, monkeypatch):
     assert (tmp_path / "in.parquet").read_bytes() == before
 
 
-@pytest.mark.parametrize(("path", "error"), [("no/where.parquet", FileNotFoundError), (".", IsADirectoryError)])
+@pytest.mark.parametrize(("path", "error"), [("no/where.parquet", FileNotFoundError), (".", DataError)])
 def test_a_place_that_cannot_be_written_is_found_before_the_work(table, tmp_path, monkeypatch, path, error):
     clf = MODELS["full"](table)
     monkeypatch.setattr(type(clf.density_), "score", None)
     with pytest.raises(error):
         clf.to_parquet(table, tmp_path / path)
+
+
+def test_only_parquet_files_are_named_so(table, tmp_path):
+    with pytest.raises(DataError, match=r"o\.csv: the name of a Parquet file ends in \.parquet"):
+        MODELS["full"](table).to_parquet(table, tmp_path / "o.csv")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_rows_that_are_impossible_are_warned_of(table, tmp_path):

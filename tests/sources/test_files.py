@@ -31,6 +31,7 @@ from suffice import (
     files,
 )
 from suffice.errors import CheckpointError, DataError, MissingLabelsError, SkippedWarning, UnreadableError
+from suffice.estimators.judging import judged
 from suffice.sources import as_source, formats
 
 module = sys.modules["suffice.sources.files"]  # `suffice.files` is the function
@@ -302,6 +303,43 @@ def test_types_may_be_given(tmp_path):
     assert clf.statistics_.categories[0].tolist() == ["01234", "99999"]
 
 
+CELLS = {"zeros": ("01", "02"), "truths": ("true", "false"), "fractions": ("1.50", "2.00")}
+
+
+@pytest.mark.parametrize("kind", [CategoricalClassifier, MixedClassifier])
+@pytest.mark.parametrize("cells", CELLS.values(), ids=CELLS)
+@pytest.mark.parametrize(("suffix", "delimiter"), [("csv", ","), ("tsv", "\t")])
+def test_what_was_learnt_as_text_is_read_as_text(tmp_path, cells, kind, suffix, delimiter):
+    known = {"c": [*cells, "x", "y"], "y": ["01", "no", "01", "no"]}
+    new = {"c": list(cells), "y": ["01", "01"]}
+    more = tmp_path / f"more.{suffix}"
+    more.write_text("".join(delimiter.join(row) + "\n" for row in [new.keys(), *zip(*new.values(), strict=True)]))
+    clf = kind().fit(pa.table(known), "y")
+    before = clf.statistics_
+    assert not clf.unknown_cells(more).any()
+    np.testing.assert_array_equal(clf.log_likelihood(more), clf.log_likelihood(pa.table({"c": cells})))
+    assert judged(clf, more, "y").labels.tolist() == ["01", "01"]
+    clf.to_parquet(more, tmp_path / "out.parquet", outputs=["decision"])
+    assert pq.read_table(tmp_path / "out.parquet")["c"].to_pylist() == new["c"]
+    both = kind().fit(pa.concat_tables([pa.table(known), pa.table(new)]), "y")
+    same_statistics(clf.partial_fit(more, "y").statistics_, both.statistics_)
+    same_statistics(clf.forget(more, "y").statistics_, before)
+
+
+def test_types_that_the_user_gives_go_before_those_that_a_model_knows(tmp_path):
+    (tmp_path / "a.csv").write_text("c\n01\n02\n")
+    clf = CategoricalClassifier().fit(pa.table({"c": ["01", "x", "02"], "y": ["a", "b", "b"]}), "y")
+    assert clf.unknown_cells(files(tmp_path / "a.csv", types={"c": "int64"})).all()
+
+
+def test_directories_are_read_as_text_where_it_was_learnt(tmp_path):
+    (tmp_path / "zip=01").mkdir()
+    (tmp_path / "zip=01" / "a.csv").write_text("x\n1\n")
+    table = pa.table({"x": [1.0, 2.0, 3.0, 4.0], "zip": ["01", "x", "01", "x"], "y": ["a", "a", "b", "b"]})
+    clf = MixedClassifier().fit(table, "y")
+    assert not clf.unknown_cells(tmp_path).any()
+
+
 def test_rows_may_be_longer_than_a_block(tmp_path):
     names = [f"a column with a long name {j}" for j in range(300)]
     table = pa.table({**{name: np.random.default_rng(j).normal(size=40) for j, name in enumerate(names)}})
@@ -366,6 +404,8 @@ def test_what_is_wrong_is_said(tmp_path, monkeypatch):
         "table.dat": "x,label\n1,a\n2,b\n3,a\n4,b\n",
         "w.csv": "x,w,label\n1,1,a\n2,-1,b\n",
         "label.csv": "label\na\nb\n",
+        "semicolon.csv": "x;label\n1;a\n2;b\n",
+        "array.json": '[{"x": 1, "label": "a"},\n{"x": 2, "label": "b"}]\n',
     }.items():
         (tmp_path / name).write_text(text)
     (tmp_path / "nothing").mkdir()
@@ -384,12 +424,16 @@ def test_what_is_wrong_is_said(tmp_path, monkeypatch):
         ("header.csv", DataError, r"there is no row in 'header\.csv'"),
         ("empty.csv", DataError, r"there is nothing to read in 'empty\.csv'"),
         ("twice.csv", DataError, "column names must be unique; 'x' stand more than once"),
+        ("semicolon.csv", DataError, r"the columns of semicolon\.csv are separated by ';', not by ','"),
+        ("array.json", DataError, r"array\.json is a JSON array, but JSON lines are wanted"),
+        ("s3://key:secret@bucket/a.csv", DataError, "only local files are read, and s3:// is none: copy"),
         ("label.csv", DataError, "no column is left for features"),
         ("d", DataError, r"only one of d/b\.csv and d/k=1/a\.csv has 'k' in its path"),
         (files("a.csv", ["x", "q"]), DataError, "the files have no column 'q'; their columns are 'x', 'label'"),
         (files("a.csv", filter=[("q", ">", 1)]), DataError, "filter=.* does not fit the columns 'x', 'label'"),
         (files("a.csv", filter=[("x", ">", 9)]), DataError, r"no row that passes \(x > 9\) in 'a\.csv'"),
         (files("a.csv", types={"x": "floating"}), DataError, "names 'floating', which Arrow does not know"),
+        (files("a.csv", types={"q": "string"}), DataError, "the files have no column 'q'; their columns are 'x'"),
         (files(["a.csv", "other.csv"], ["x", "z"]), DataError, r"a\.csv has no column 'z'"),
     ]:
         with pytest.raises(error, match=message):
@@ -419,6 +463,8 @@ def test_what_is_wrong_is_said(tmp_path, monkeypatch):
             files("a.csv", **options)
     with pytest.raises(DataError, match="no path"):
         files([])
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert clf.fit("~/a.csv", "label").means_.tolist() == [[2], [3]]
 
 
 def test_words_are_not_paths(rng):
@@ -467,6 +513,24 @@ def cut_arrow(path):
     return "cannot be read", slice(0, N)
 
 
+def test_quotes_that_are_never_closed_are_named(tmp_path):
+    (tmp_path / "a.csv").write_text('c,y\n"one, ""two""\nlines",a\n2,b\n3,"a\n')
+    with pytest.raises(UnreadableError, match=r"a\.csv, line 5: .*quotes are opened and never closed"):
+        CategoricalClassifier().fit(tmp_path / "a.csv", "y")
+    (tmp_path / "a.csv").write_text('c,y\n5" pipe,a\nrod,b\n')  # within a cell, they are part of it
+    clf = CategoricalClassifier().fit(tmp_path / "a.csv", "y")
+    assert clf.statistics_.categories[0].tolist() == ['5" pipe', "rod"]
+
+
+@pytest.mark.parametrize(
+    ("content", "place"), [("c,y\nb,a\nä,b\n", "line 3: "), ("ä,y\n1,a\n2,b\n", "cannot be read: ")]
+)
+def test_text_that_is_not_utf_8_is_named(tmp_path, content, place):
+    (tmp_path / "a.csv").write_bytes(content.encode("latin-1"))
+    with pytest.raises(UnreadableError, match=rf"a\.csv.*{place}the text is not UTF-8, to which it must be converted"):
+        MixedClassifier().fit(tmp_path / "a.csv", "y")
+
+
 @pytest.mark.parametrize(
     ("suffix", "breaks"),
     [
@@ -497,6 +561,26 @@ def test_damage_is_named_with_its_place_or_skipped_and_listed(tmp_path, suffix, 
         kept = np.delete(np.arange(2 * N), lost)
         expected = GaussianClassifier().fit(pa.concat_tables([table, table]).take(kept), "label")
         same_statistics(clf.statistics_, expected.statistics_)
+
+
+def test_one_damaged_row_group_does_not_take_others_along(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "PIECE", 1 << 20)  # all row groups are one piece
+    table = rows().select([*NUMBERS, "label"])
+    path = tmp_path / "a.parquet"
+    pq.write_table(table, path, row_group_size=70)
+    damaged(path, row_group=2)
+    damaged(path, row_group=5)
+    with pytest.raises(UnreadableError, match=r"a\.parquet, row group 2: "):
+        GaussianClassifier().fit(path, "label")
+    kept = np.delete(np.arange(N), [*range(140, 210), *range(350, 420)])
+    expected = GaussianClassifier().fit(table.take(kept), "label")
+    state = tmp_path / "run.ckpt"
+    for _ in range(2):  # the second time, from the notes
+        source = files(path, on_error="skip", checkpoint=state)
+        with pytest.warns(SkippedWarning, match="2 parts of the files"):
+            clf = GaussianClassifier().fit(source, "label")
+        same_statistics(clf.statistics_, expected.statistics_)
+        assert [message.split(":")[0] for message in source.skipped] == [f"{path}, row group {i}" for i in (2, 5)]
 
 
 # Runs that are stopped.

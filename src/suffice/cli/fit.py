@@ -10,7 +10,7 @@ import typer
 
 from ..errors import DataError, listed
 from .data import check_out, reading
-from .options import Data, Query, Target, Weight, names
+from .options import Data, Query, Target, Weight, names, types_of
 from .text import described
 
 _MODELS = {
@@ -33,6 +33,9 @@ def fit(
         list[str] | None, typer.Option("--set", help="A parameter of the model, as in --set covariance=tied.")
     ] = None,
     columns: Annotated[str | None, typer.Option(help="The columns to learn from, with commas; all by default.")] = None,
+    types: Annotated[
+        list[str] | None, typer.Option("--type", help="The type of a column of files, as in --type zip=string.")
+    ] = None,
     weight: Weight = None,
     query: Query = None,
     checkpoint: Annotated[Path | None, typer.Option(help="A file to go on from, should the run be stopped.")] = None,
@@ -48,13 +51,13 @@ def fit(
         raise DataError("--set and --checkpoint are for a model that is named, as in --model gaussian")
     if model == "logistic" and checkpoint:
         raise DataError("a logistic model has nothing to go on from: leave out --checkpoint")
-    if query is not None and (checkpoint or skip):
-        raise DataError("--checkpoint and --skip are for files; a query is answered as a whole")
+    if query is not None and (checkpoint or skip or types):
+        raise DataError("--checkpoint, --skip and --type are for files; a query is answered as a whole, with its types")
     if checkpoint is not None and checkpoint.absolute() == out.absolute():
         raise DataError(f"{out} cannot be both the model and the checkpoint; name two files")
     check_out(out)
-    on_error = "skip" if skip else "raise"
-    with reading(data, query, columns=names(columns), checkpoint=checkpoint, on_error=on_error) as rows:
+    asked = {"checkpoint": checkpoint, "on_error": "skip" if skip else "raise", "types": types_of(types)}
+    with reading(data, query, columns=names(columns), **asked) as rows:
         check_out(out, rows)
         if model == "auto":
             fitted: Any = estimators.fit(rows, target, weight)

@@ -53,6 +53,19 @@ def names(text: str | None) -> list[str] | None:
     return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 
+def types_of(texts: list[str] | None) -> dict[str, str]:
+    """Types by column, from name=type.
+
+    >>> types_of(["zip=string"])
+    {'zip': 'string'}
+    """
+    pairs = [text.rpartition("=") for text in texts or []]
+    for name, equals, kind in pairs:
+        if not (name and equals and kind):
+            raise DataError(f"--type {name}{equals}{kind}: give a column and its type, as in --type zip=string")
+    return {name: kind for name, _, kind in pairs}
+
+
 def prior_of(text: str | None, classes: Any) -> Any:
     """A prior as `predict` takes it, from a=0.7,b=0.3, one number, JSON, or a word.
 

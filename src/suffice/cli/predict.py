@@ -10,7 +10,6 @@ from typing import Annotated, Any
 
 import typer
 
-from ..errors import DataError
 from .data import reading
 from .options import Cost, Data, Keep, Model, Outputs, Prior, Query, classifier, cost_of, names, prior_of
 
@@ -31,12 +30,10 @@ def predict(
     them."""
     from ..estimators.written import parquet_file, write_scores
 
-    if out is not None and out.suffix.lower() not in (".parquet", ".pq"):
-        raise DataError(f"-o {out}: the name of a Parquet file ends in .parquet; for CSV leave out -o, as in > {out}")
+    opened = _csv if out is None else parquet_file(out)
     clf = classifier(model)
     case = prior_of(prior, clf.classes_), cost_of(cost, clf.classes_)
     with reading(data, query) as rows:
-        opened = _csv if out is None else parquet_file(out)
         n = write_scores(clf, rows, opened, *case, names(keep), names(outputs))
     if out is not None:
         print(f"{n} rows, written to {out}")

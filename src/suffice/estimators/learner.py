@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from .. import modelfile
 from ..batch import Batch
 from ..choice import Choice
 from ..collect import collect
-from ..errors import StatisticsError, listed
+from ..errors import ColumnWarning, StatisticsError, listed
 from ..labels import encode, union
 from ..sources import Source
 from ..stats import Statistics
@@ -100,6 +101,8 @@ class Learner(TableEstimator):
         source = self._source(X, self._labels(y), sample_weight, new=first, more=True)
         with self._unless_it_fails():
             statistics = collect(source, self._statistic(source, new=first))
+            if not first:
+                _warn_of_kinds(self.statistics_, statistics)
             if classes is not None and len(classes):
                 statistics = statistics.aligned(union(encode(np.asarray(classes))[0], statistics.classes))
             statistics = statistics if first else self.statistics_ + statistics
@@ -143,6 +146,7 @@ class Learner(TableEstimator):
             why = f"only one of them has {listed(differ)}" if differ else "they stand in another order"
             raise StatisticsError(f"models of different columns do not merge: {why}")
         merged: Self = clone(self)
+        _warn_of_kinds(self._fitted(), other._fitted())
         statistics = self._fitted() + other._fitted()
         merged._set_columns(statistics.names if aligns else mine, statistics.n_features)
         return merged._learn(statistics)
@@ -212,3 +216,16 @@ class Learner(TableEstimator):
     def _fitted(self) -> Statistics:
         self._check_fitted()
         return self.statistics_
+
+
+def _warn_of_kinds(one: Statistics, two: Statistics) -> None:
+    """Warn of named columns whose categories become text where both meet: 1 may have been "01" before it was read."""
+    mine, theirs = ({s.names[j]: kind for j, kind in s.category_kinds().items() if s.names} for s in (one, two))
+    for column in [column for column in mine if mine[column] != theirs.get(column, mine[column])]:
+        warnings.warn(
+            f"the categories of column {column!r} are {mine[column]} here and {theirs[column]} there: all become text, "
+            "and 01 that was read as the number 1 is '1'; read both as one type, as in "
+            f"suffice.files(path, types={{{column!r}: 'string'}})",
+            ColumnWarning,
+            stacklevel=3,
+        )

@@ -15,8 +15,10 @@ from sklearn.exceptions import DataConversionWarning, NotFittedError
 from ..batch import Batch
 from ..collect import refuse_nonfinite
 from ..errors import DataError
+from ..labels import family
 from ..scoring import Scorer
-from ..sources import ClusterSource, LocalSource, RowResults, Source, as_source
+from ..sources import ClusterSource, LocalSource, RowResults, Source, as_source, with_texts
+from ..stats import Statistics
 from ..table import Table
 
 Array = NDArray[Any]
@@ -50,7 +52,7 @@ class TableEstimator(BaseEstimator):
         """X as a source. Of a table that holds more, it has the columns of this model, unless its columns are to become
         them. Rows to learn may have `more` columns where statistics align them by name."""
         names = None if new or (more and self._merges_columns) else self._names()
-        source = as_source(X, y, weight, self.n_jobs, names)
+        source = as_source(X if new else with_texts(X, self._texts(y)), y, weight, self.n_jobs, names)
         if not new:
             self._check_fitted()
             if not (more and self._merges_columns and source.names and self._names()):
@@ -65,6 +67,15 @@ class TableEstimator(BaseEstimator):
     def _names(self) -> tuple[str, ...] | None:
         names = getattr(self, "feature_names_in_", None)
         return None if names is None else tuple(names.tolist())
+
+    def _texts(self, y: Any = None) -> list[str]:
+        """The columns that were learnt as text, y among them where it names the labels."""
+        statistics: Statistics | None = getattr(self, "statistics_", None)
+        kinds, names = {} if statistics is None else statistics.category_kinds(), self._names()
+        texts = [] if names is None else [names[j] for j, kind in kinds.items() if kind == "text"]
+        classes: Array | None = getattr(self, "classes_", None)
+        by_text = classes is not None and len(classes) > 0 and family(classes) == "str"
+        return [*texts, y] if isinstance(y, str) and by_text else texts
 
     def _set_columns(self, names: tuple[str, ...] | None, n_features: int) -> None:
         self.n_features_in_ = n_features

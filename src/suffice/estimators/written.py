@@ -17,7 +17,7 @@ from ..atomic import replacing
 from ..batch import Batch
 from ..errors import DataError, listed
 from ..export.outputs import check_kept, check_outputs, columns_of, plain_labels, refuse_taken
-from ..sources import ClusterSource, LocalSource, Run, Source, as_source
+from ..sources import ClusterSource, LocalSource, Run, Source, as_source, with_texts
 from ..sources.arrays import arrow_type, to_arrow
 from ..sources.base import ColumnsSource
 from ..table import Sparse, Table
@@ -35,6 +35,10 @@ _ROWS = 1 << 16  # fewest rows that are written at a time, but the last
 
 def parquet_file(path: str | os.PathLike[str]) -> Callable[[Source, Any], AbstractContextManager[Write]]:
     """Open a Parquet file for rows of a source, with the columns of a schema; it is there at the end, or not at all."""
+    if os.path.splitext(path)[1].lower() not in (".parquet", ".pq"):
+        raise DataError(
+            f"{path}: the name of a Parquet file ends in .parquet; for CSV, leave out -o of suffice predict"
+        )
 
     @contextmanager
     def opened(source: Source, schema: Any) -> Iterator[Write]:
@@ -197,7 +201,7 @@ def _sources(clf: LLRClassifier, X: Any, kept: list[str]) -> tuple[Source, Colum
     """The rows, and their columns that the model reads; the others are there to be repeated."""
     known = clf._names()
     more = [name for name in kept if name not in (known or ())]
-    source = as_source(X, n_jobs=clf.n_jobs, names=None if known is None else (*known, *more))
+    source = as_source(with_texts(X, clf._texts()), n_jobs=clf.n_jobs, names=None if known is None else (*known, *more))
     if isinstance(source, ClusterSource) or not source.in_order:
         raise DataError(
             f"the rows of a {type(source).__name__} are scored where they are: predict and llr give columns of its "

@@ -11,7 +11,7 @@ from .arrays import ArraySource, array_source
 from .base import LocalSource, PartedSource, RowResults, Run, Source
 from .columns import with_columns
 from .dask import dask_source, is_dask
-from .files import are_files, file_source
+from .files import are_files, file_source, with_texts
 from .partitions import ClusterSource
 from .spark import SparkSource, is_spark
 from .sql import SqlSource, is_sql
@@ -26,6 +26,7 @@ __all__ = [
     "as_source",
     "as_table",
     "in_memory",
+    "with_texts",
 ]
 
 # What X may be besides a table in memory: how it is recognised, and the source for it. A recogniser imports nothing.

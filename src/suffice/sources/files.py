@@ -6,7 +6,7 @@ import operator
 import os
 import re
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import reduce
@@ -54,6 +54,7 @@ class Files:
     progress: Callable[[Progress], object] | None = None
     checkpoint: Path | None = None
     skipped: list[str] = field(default_factory=list)  # what the last pass could not read
+    texts: frozenset[str] = frozenset()  # columns that a model knows as text, whatever they look like
 
 
 def files(
@@ -123,7 +124,7 @@ def files(
     if isinstance(columns, str):
         raise DataError(f"columns={columns!r} must be a list of names")
     names = None if columns is None else tuple(columns)
-    texts = tuple(os.fspath(one) for one in paths)
+    texts = tuple(os.path.expanduser(os.fspath(one)) for one in paths)
     return Files(texts, names, filter, format, dict(types or {}), on_error, progress, checkpoint)
 
 
@@ -157,6 +158,13 @@ def _scheme(path: Path) -> str | None:
     return None if found is None or os.path.exists(path) else found[1].lower()
 
 
+def with_texts(X: Any, texts: Collection[str]) -> Any:
+    """X, if it stands for files, with the columns that a model knows as text: 01 in a file of text is not 1 then."""
+    if not texts or not are_files(X):
+        return X
+    return replace(X if isinstance(X, Files) else files(X), texts=frozenset(texts))
+
+
 def file_source(X: Any, y: Any = None, weight: Any = None, names: tuple[str, ...] | None = None) -> FileSource:
     """The source for files; names are the columns that are wanted, unless X says which."""
     given = X if isinstance(X, Files) else files(X)
@@ -180,6 +188,7 @@ class FileSource(PartedSource):
         files.skipped.clear()
         self.found, columns = self._agreed(found_files(files.paths, files.format is not None))
         self.lost = tuple(files.skipped)  # files of which nothing can be read
+        _refuse_lacking(files.types, columns.names)
         self.names = tuple(_features(columns.names, y, weight, files.columns))
         self.n_features = len(self.names)
         self.filter, self.filtered = condition(files.filter, columns)
@@ -194,15 +203,16 @@ class FileSource(PartedSource):
         from .agreement import common_type, partition_type, type_of
 
         types = {name: type_of(kind) for name, kind in self.files.types.items()}
+        guessed = dict.fromkeys(self.files.texts, pa.string()) | types
         agreed: dict[str, Any] = {}
         kept: list[File] = []
         first: File | None = None
         for file in found:
             form = self._format(file)
             try:
-                own = form.schema(file, types)
+                own = form.schema(file, guessed if form.guesses_types else types)
             except _failures() as error:
-                self._skip(f"{file.path} cannot be read: {error}")
+                self._skip(f"{file.path} cannot be read: {_why(error)}")
                 continue
             kept.append(file)
             if not len(own):  # nothing in it
@@ -230,7 +240,7 @@ class FileSource(PartedSource):
             why = f"; {listed(self.files.skipped)}" if self.files.skipped else ""
             raise DataError(f"there is nothing to read in {listed(self.files.paths)}{why}")
         for name in kept[0].keys:
-            agreed[name] = types.get(name) or partition_type([file.keys[name] for file in kept])
+            agreed[name] = guessed.get(name) or partition_type([file.keys[name] for file in kept])
         return kept, pa.schema([(n, pa.float64() if pa.types.is_null(kind) else kind) for n, kind in agreed.items()])
 
     def _format(self, file: File) -> Format:
@@ -322,28 +332,31 @@ class FileSource(PartedSource):
         threads = thread_count(self.n_jobs)
         wanted = self._wanted(threads > 1)
         step = max(CELLS // self.n_features, 4 * self.n_features)
-        failed: dict[Piece, str] = {}
+        failed: dict[Piece, list[str]] = {}
         rows, read = (sum(note[key] for note in run.done.values()) for key in ("rows", "bytes"))
         size = sum(file.size for file in self.found)
 
         def work(numbered: tuple[int, Piece]) -> tuple[T | None, int]:
-            (number, piece), n = numbered, 0
+            number, piece = numbered
 
-            def counted() -> Iterator[Any]:
-                nonlocal n
-                for table in self._tables(piece, step, wanted):
-                    n += len(table)
-                    yield table
+            def counted(tables: Iterator[Any]) -> tuple[T | None, int]:
+                n = 0
+
+                def passed() -> Iterator[Any]:
+                    nonlocal n
+                    for table in tables:
+                        n += len(table)
+                        yield table
+
+                passing = passed()
+                first = next(passing, None)
+                return None if first is None else of(number, chain([first], passing)), n
 
             try:
-                tables = counted()
-                first = next(tables, None)
-                total = None if first is None else of(number, chain([first], tables))
-            except UnreadableError as error:
-                self._skip(str(error))
-                failed[piece] = str(error)
-                return None, 0
-            return total, n
+                return counted(self._tables(piece, step, wanted))
+            except UnreadableError:
+                failed[piece] = []
+                return counted(self._undamaged(piece, step, wanted, failed[piece]))
 
         def both(a: tuple[T | None, int], b: tuple[T | None, int]) -> tuple[T | None, int]:
             if a[0] is None or b[0] is None:
@@ -354,7 +367,7 @@ class FileSource(PartedSource):
             nonlocal rows, read
             piece = numbered[1]
             run.total, n = total
-            _note(piece, n, failed.get(piece), run.done)
+            _note(piece, n, failed.get(piece, []), run.done)
             run.advanced()
             rows, read = rows + n, read + piece.n_bytes
             if self.files.progress is not None:
@@ -427,7 +440,18 @@ class FileSource(PartedSource):
                     yield kept
         except _failures() as error:
             message = str(error)
-            raise UnreadableError(f"{piece.file.path}, {form.position(piece, message)}: {message}") from error
+            raise UnreadableError(f"{piece.file.path}, {form.position(piece, message)}: {_why(error)}") from error
+
+    def _undamaged(self, piece: Piece, rows: int, wanted: Wanted, failures: list[str]) -> Iterator[Any]:
+        """The rows of a damaged piece that can be read, each of its parts as a whole or not at all."""
+        for part in self._format(piece.file).parts(piece):
+            try:
+                tables = list(self._tables(part, rows, wanted))
+            except UnreadableError as error:
+                self._skip(str(error))
+                failures.append(str(error))
+            else:
+                yield from tables
 
     def _completed(self, table: Any, file: File) -> Any:
         """A table with the agreed types, and with the columns that its path names."""
@@ -455,7 +479,7 @@ class FileSource(PartedSource):
         return pa.table(columns, self.schema.names)
 
 
-def _note(piece: Piece, rows: int, failure: str | None, done: dict[str, Any]) -> None:
+def _note(piece: Piece, rows: int, failures: list[str], done: dict[str, Any]) -> None:
     """Note that a piece is done, beside the pieces of its file that came before."""
     file, place = piece.file, os.path.abspath(piece.file.path)
     fresh = {"size": file.size, "changed": file.changed, "rows": 0, "bytes": 0, "skipped": []}
@@ -463,8 +487,7 @@ def _note(piece: Piece, rows: int, failure: str | None, done: dict[str, Any]) ->
     note |= {"stop": piece.stop, "whole": piece.is_last}
     note["rows"] += rows
     note["bytes"] += piece.n_bytes
-    if failure is not None:
-        note["skipped"].append(failure)
+    note["skipped"] += failures
 
 
 _INDEX = "__index_level_"  # what pandas calls an index without a name in a file
@@ -477,13 +500,22 @@ def _failures() -> tuple[type[Exception], ...]:
     return FAILURES
 
 
+def _why(error: Exception) -> str:
+    is_encoding = isinstance(error, UnicodeDecodeError) or "invalid UTF8" in str(error)
+    return f"the text is not UTF-8, to which it must be converted ({error})" if is_encoding else str(error)
+
+
 def _features(columns: list[str], y: str | None, weight: str | None, wanted: tuple[str, ...] | None) -> Sequence[str]:
     features = [name for name in feature_columns(columns, y, weight) if not name.startswith(_INDEX)]
     if wanted is not None:
-        lacking = [name for name in wanted if name not in columns]
-        if lacking:
-            raise DataError(f"the files have no column {listed(lacking)}; their columns are {listed(columns, 10)}")
+        _refuse_lacking(wanted, columns)
         features = [name for name in wanted if name not in (y, weight)]
     if not features:
         raise DataError(f"no column is left for features; the columns are {listed(columns, 10)}")
     return features
+
+
+def _refuse_lacking(wanted: Iterable[str], columns: list[str]) -> None:
+    lacking = [name for name in wanted if name not in columns]
+    if lacking:
+        raise DataError(f"the files have no column {listed(lacking)}; their columns are {listed(columns, 10)}")

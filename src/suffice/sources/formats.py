@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -21,6 +21,7 @@ import pyarrow.ipc
 import pyarrow.json
 import pyarrow.parquet
 
+from ..errors import DataError
 from .paths import File
 
 T = TypeVar("T")
@@ -54,6 +55,7 @@ class Format(ABC):
 
     unit: str  # what pieces are counted in
     may_lack_columns = False  # whether a column that a file does not have is null there
+    guesses_types = False  # whether cells are of the type that they look like
 
     @abstractmethod
     def schema(self, file: File, types: dict[str, Any]) -> Any:
@@ -66,6 +68,10 @@ class Format(ABC):
     @abstractmethod
     def tables(self, piece: Piece, rows: int, wanted: Wanted) -> Iterator[Any]:
         """The columns that are wanted of the rows of a piece, so many rows at a time."""
+
+    def parts(self, piece: Piece) -> list[Piece]:
+        """The least pieces that a piece is made of, to be read one by one where it is damaged."""
+        return [piece]
 
     def position(self, piece: Piece, message: str) -> str:  # noqa: ARG002
         """Where in a file the trouble is, as far as a message tells."""
@@ -120,6 +126,10 @@ class Parquet(Format):
             batches = file.iter_batches(rows, groups, names, use_threads=wanted.threads)
             for batch in _ahead(batches) if wanted.threads else batches:
                 yield pa.Table.from_batches([batch])
+
+    def parts(self, piece: Piece) -> list[Piece]:
+        metadata, groups = piece.content
+        return [replace(piece, start=i, stop=i + 1, content=(metadata, [i])) for i in groups]
 
 
 def _ahead(items: Iterator[T]) -> Iterator[T]:
@@ -257,8 +267,25 @@ class Text(Format):
 class Csv(Text):
     """Rows of values between commas, with a header; quoted values may hold anything."""
 
+    guesses_types = True
+
     def __init__(self, delimiter: str) -> None:
         self.delimiter = delimiter
+        mark = re.escape(delimiter)
+        # Cells and what stands between them, up to quotes that begin a cell and are never closed.
+        self._closed = re.compile(
+            rf'(?:"[^"]*"(?:"[^"]*")*[^{mark}\n]*|[^"{mark}\n][^{mark}\n]*|[{mark}\n])*+'.encode()
+        )
+
+    def schema(self, file: File, types: dict[str, Any]) -> Any:
+        found = super().schema(file, types)
+        other = next((d for d in ",;\t|" if len(found) == 1 and d != self.delimiter and d in found.names[0]), None)
+        if other is not None:
+            raise DataError(
+                f"the columns of {file.path} are separated by {other!r}, not by {self.delimiter!r}: write it with "
+                'commas or, where tabs separate them, pass suffice.files(path, format="tsv")'
+            )
+        return found
 
     def _header(self, head: bytes) -> bytes:
         end = head.find(b"\n")
@@ -284,9 +311,15 @@ class Csv(Text):
             return pa.schema([(name, types.get(name, pa.null())) for name in names])
         known = {name: kind for name, kind in types.items() if name in names}
         # Rows that are broken are named when they are read; here they only must not hide the others.
-        return self._table(names, content, pa.csv.ConvertOptions(column_types=known), lambda _: "skip").schema
+        found = self._table(names, content, pa.csv.ConvertOptions(column_types=known), lambda _: "skip").schema
+        # Text that is not UTF-8 is named when it is read, too; bytes are nothing to learn from.
+        texts = [column.name for column in found if pa.types.is_binary(column.type) and column.name not in known]
+        return pa.schema([column.with_type(pa.string()) if column.name in texts else column for column in found])
 
     def _parsed(self, header: bytes, content: bytes, columns: Any) -> Any:
+        if content.count(b'"') % 2 and (match := self._closed.match(content)) and match.end() < len(content):
+            line = content.count(b"\n", 0, match.end()) + 1
+            raise pa.ArrowInvalid(f"Row #{line}: quotes are opened and never closed")
         types = {column.name: column.type for column in columns}
         options = pa.csv.ConvertOptions(column_types=types, include_columns=columns.names)
         return self._table(self._names(header), content, options)
@@ -307,6 +340,13 @@ class JsonLines(Text):
     """An object in each line. A column may be left out where it is null."""
 
     may_lack_columns = True
+
+    def schema(self, file: File, types: dict[str, Any]) -> Any:
+        if self._head(file)[1].lstrip().startswith(b"["):
+            raise DataError(
+                f"{file.path} is a JSON array, but JSON lines are wanted: an object in each line, no brackets"
+            )
+        return super().schema(file, types)
 
     def _header(self, head: bytes) -> bytes:  # noqa: ARG002
         return b""

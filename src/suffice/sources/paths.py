@@ -72,6 +72,9 @@ def _matches(path: str, any_name: bool, common: str) -> Iterator[tuple[str, str]
         for one in [top] if os.path.isfile(top) else _inside(top, any_name):
             count += 1
             yield one, base or os.sep
+    if not count and "://" in path:  # not repeated, for it may hold a password
+        scheme = path.partition("://")[0]
+        raise DataError(f"only local files are read, and {scheme}:// is none: copy the files here, and give their path")
     if not count:
         what = "no file matches" if magic else "there is no table in" if tops else "there is no file or directory"
         raise FileNotFoundError(f"{what} {path!r}")

@@ -35,6 +35,10 @@ class Statistics(ABC):
     @abstractmethod
     def n_features(self) -> int: ...
 
+    def category_kinds(self) -> dict[int, str]:
+        """What the categories of columns are, text, numbers or truths, by the place of the column."""
+        return {}
+
     @classmethod
     @abstractmethod
     def of(cls, batch: Batch) -> Self:

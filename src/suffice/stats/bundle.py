@@ -55,6 +55,10 @@ class BundleStats(Statistics):
         columns = {name: places for name, (places, _) in blocks.items()}
         return cls(first.classes, np.array(first.weight), parts, columns, batch.table.n_features, batch.table.names)
 
+    def category_kinds(self) -> dict[int, str]:
+        parts = self.parts.items()
+        return {self.columns[name][j]: kind for name, part in parts for j, kind in part.category_kinds().items()}
+
     def aligned(self, classes: Array) -> Self:
         parts = {name: part.aligned(classes) for name, part in self.parts.items()}
         return replace(self, classes=classes, weight=np.array(next(iter(parts.values())).weight), parts=parts)

@@ -59,6 +59,10 @@ class CategoryStats(Statistics):
     def n_features(self) -> int:
         return len(self.categories)
 
+    def category_kinds(self) -> dict[int, str]:
+        kinds = map(vocabularies.kind_of, self.categories)
+        return {j: kind for j, kind in enumerate(kinds) if kind is not None}
+
     @property
     def bounds(self) -> Array:
         """Where each column's categories begin and end in `count`, (d + 1,)."""
