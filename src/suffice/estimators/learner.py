@@ -200,9 +200,10 @@ class Learner(TableEstimator):
         loaded = cls(**model.params)
         loaded._choices()  # or an error, where they make no sense
         loaded._set_columns(model.names, model.learnt.n_features)
+        loaded._resume(model.learnt)
         if model.choice is not None:
             loaded.choice_ = model.choice
-        return loaded._resume(model.learnt)
+        return loaded
 
     def _resume(self, learnt: modelfile.Learnt) -> Self:
         """Take up what a file holds."""
