@@ -97,9 +97,9 @@ def test_numbers_of_which_some_are_missing_and_some_do_not_vary(rows, covariance
 
 def test_what_was_learnt_plays_no_part():
     table, y, _ = cats("plain")
-    clf = MixedClassifier().fit(table[["fur", "kg"]], y)
-    found, schema = clf.leave_one_out(table, y), clf.schema_
-    assert (found == MixedClassifier().leave_one_out(table, y)).all()
+    clf = MixedClassifier().fit(table[["fur", "kg"]][:20], y[:20])
+    found, schema = clf.leave_one_out(table, y), clf.schema_  # by the model's columns
+    assert (found == MixedClassifier().leave_one_out(table[["fur", "kg"]], y)).all()
     assert clf.schema_ is schema
     assert schema.names == ("fur", "kg")
 

@@ -100,7 +100,7 @@ class Home:
 
     def load(self, table, name=None):
         """Rows of Arrow as a new table; its name."""
-        name = f"t{next(_tables)}" if name is None else name
+        name = f"rows{next(_tables)}" if name is None else name
         place = ("postgresql", "duckdb", "sqlite").index(self.name)
         columns = [f"{quoted(each.name)} {TYPES[str(each.type)][place]}" for each in table.schema]
         self.run(f"CREATE TABLE {quoted(name)} ({', '.join(columns)})")

@@ -426,7 +426,7 @@ def test_what_is_wrong_is_said(tmp_path, monkeypatch):
         ("twice.csv", DataError, "column names must be unique; 'x' stand more than once"),
         ("semicolon.csv", DataError, r"the columns of semicolon\.csv are separated by ';', not by ','"),
         ("array.json", DataError, r"array\.json is a JSON array, but JSON lines are wanted"),
-        ("s3://key:secret@bucket/a.csv", DataError, "only local files are read, and s3:// is none: copy"),
+        ("s3://key:secret@bucket/a.csv", DataError, "s3:// is not read here; give a path on this machine"),
         ("label.csv", DataError, "no column is left for features"),
         ("d", DataError, r"only one of d/b\.csv and d/k=1/a\.csv has 'k' in its path"),
         (files("a.csv", ["x", "q"]), DataError, "the files have no column 'q'; their columns are 'x', 'label'"),

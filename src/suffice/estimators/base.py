@@ -151,7 +151,7 @@ class GenerativeClassifier(LLRClassifier, Learner):
         """Held-out scores, the rows that they are of, and the classes."""
         X = with_columns(X, self._names(), y, weight)
         source = self._source(X, self._labels(y), weight, new=True).in_memory()
-        model = clone(self)  # what this one has learnt plays no part
+        model = clone(self)  # what this one has learnt plays no part, but for its columns
         of = model._statistic(source, new=True)
         statistics = collect(source, of)
         model._set_columns(source.names, source.n_features)
