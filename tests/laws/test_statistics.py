@@ -223,3 +223,18 @@ def test_many_small_merges_stay_accurate(layout, offset, rng):
     whole = MomentStats.of(Batch(Matrix(X), y), layout)
     np.testing.assert_allclose(total.scatter, whole.scatter, rtol=1e-6, atol=1e-5)
     np.testing.assert_allclose(total.mean, whole.mean, rtol=1e-15, atol=1e-11)
+
+
+def test_wide_rows_are_summed_and_merged_as_narrow_ones(rng):
+    """From 512 columns on products are BLAS's, and merges go block by block."""
+    X, y, w = rng.normal(1e3, 1.0, (60, 520)), rng.integers(3, size=60), rng.choice([0.0, 0.5, 2.0], 60)
+    X[np.flatnonzero(w == 0)[0]] = np.nan  # a row without weight is absent
+    whole = MomentStats.of(Batch(Matrix(X), y, w), "full")
+    for c in range(3):
+        rows = (y == c) & (w > 0)
+        np.testing.assert_allclose(whole.mean[c], np.average(X[rows], axis=0, weights=w[rows]), rtol=1e-13)
+        expected = np.cov(X[rows].T, aweights=w[rows], ddof=0) * w[rows].sum()
+        np.testing.assert_allclose(whole.scatter[c], expected, atol=1e-9)
+    parts = [MomentStats.of(Batch(Matrix(X[i::3]), y[i::3], w[i::3]), "full") for i in range(3)]
+    np.testing.assert_allclose(parts[0].plus(*parts[1:]).scatter, whole.scatter, atol=1e-9)
+    np.testing.assert_allclose((whole - parts[0]).scatter, (parts[1] + parts[2]).scatter, atol=1e-8)
