@@ -553,8 +553,8 @@ def test_other_drivers_and_databases_stream_through_sqlalchemy(postgresql_uri, m
         ("postgresql", GaussianClassifier("full"), 16, True),
         ("postgresql", GaussianClassifier("full"), 32, False),
         ("postgresql", CategoricalClassifier(), 4, True),
-        ("sqlite", GaussianClassifier("diag"), 32, False),
-        ("sqlite", BernoulliClassifier(), 32, False),
+        ("sqlite", GaussianClassifier("diag"), 32, True),
+        ("sqlite", BernoulliClassifier(), 32, True),
     ],
     indirect=["home"],
 )

@@ -230,7 +230,7 @@ _DECIMAL = 1700
 class SQLite(Database):
     """Cells have types, columns have none: those of the first rows count."""
 
-    sums_per_column = 2.5
+    sums_per_column = 3
     has_types = False
     most_results = 1900  # of 2000
     listing = "SELECT 'main', name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY 2"
