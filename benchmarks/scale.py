@@ -20,8 +20,8 @@ from rich.console import Console
 from rich.table import Table
 
 from suffice import MomentStats
-from suffice.batch import Batch
-from suffice.sources.partitions import FAN_IN, merged, tree
+from suffice.sources.cluster import FAN_IN, merged, tree
+from suffice.tables.batch import Batch
 
 Array = NDArray[Any]
 

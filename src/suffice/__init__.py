@@ -27,14 +27,12 @@ if TYPE_CHECKING:
         LogisticClassifier,
         MixedClassifier,
         MultinomialClassifier,
-        OnePassSearchCV,
         PoissonClassifier,
         as_llr,
         cross_val_llr,
-        fit,
         load,
-        scorer,
     )
+    from .selection import OnePassSearchCV, fit, scorer
     from .sources.files import files
     from .sources.sql import sql
     from .stats import BundleStats, CategoryStats, CountStats, MomentStats
@@ -58,7 +56,7 @@ _HOMES = {
     "MomentStats": "stats",
     "MultinomialClassifier": "estimators",
     "MultinomialDensity": "densities",
-    "OnePassSearchCV": "estimators",
+    "OnePassSearchCV": "selection",
     "PCA": "estimators",
     "PoissonClassifier": "estimators",
     "PoissonDensity": "densities",
@@ -67,10 +65,10 @@ _HOMES = {
     "as_llr": "estimators",
     "cross_val_llr": "estimators",
     "files": "sources.files",
-    "fit": "estimators",
+    "fit": "selection",
     "fit_density": "densities",
     "load": "estimators",
-    "scorer": "estimators",
+    "scorer": "selection",
     "show_versions": "versions",
     "sql": "sources.sql",
 }

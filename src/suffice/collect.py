@@ -8,13 +8,13 @@ from typing import TypeVar
 
 import numpy as np
 
-from .aggregate import aggregated
-from .batch import Batch
 from .checkpoint import Checkpoint, described
 from .errors import DataError, MissingLabelsError
-from .labels import count_missing, missing_message
+from .pushdown import aggregated
 from .sources import LocalSource, Source
 from .stats import Statistics
+from .tables.batch import Batch
+from .tables.labels import count_missing, missing_message
 
 S = TypeVar("S", bound=Statistics)
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import DecisionError, listed
-from .labels import positions
+from .tables.labels import positions
 
 Array = NDArray[Any]
 

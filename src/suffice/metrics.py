@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import decisions, kernels
-from .batch import checked_weight
 from .decisions import bayes_threshold, effective_prior
 from .errors import DataError, DecisionError, listed
-from .labels import encode, positions
+from .tables.batch import checked_weight
+from .tables.labels import encode, positions
 from .threads import reduce_ordered, thread_count
 
 Array = NDArray[Any]

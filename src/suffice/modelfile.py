@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from . import arrayfile
 from ._version import __version__
-from .choice import Choice
 from .errors import ModelFileError
-from .logistic import LogisticModel
-from .reduction import LearntProjection
+from .projection import LearntProjection
+from .regression import LogisticModel
+from .scoring.choice import Choice
 from .stats import BundleStats, CategoryStats, CountStats, MomentStats
 
 Array = NDArray[Any]

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from html import escape
 from math import isfinite
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .errors import DataError, listed
-from .labels import is_missing
-from .table import ArrayColumn, Column, Table
+from .tables.table import LOOK, Column, Table, looked_at
 
 Array = NDArray[Any]
 
 FAMILIES = ("gaussian", "bernoulli", "categorical", "poisson", "multinomial", "drop")
-LOOK = 10_000  # rows that integers are judged by
 COUNTED = 20  # the largest mean of integers that are taken for counts: beyond, a Gaussian does as well
 FEW = 16  # different values that make integers categories
 MOSTLY = 0.9  # the share of different values from which on text tells rows apart
@@ -83,21 +80,6 @@ class Schema:
         rows = zip(self.names, self.families, self.reasons, strict=True)
         body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
         return f"<table><tr><th>column</th><th>family</th><th>because</th></tr>{body}</table>"
-
-
-def looked_at(column: Column) -> Column:
-    """The column; objects are of the kind of their first values, as lists of lists have numbers beside text."""
-    if not isinstance(column, ArrayColumn) or column.values.dtype != object:
-        return column
-    kinds = {_kind(value) for value in column.values[:LOOK].tolist() if not is_missing(value)}
-    numbers = "float" if "float" in kinds else "integer" if "integer" in kinds else "boolean"
-    return replace(column, kind=numbers) if kinds and "text" not in kinds else column
-
-
-def _kind(value: object) -> str:
-    if isinstance(value, bool | np.bool_):
-        return "boolean"
-    return "integer" if isinstance(value, int | np.integer) else "float" if isinstance(value, Real) else "text"
 
 
 def inferred(column: Column) -> tuple[str, str]:

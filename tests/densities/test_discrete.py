@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.sparse import csr_array
 
-from suffice.batch import Batch
 from suffice.densities import (
     BernoulliDensity,
     BetaBinomialDensity,
@@ -27,7 +26,8 @@ from suffice.densities import (
 from suffice.errors import DataError, EmptyClassWarning
 from suffice.sources import as_table
 from suffice.stats import CategoryStats, CountStats, MomentStats, counts
-from suffice.table import Matrix
+from suffice.tables.batch import Batch
+from suffice.tables.table import Matrix
 
 pytestmark = pytest.mark.usefixtures("kernel")
 

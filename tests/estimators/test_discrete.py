@@ -29,11 +29,11 @@ from suffice import (
     kernels,
     load,
 )
-from suffice import categories as vocabularies
 from suffice.errors import DataError, EmptyClassWarning, ImpossibleWarning, StatisticsError
 from suffice.sources import base
-from suffice.sources.arrays import array_source
-from suffice.table import Matrix
+from suffice.sources.frames.arrays import array_source
+from suffice.tables import vocabulary as vocabularies
+from suffice.tables.table import Matrix
 
 N, D = 240, 6
 LABELS = np.array(["ham", "jam", "spam"])
@@ -1175,7 +1175,7 @@ def test_a_vocabulary_is_looked_into_again_and_again(monkeypatch):
     clf = CategoricalClassifier(n_jobs=1).fit(pd.DataFrame({"a": list("xyzx"), "b": list("uuvu")}), list("pqpq"))
     monkeypatch.setattr(vocabularies, "Places", Places)
     rows = pd.DataFrame({"a": list("xyzx") * 900, "b": list("uuvu") * 900})  # more than a piece of scores
-    monkeypatch.setattr("suffice.estimators.tables._SCORES", 1)
+    monkeypatch.setattr("suffice.scoring.rows._SCORES", 1)
     clf.predict(rows)
     clf.llr(rows)
     assert sorted(built) == [2, 3]

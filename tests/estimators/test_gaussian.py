@@ -25,8 +25,8 @@ from suffice.errors import (
     SingularWarning,
     StatisticsError,
 )
-from suffice.labels import SoftLabels
 from suffice.sources import as_source
+from suffice.tables.labels import SoftLabels
 
 STRUCTURES = ["full", "diag", "tied", "tied_diag", "spherical", "tied_spherical"]
 X, Y = load_iris(return_X_y=True)

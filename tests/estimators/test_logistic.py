@@ -17,8 +17,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from suffice import GaussianClassifier, LLRCalibrator, LogisticClassifier, as_llr, cross_val_llr, load, metrics
 from suffice.errors import DataError, DecisionError, ModelFileError
-from suffice.labels import SoftLabels
-from suffice.logistic import LogisticProblem
+from suffice.regression import LogisticProblem
+from suffice.tables.labels import SoftLabels
 
 
 @parametrize_with_checks([LogisticClassifier(), LogisticClassifier(expansion="quadratic", prior="uniform")])
@@ -137,7 +137,7 @@ def test_squares_of_columns_take_few_steps(C, scale, monkeypatch):
 @pytest.mark.parametrize("k", [2, 3])
 def test_either_way_to_the_optimum(k, nearly, monkeypatch, rng):
     hessian, conditions = LogisticProblem.hessian, [1.0]
-    monkeypatch.setattr("suffice.logistic._NEARLY", nearly)
+    monkeypatch.setattr("suffice.regression._NEARLY", nearly)
     monkeypatch.setattr(
         LogisticProblem, "hessian", lambda *args: (conditions.append(np.linalg.cond(hessian(*args))), hessian(*args))[1]
     )

@@ -12,9 +12,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from suffice import LDA, PCA, GaussianClassifier, MomentStats, load
-from suffice.batch import Batch
 from suffice.errors import DataError, SingularWarning, StatisticsError
-from suffice.reduction import discriminants, principal_components
+from suffice.projection import discriminants, principal_components
+from suffice.tables.batch import Batch
 
 
 @pytest.mark.filterwarnings("ignore::suffice.errors.SingularWarning")

@@ -28,7 +28,7 @@ from suffice.errors import DataError, ImpossibleWarning
 from suffice.export.dialects import Cell, dialect_of
 from suffice.export.scores import log_gamma, scores
 from suffice.export.steps import Steps
-from suffice.logistic import LogisticModel
+from suffice.regression import LogisticModel
 
 NAMES = ['we"ird', "sp ace", "select", "größe`s", "50%s :x \\'; --"]
 STRUCTURES = ("full", "diag", "tied", "tied_diag", "spherical", "tied_spherical")

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from suffice import categories as vocabularies
-from suffice.batch import Batch
 from suffice.errors import DataError, PrecisionWarning, StatisticsError
-from suffice.labels import SoftLabels
 from suffice.sources import as_table
 from suffice.stats import BundleStats, CategoryStats, CountStats, MomentStats, counts
-from suffice.table import ArrayColumn, Frame, Matrix
+from suffice.tables import vocabulary as vocabularies
+from suffice.tables.batch import Batch
+from suffice.tables.labels import SoftLabels
+from suffice.tables.table import ArrayColumn, Frame, Matrix
 
 pytestmark = pytest.mark.usefixtures("kernel")
 

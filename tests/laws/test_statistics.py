@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from suffice import MomentStats
-from suffice.batch import Batch
 from suffice.errors import PrecisionWarning, StatisticsError
-from suffice.labels import SoftLabels
 from suffice.stats.moments import LAYOUTS
-from suffice.table import Matrix
+from suffice.tables.batch import Batch
+from suffice.tables.labels import SoftLabels
+from suffice.tables.table import Matrix
 
 pytestmark = pytest.mark.usefixtures("kernel")
 

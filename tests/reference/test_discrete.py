@@ -8,7 +8,6 @@ from scipy.sparse import csr_array
 from sklearn import naive_bayes as sknb
 
 from suffice import BernoulliClassifier, CategoricalClassifier, MultinomialClassifier, fit_density
-from suffice.batch import Batch
 from suffice.densities import (
     BernoulliDensity,
     BetaBinomialDensity,
@@ -24,6 +23,7 @@ from suffice.densities import (
 from suffice.errors import DataError
 from suffice.sources import as_table
 from suffice.stats import CategoryStats, CountStats, MomentStats
+from suffice.tables.batch import Batch
 
 pytestmark = pytest.mark.usefixtures("kernel")
 

@@ -11,8 +11,8 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticD
 from sklearn.naive_bayes import GaussianNB
 
 from suffice import GaussianClassifier, GaussianDensity, MomentStats
-from suffice.batch import Batch
-from suffice.table import Matrix
+from suffice.tables.batch import Batch
+from suffice.tables.table import Matrix
 
 pytestmark = pytest.mark.usefixtures("kernel")
 

@@ -12,8 +12,8 @@ import scipy.sparse as sp
 
 from suffice import GaussianClassifier, MomentStats, kernels
 from suffice.errors import DataError
-from suffice.labels import SoftLabels
 from suffice.sources import Source, as_source, base
+from suffice.tables.labels import SoftLabels
 
 N, D = 90, 4
 NAMES = ["a", "b", "c", "d"]

@@ -24,7 +24,8 @@ from suffice import (
     OnePassSearchCV,
 )
 from suffice.errors import DataError, MissingLabelsError
-from suffice.sources import as_source, partitions, spark
+from suffice.sources import as_source, spark
+from suffice.sources import cluster as partitions
 from tests.sources.samples import MODELS, NUMBERS, N, as_dask, as_spark, rows, same_statistics
 
 pytestmark = pytest.mark.xdist_group("clusters")  # one cluster and one session, however many processes test

@@ -17,6 +17,7 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 from sklearn.naive_bayes import GaussianNB
+from suffice.densities.scorer.evaluation import judged
 
 from suffice import (
     PCA,
@@ -31,10 +32,10 @@ from suffice import (
     files,
 )
 from suffice.errors import CheckpointError, DataError, MissingLabelsError, SkippedWarning, UnreadableError
-from suffice.estimators.judging import judged
-from suffice.sources import as_source, formats
+from suffice.sources import as_source
+from suffice.sources.files.source import formats
 
-module = sys.modules["suffice.sources.files"]  # `suffice.files` is the function
+module = sys.modules["suffice.sources.files.source"]  # `suffice.files` is the function
 
 N = 900
 NUMBERS = ["length", "width", "events"]
@@ -587,10 +588,10 @@ def test_one_damaged_row_group_does_not_take_others_along(tmp_path, monkeypatch)
 
 SCRIPT = """
 import os, signal, sys
-import suffice.sources.files
+import suffice.sources.files.source
 from suffice import GaussianClassifier, MixedClassifier, arrayfile, checkpoint, files
-from suffice.sources import formats
-module = sys.modules["suffice.sources.files"]
+from suffice.sources.files.source import formats
+module = sys.modules["suffice.sources.files.source"]
 module.PIECE, module.CELLS, formats.BLOCK, formats.HEAD, checkpoint.SECONDS = 200, 256, 3000, 2000, 0
 moment, path, state = sys.argv[1:]
 kind, _, count = moment.partition(" ")

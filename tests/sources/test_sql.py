@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 import sqlalchemy as sa
 from sklearn.naive_bayes import GaussianNB
+from suffice.sources.sql.source.source import SqlSource
 
 import suffice
 from suffice import (
@@ -28,9 +29,9 @@ from suffice import (
 )
 from suffice.collect import collect
 from suffice.errors import DatabaseError, DataError, MissingLabelsError, SufficeError
-from suffice.sources import as_source, databases
-from suffice.sources import sql as module
-from suffice.sources.sql import SqlSource
+from suffice.sources import as_source
+from suffice.sources.sql.source import databases
+from suffice.sources.sql.source import source as module
 from suffice.stats import CollectMoments
 from tests.sources.samples import Home
 

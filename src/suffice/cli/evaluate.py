@@ -14,7 +14,7 @@ from .text import aligned
 _MORE = {"dcf": "DCF", "cllr": "Cllr", "min_cllr": "minimum Cllr", "eer": "EER"}
 
 if TYPE_CHECKING:
-    from ..estimators.judging import Judged
+    from ..scoring.evaluation import Judged
 
 
 def evaluate(
@@ -29,7 +29,7 @@ def evaluate(
 ) -> None:
     """Judge a model by rows with labels, best by such that it was not fitted on: errors, costs, and what is taken for
     what."""
-    from ..estimators.judging import judged
+    from ..scoring.evaluation import judged
 
     clf = classifier(model)
     asked = prior_of(prior, clf.classes_), cost_of(cost, clf.classes_)
@@ -44,7 +44,7 @@ def judgement(clf: Any, rows: Judged, prior: Any, cost: Any) -> dict[str, Any]:
     import numpy as np
 
     from .. import decisions, metrics
-    from ..labels import positions
+    from ..tables.labels import positions
 
     counted = rows.weight > 0
     if not counted.any():

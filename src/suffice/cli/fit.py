@@ -43,7 +43,7 @@ def fit(
 ) -> None:
     """Fit a model to files or a database. Without --model, the best of the sensible ones is chosen, with a table that
     says why."""
-    from .. import estimators
+    from .. import estimators, selection
 
     if model != "auto" and model not in _MODELS:
         raise DataError(f"there is no model {model!r}; choose one of {listed(['auto', *_MODELS], 10)}")
@@ -60,7 +60,7 @@ def fit(
     with reading(data, query, columns=names(columns), **asked) as rows:
         check_out(out, rows)
         if model == "auto":
-            fitted: Any = estimators.fit(rows, target, weight)
+            fitted: Any = selection.fit(rows, target, weight)
         else:
             kind = getattr(estimators, _MODELS[model])
             fitted = kind(**_parameters(choices or [], kind)).fit(rows, target, sample_weight=weight)

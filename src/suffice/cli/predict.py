@@ -28,7 +28,7 @@ def predict(
 ) -> None:
     """Score the rows of files or a database: decisions, posteriors, log-likelihood ratios. Memory need not hold all of
     them."""
-    from ..estimators.written import parquet_file, write_scores
+    from ..scoring.writing import parquet_file, write_scores
 
     opened = _csv if out is None else parquet_file(out)
     clf = classifier(model)

@@ -3,13 +3,13 @@
 from .base import Density
 from .categorical import CategoricalDensity
 from .counts import BernoulliDensity, BinomialDensity, PoissonDensity
-from .fit import FittedDensity, fit_density
 from .gaussian import GaussianDensity
-from .hashed import HashedDensity
 from .multinomial import ComplementDensity, MultinomialDensity
 from .predictive import BetaBinomialDensity, NegativeBinomialDensity, PolyaDensity
 from .product import ProductDensity
+from .sparse import HashedDensity
 from .student import StudentDensity
+from .unlabelled import FittedDensity, fit_density
 
 __all__ = [
     "BernoulliDensity",

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, EmptyClassWarning, listed
-from ..scoring import Scorer
 from ..sources import as_table
+from .scorer import Scorer
 
 Array = NDArray[Any]
 

@@ -11,16 +11,16 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import categories as vocabularies
 from .. import kernels
 from ..decisions import log
 from ..errors import DataError, listed, one_of
-from ..scoring import Wanted
 from ..stats import CategoryStats
 from ..stats.categories import CELLS, DIRECT
-from ..table import Column, Matrix, Table, native
+from ..tables import vocabulary as vocabularies
+from ..tables.table import Column, Matrix, Table, native
 from .base import Density, seen_classes
-from .draws import drawn_typicality
+from .scorer import Wanted
+from .typicality import drawn_typicality
 
 Array = NDArray[Any]
 

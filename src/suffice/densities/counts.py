@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from ..decisions import log
 from ..errors import DataError
 from ..stats import CountStats
-from ..table import Table
+from ..tables.table import Table
 from .base import seen_classes
-from .draws import drawn_typicality
 from .linear import Counts, LinearDensity, Slopes
+from .typicality import drawn_typicality
 
 Array = NDArray[Any]
 

@@ -11,10 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
-from ..scoring import Wanted
 from ..stats import MomentStats
 from .base import Density, patterns, seen_classes
-from .conditional import conditional_fill, conditional_marginal
 from .covariance import (
     STRUCTURES,
     FloorReport,
@@ -26,6 +24,8 @@ from .covariance import (
     neutral,
     triangular_inverse,
 )
+from .missing import conditional_fill, conditional_marginal
+from .scorer import Wanted
 
 Array = NDArray[Any]
 

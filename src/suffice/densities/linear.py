@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
-from ..scoring import Wanted
 from ..stats.counts import refuse_counts
-from ..table import Sparse, Table, as_float
+from ..tables.table import Sparse, Table, as_float
 from .base import Density
+from .scorer import Wanted
 
 Array = NDArray[Any]
 

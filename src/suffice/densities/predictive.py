@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from .. import kernels
 from ..errors import DataError
-from ..scoring import Wanted
 from ..stats import CountStats
-from ..table import Sparse
+from ..tables.table import Sparse
 from .counts import BinomialDensity, PoissonDensity, gamma_posterior, left_over
 from .linear import Counts, LinearDensity
 from .multinomial import MultinomialDensity, whole_counts
+from .scorer import Wanted
 
 Array = NDArray[Any]
 

@@ -10,18 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
-from ..categories import words_from_arrays, words_to_arrays
 from ..errors import DataError, listed
-from ..scoring import Wanted
-from ..table import Table
+from ..tables.table import Table
+from ..tables.vocabulary import words_from_arrays, words_to_arrays
 from .base import Density
 from .categorical import CategoricalDensity
 from .counts import BernoulliDensity, BinomialDensity, PoissonDensity
-from .draws import drawn_typicality
 from .gaussian import GaussianDensity
-from .hashed import HashedDensity
 from .multinomial import MultinomialDensity
 from .predictive import BetaBinomialDensity, NegativeBinomialDensity, PolyaDensity
+from .scorer import Wanted
+from .sparse import HashedDensity
+from .typicality import drawn_typicality
 
 Array = NDArray[Any]
 

@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.reference import reduce_scores
-from ..scoring import Wanted
 from ..stats import MomentStats
 from .base import Density
-from .conditional import conditional_fill, conditional_marginal
 from .covariance import STRUCTURES, Structure, covariances
 from .gaussian import GaussianDensity
+from .missing import conditional_fill, conditional_marginal
+from .scorer import Wanted
 
 Array = NDArray[Any]
 

@@ -7,19 +7,16 @@ from typing import Any
 
 from .. import modelfile
 from ..errors import ModelFileError
-from .base import GenerativeClassifier
 from .calibration import LLRCalibrator
-from .choice import fit
 from .classifier import LLRClassifier
 from .discrete import BernoulliClassifier, CategoricalClassifier, MultinomialClassifier, PoissonClassifier
 from .gaussian import GaussianClassifier
+from .generative import GenerativeClassifier
 from .learner import Learner
 from .logistic import LogisticClassifier
 from .mixed import MixedClassifier
 from .ratios import as_llr, cross_val_llr
 from .reduction import LDA, PCA
-from .scorers import scorer
-from .search import OnePassSearchCV
 
 __all__ = [
     "LDA",
@@ -33,13 +30,10 @@ __all__ = [
     "LogisticClassifier",
     "MixedClassifier",
     "MultinomialClassifier",
-    "OnePassSearchCV",
     "PoissonClassifier",
     "as_llr",
     "cross_val_llr",
-    "fit",
     "load",
-    "scorer",
 ]
 
 _SAVED: dict[str, type[Learner] | type[LogisticClassifier]] = {

@@ -10,14 +10,14 @@ from sklearn.base import TransformerMixin, clone
 from sklearn.utils import ClassifierTags
 
 from .. import decisions
-from ..batch import as_labels, as_weight
 from ..calibration import AffineMap, MonotoneMap
 from ..errors import DataError, DecisionError, listed, one_of
-from ..labels import SoftLabels, encode
-from ..sources.arrays import ArraySource, array_source
+from ..sources.frames.arrays import ArraySource, array_source
+from ..tables.batch import as_labels, as_weight
+from ..tables.labels import SoftLabels, encode
 from .classifier import Prior
 from .ratios import folds
-from .tables import TableEstimator, given_labels
+from .table_estimator import TableEstimator, given_labels
 
 Array = NDArray[Any]
 METHODS = ("affine", "pav")

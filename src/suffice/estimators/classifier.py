@@ -12,14 +12,15 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
 from .. import decisions
+from ..densities.scorer import Scorer
 from ..errors import DataError
 from ..export.outputs import check_kept, check_outputs
-from ..labels import position
-from ..scoring import Scorer
+from ..scoring.application import Application
+from ..scoring.rows import in_steps, refuse, row_by_row
+from ..scoring.writing import parquet_file, write_scores
 from ..sources import RowResults, in_memory
-from .application import Application
-from .tables import TableEstimator, in_steps, refuse, row_by_row
-from .written import parquet_file, write_scores
+from ..tables.labels import position
+from .table_estimator import TableEstimator
 
 Array = NDArray[Any]
 Prior = Any  # an array in the order of classes_, a dictionary by label, "uniform" or None

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..batch import Batch
 from ..densities import (
     BernoulliDensity,
     CategoricalDensity,
@@ -34,8 +33,9 @@ from ..leave_one_out import (
 )
 from ..sources import Source
 from ..stats import CategoryStats, CollectCategories, CollectCounts, CountStats
-from .base import GenerativeClassifier
+from ..tables.batch import Batch
 from .classifier import Prior
+from .generative import GenerativeClassifier
 
 Array = NDArray[Any]
 

@@ -10,16 +10,16 @@ from typing import Any, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ..batch import Batch
 from ..densities import GaussianDensity, StudentDensity
 from ..densities.covariance import STRUCTURES, estimated_shrinkage
 from ..errors import DataError, SufficeWarning, one_of
 from ..leave_one_out import GaussianLeaveOneOut, best_shrinkage
-from ..logistic import LogisticModel
+from ..regression import LogisticModel
 from ..sources import Source
 from ..stats import CollectMoments, MomentStats
-from .base import GenerativeClassifier
+from ..tables.batch import Batch
 from .classifier import Prior
+from .generative import GenerativeClassifier
 from .logistic import LogisticClassifier
 
 Array = NDArray[Any]

@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from .. import modelfile
-from ..batch import Batch
-from ..choice import Choice
 from ..collect import collect
 from ..errors import ColumnWarning, StatisticsError, listed
-from ..labels import encode, union
+from ..scoring.choice import Choice
 from ..sources import Source
 from ..stats import Statistics
-from .tables import TableEstimator, given_labels
+from ..tables.batch import Batch
+from ..tables.labels import encode, union
+from .table_estimator import TableEstimator, given_labels
 
 Array = NDArray[Any]
 

@@ -13,14 +13,14 @@ from sklearn.exceptions import ConvergenceWarning
 from .. import decisions, modelfile
 from ..collect import collect, refuse_nonfinite
 from ..errors import DataError, DecisionError, listed, one_of
-from ..labels import SoftLabels, encode
-from ..logistic import EXPANSIONS, LogisticModel, LogisticProblem, expand
+from ..regression import EXPANSIONS, LogisticModel, LogisticProblem, expand
 from ..sources import as_source
 from ..stats import CollectMoments
-from ..table import Sparse
+from ..tables.labels import SoftLabels, encode
+from ..tables.table import Sparse
 from ..threads import thread_count
 from .classifier import LLRClassifier, Prior
-from .tables import given_labels
+from .table_estimator import given_labels
 
 Array = NDArray[Any]
 _WIDE = 1000  # columns whose covariances would take longer than they save

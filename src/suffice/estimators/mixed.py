@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..batch import Batch
 from ..densities import (
     BernoulliDensity,
     CategoricalDensity,
@@ -33,7 +32,7 @@ from ..leave_one_out import (
     PoissonLeaveOneOut,
     ProductLeaveOneOut,
 )
-from ..schema import LOOK, Schema
+from ..schema import Schema
 from ..sources import Source
 from ..stats import (
     BundleStats,
@@ -47,9 +46,11 @@ from ..stats import (
     MomentStats,
     Statistics,
 )
-from .base import GenerativeClassifier
+from ..tables.batch import Batch
+from ..tables.table import LOOK
 from .classifier import Prior
 from .gaussian import check_covariance, no_closed_form
+from .generative import GenerativeClassifier
 
 Array = NDArray[Any]
 

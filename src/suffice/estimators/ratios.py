@@ -14,8 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import decisions
 from ..errors import DataError
-from ..labels import encode, position
-from ..sources.arrays import array_source
+from ..sources.frames.arrays import array_source
+from ..tables.labels import encode, position
 from .classifier import Prior
 
 Array = NDArray[Any]

@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from ..batch import Batch
 from ..collect import refuse_nonfinite
 from ..errors import DataError
 from ..modelfile import Learnt
-from ..reduction import (
+from ..projection import (
     LearntProjection,
     Projection,
     discriminants,
@@ -24,11 +23,12 @@ from ..reduction import (
     principal_components,
     wide_principal_components,
 )
+from ..scoring.rows import row_by_row
 from ..sources import LocalSource, RowResults, Source
 from ..stats import CollectMoments, CollectTogether, MomentStats
 from ..stats.collectors import NO_LABELS
+from ..tables.batch import Batch
 from .learner import Learner
-from .tables import row_by_row
 
 Array = NDArray[Any]
 _WIDE = 1000  # columns, from which on a matrix of them is avoided where there are fewer rows

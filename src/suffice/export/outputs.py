@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, listed
-from ..logistic import LogisticModel
+from ..regression import LogisticModel
 
 Array = NDArray[Any]
 

@@ -32,7 +32,7 @@ from ..densities import (
 )
 from ..densities.linear import SOME
 from ..errors import DataError
-from ..logistic import LogisticModel
+from ..regression import LogisticModel
 from .dialects import AsNumber, AsText, AsTruth, Cell, Dot, Infinity, Number, Text, Total
 from .steps import Steps
 

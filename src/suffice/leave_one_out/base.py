@@ -13,14 +13,14 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..batch import Batch
 from ..collect import collect, refuse_nonfinite
 from ..densities import Density
 from ..errors import DataError, PrecisionWarning, StatisticsError
-from ..labels import encode, positions
 from ..sources import LocalSource
 from ..stats import BundleStats, MomentStats, Statistics
-from ..table import Table
+from ..tables.batch import Batch
+from ..tables.labels import encode, positions
+from ..tables.table import Table
 
 Array = NDArray[Any]
 S = TypeVar("S", bound=Statistics)

@@ -15,7 +15,7 @@ from ..densities import CategoricalDensity
 from ..densities.categorical import MISSING, UNKNOWN
 from ..errors import DataError, listed
 from ..stats import CategoryStats
-from ..table import Table
+from ..tables.table import Table
 from .base import LeaveOneOut, faint, left
 
 Array = NDArray[Any]

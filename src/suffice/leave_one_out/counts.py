@@ -19,7 +19,7 @@ from ..densities.counts import gamma_posterior, log_shares
 from ..densities.linear import Counts, LinearDensity
 from ..densities.multinomial import completed, log_mass, log_words
 from ..stats import CountStats
-from ..table import Sparse, Table
+from ..tables.table import Sparse, Table
 from .base import LeaveOneOut, faint, left
 
 Array = NDArray[Any]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..densities import GaussianDensity
 from ..densities.covariance import feature_variance, neutral, variances, yardstick
 from ..stats import MomentStats
-from ..table import Table
+from ..tables.table import Table
 from .base import FAINT, LeaveOneOut, faint, left
 
 Array = NDArray[Any]

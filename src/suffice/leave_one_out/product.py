@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..table import Table
+from ..tables.table import Table
 from .base import LeaveOneOut
 
 Array = NDArray[Any]

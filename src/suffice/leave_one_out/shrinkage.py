@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..batch import Batch
 from ..errors import DataError
 from ..sources import LocalSource
+from ..tables.batch import Batch
 from .base import FAINT, ROWS, coded
 from .gaussian import SAFE, GaussianLeaveOneOut
 

@@ -6,12 +6,12 @@ again, and leaves `ax_` and `figure_`. Figures are shown, saved and closed by th
 """
 
 from .bayes_error import BayesErrorDisplay
+from .components import ProjectionDisplay, ScreeDisplay
 from .confusion import ConfusionDisplay
 from .cross_entropy import CrossEntropyDisplay
 from .density import DensityDisplay
 from .detection import DetDisplay, RocDisplay
 from .evidence import EvidenceDisplay
-from .reduction import ProjectionDisplay, ScreeDisplay
 from .regions import DecisionRegionsDisplay, PosteriorMapDisplay
 from .scatter import ScatterDisplay
 from .tippett import TippettDisplay

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import decisions as bayes
-from ..batch import as_labels
 from ..errors import DataError, listed
-from ..labels import encode, positions, union
+from ..tables.batch import as_labels
+from ..tables.labels import encode, positions, union
 from .rows import labelled
 from .style import Display
 

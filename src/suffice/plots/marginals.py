@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..densities import GaussianDensity, ProductDensity, StudentDensity
 from ..errors import DataError, listed
-from ..table import Table
+from ..tables.table import Table
 from .rows import names_of, places_of
 
 Array = NDArray[Any]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..errors import DataError, listed
 from ..sources import LocalSource
-from ..table import ArrayColumn, Column, Frame, Matrix, Table
+from ..tables.table import ArrayColumn, Column, Frame, Matrix, Table
 from .rows import codes, floats, labelled, local, names_of, places_of, whole
 
 Array = NDArray[Any]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .. import decisions as bayes
 from ..errors import DataError, listed
-from ..labels import position
+from ..tables.labels import position
 from .plane import Plane, over
 from .scatter import draw_points
 from .style import Display, tint

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, listed
-from ..labels import SoftLabels, encode, positions
 from ..sources import LocalSource, as_source
-from ..table import Table
+from ..tables.labels import SoftLabels, encode, positions
+from ..tables.table import Table
 
 Array = NDArray[Any]
 

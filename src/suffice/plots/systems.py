@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 from numpy.typing import NDArray
 
 from ..errors import DataError, listed
-from ..labels import position
+from ..tables.labels import position
 from .rows import codes, labelled
 from .style import Display, color, marker
 

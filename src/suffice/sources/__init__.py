@@ -6,15 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import DataError
-from ..table import Table
-from .arrays import ArraySource, array_source
+from ..tables.table import Table
 from .base import LocalSource, PartedSource, RowResults, Run, Source
-from .columns import with_columns
+from .cluster import ClusterSource
 from .dask import dask_source, is_dask
-from .files import are_files, file_source, with_texts
-from .partitions import ClusterSource
+from .files.source import are_files, file_source, with_texts
+from .frames.arrays import ArraySource, array_source
+from .frames.selection import with_columns
 from .spark import SparkSource, is_spark
-from .sql import SqlSource, is_sql
+from .sql.source import SqlSource, is_sql
 
 __all__ = [
     "ClusterSource",

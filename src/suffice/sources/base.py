@@ -11,9 +11,9 @@ from typing import Any, Generic, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..batch import Batch
 from ..errors import DataError
-from ..table import Table
+from ..tables.batch import Batch
+from ..tables.table import Table
 from ..threads import reduce_ordered, thread_count
 
 T = TypeVar("T")

@@ -10,12 +10,12 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..batch import check_ndim
 from ..errors import DataError
-from ..table import Table
-from .arrays import ArraySource, array_source
+from ..tables.batch import check_ndim
+from ..tables.table import Table
 from .base import RowResults
-from .partitions import ClusterSource, OfPart, Outcome, merged, part_outcome, part_source, tree, wanted_columns
+from .cluster import ClusterSource, OfPart, Outcome, merged, part_outcome, part_source, tree, wanted_columns
+from .frames.arrays import ArraySource, array_source
 
 T = TypeVar("T")
 Array = NDArray[Any]

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, listed
-from ..table import Table
-from .arrays import ArraySource, array_source, from_arrow
+from ..tables.table import Table
 from .base import RowResults
-from .partitions import FAN_IN, ClusterSource, OfPart, Outcome, merged, part_outcome, part_source, tree, wanted_columns
-from .sums import Counts, SummingSource, Sums, Term
+from .cluster import FAN_IN, ClusterSource, OfPart, Outcome, merged, part_outcome, part_source, tree, wanted_columns
+from .frames.arrays import ArraySource, array_source, from_arrow
+from .summing import Counts, SummingSource, Sums, Term
 
 T = TypeVar("T")
 Array = NDArray[Any]

@@ -15,11 +15,11 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..batch import Batch
-from ..categories import words_from_arrays, words_to_arrays
 from ..errors import DataError, StatisticsError, listed
-from ..labels import SoftLabels, encode, positions, union
-from ..table import Table
+from ..tables.batch import Batch
+from ..tables.labels import SoftLabels, encode, positions, union
+from ..tables.table import Table
+from ..tables.vocabulary import words_from_arrays, words_to_arrays
 
 Array = NDArray[Any]
 

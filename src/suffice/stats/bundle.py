@@ -9,9 +9,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..batch import Batch
 from ..errors import DataError, StatisticsError, listed
-from ..labels import SoftLabels, encode
+from ..tables.batch import Batch
+from ..tables.labels import SoftLabels, encode
 from .base import Statistics, frozen, names_from_arrays, names_to_arrays
 from .categories import CategoryStats
 from .counts import CountStats

@@ -10,12 +10,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import categories as vocabularies
 from .. import kernels
-from ..batch import Batch
 from ..errors import DataError, StatisticsError
-from ..labels import encode, positions, same
-from ..table import Column, Matrix, Table, native
+from ..tables import vocabulary as vocabularies
+from ..tables.batch import Batch
+from ..tables.labels import encode, positions, same
+from ..tables.table import Column, Matrix, Table, native
 from .base import Statistics, by_class, feature_union, frozen, names_from_arrays, names_to_arrays, spread
 
 Array = NDArray[Any]

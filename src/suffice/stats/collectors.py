@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ..batch import Batch
 from ..errors import DataError, listed
+from ..tables.batch import Batch
 from .base import Statistics
 from .bundle import BundleStats, Collector
 from .categories import CategoryStats

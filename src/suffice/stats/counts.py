@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
-from ..batch import Batch
 from ..errors import DataError, StatisticsError, listed
-from ..labels import encode, positions, same
-from ..table import Sparse, Table
+from ..tables.batch import Batch
+from ..tables.labels import encode, positions, same
+from ..tables.table import Sparse, Table
 from .base import Statistics, by_class, feature_union, frozen, names_from_arrays, names_to_arrays, spread
 
 Array = NDArray[Any]

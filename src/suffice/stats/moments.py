@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
-from ..batch import Batch
 from ..errors import PrecisionWarning, StatisticsError, listed
 from ..kernels.reference import present_rows
-from ..labels import encode, positions, same, union
-from ..table import Sparse, Table, contiguous
+from ..tables.batch import Batch
+from ..tables.labels import encode, positions, same, union
+from ..tables.table import Sparse, Table, contiguous
 from .base import Statistics, by_class, frozen, spread
 
 Array = NDArray[Any]

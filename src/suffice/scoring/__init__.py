@@ -1,0 +1,1 @@
+"""A model at work: rows to scores, decisions, evaluations and files."""

@@ -1,0 +1,227 @@
+"""Rows with their scores, written as they come: neither is ever held as a whole."""
+
+from __future__ import annotations
+
+import operator
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import decisions
+from ..atomic import replacing
+from ..errors import DataError, listed
+from ..export.outputs import check_kept, check_outputs, columns_of, plain_labels, refuse_taken
+from ..sources import ClusterSource, LocalSource, Run, Source, as_source, with_texts
+from ..sources.base import ColumnsSource
+from ..sources.frames.arrays import arrow_type, to_arrow
+from ..tables.batch import Batch
+from ..tables.table import Sparse, Table
+from .application import Application
+from .rows import in_steps, refuse, refuse_empty
+
+Array = NDArray[Any]
+Write = Callable[[Any], object]  # of an Arrow table
+
+_ROWS = 1 << 16  # fewest rows that are written at a time, but the last
+
+
+def parquet_file(path: str | os.PathLike[str]) -> Callable[[Source, Any], AbstractContextManager[Write]]:
+    """Open a Parquet file for rows of a source, with the columns of a schema; it is there at the end, or not at all."""
+    if os.path.splitext(path)[1].lower() not in (".parquet", ".pq"):
+        raise DataError(
+            f"{path}: the name of a Parquet file ends in .parquet; for CSV, leave out -o of suffice predict"
+        )
+
+    @contextmanager
+    def opened(source: Source, schema: Any) -> Iterator[Write]:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        if source.reads(path):
+            raise DataError(f"{path} is one of the files that are read; write to another one")
+        # Hardly a score is like another: to look for those that are takes four times as long as to write them.
+        repetitive = [column.name for column in schema if not pa.types.is_floating(column.type)]
+        with replacing(path) as temporary, pq.ParquetWriter(temporary, schema, use_dictionary=repetitive) as writer:
+            yield writer.write_table
+
+    return opened
+
+
+def write_scores(
+    clf: Any,
+    X: Any,
+    opened: Callable[[Source, Any], AbstractContextManager[Write]],
+    prior: Any,
+    cost: Any,
+    keep: Any,
+    outputs: Any,
+) -> int:
+    """Write columns and results of every row, in the order of the rows; return how many there are.
+
+    Parameters
+    ----------
+    opened : from a source and the schema of the results, where to write them
+    """
+    import pyarrow as pa
+
+    clf._check_fitted()
+    case, density = clf._application(prior, cost), clf._scorer  # estimated here, not in the threads
+    results = _Results(clf.classes_, case, check_outputs(outputs, density))
+    kept = check_kept(keep)
+    source, features = _sources(clf, X, kept or [])
+    own = [features.places[j] for j in density.places_read]
+    repeated = _Repeated(source, own if kept is None else _places(kept, source))
+    refuse_taken(results.schema.names, repeated.schema.names)
+    schema = pa.schema([*repeated.schema, *results.schema])
+
+    def scored(batch: Batch) -> list[Any]:
+        scores = np.empty((len(batch), density.n_classes))
+        table = features.of(batch.table)
+        if not in_steps(density, table, scores, lambda x, out: density.score(x, all=out, relative=results.relative)):
+            raise _RefusedError
+        return [pa.Table.from_arrays([*repeated.of(batch.table), *results.of(scores)], schema=schema)]
+
+    with opened(source, schema) as write:
+        sink = _Sink(write)
+        try:
+            source.reduce(scored, operator.iadd, Run[Any](sink))
+        except _RefusedError:
+            refuse(features)
+        sink.flush()
+    case.warn()
+    return sink.n_rows
+
+
+class _RefusedError(Exception):
+    """Some rows cannot be scored; which ones, another pass tells."""
+
+
+class _Sink:
+    """The total of all rows so far: written, but for the last few."""
+
+    def __init__(self, write: Write) -> None:
+        self.write = write
+        self.n_rows = 0
+        self.waiting: list[Any] = []
+
+    def __iadd__(self, tables: list[Any]) -> _Sink:
+        for table in tables:
+            self.waiting.append(table)
+            self.n_rows += len(table)
+            if sum(map(len, self.waiting)) >= _ROWS:
+                self.flush()
+        return self
+
+    def flush(self) -> None:
+        import pyarrow as pa
+
+        if self.waiting:
+            self.write(pa.concat_tables(self.waiting))
+            self.waiting.clear()
+
+
+class _Repeated:
+    """Columns of the table, as they are."""
+
+    def __init__(self, source: Source, places: Sequence[int]) -> None:
+        import pyarrow as pa
+
+        self.places = places
+        # All rows of a table in memory, since its objects may be of any type; of what streams, the types are known.
+        head = source.head(source.n_rows if isinstance(source, LocalSource) else 1)
+        if isinstance(head, Sparse) and places:
+            raise DataError("the columns of a sparse table are too many to repeat; pass keep=[]")
+        fields = []
+        for name, column in zip(head.names_of(places), self._columns(head), strict=True):
+            with _named(name):
+                fields.append((name, arrow_type(column)))
+        self.schema = pa.schema(fields)
+
+    def of(self, table: Table) -> Iterator[Any]:
+        for column, field in zip(self._columns(table), self.schema, strict=True):
+            with _named(field.name):
+                values = to_arrow(column)
+                yield values if values.type == field.type else values.cast(field.type)
+
+    def _columns(self, table: Table) -> list[Any]:
+        return table.take(self.places).columns() if self.places else []
+
+
+@contextmanager
+def _named(column: str) -> Iterator[None]:
+    """Errors of a conversion to Arrow as ours, with the name of the column."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowException, OverflowError) as error:
+        raise DataError(
+            f"column {column!r} is not of one type, so that it cannot be repeated: {error}; leave it out of keep=, or "
+            f"give it a type, as in suffice.files(path, types={{{column!r}: 'string'}})"
+        ) from None
+
+
+class _Results:
+    """What is said of the rows, all of it from their scores."""
+
+    def __init__(self, classes: Array, case: Application, outputs: Sequence[str]) -> None:
+        import pyarrow as pa
+
+        self.case, self.outputs = case, outputs
+        self.relative = "log_likelihood" not in outputs  # then terms that all classes share may be left out
+        self.actions = pa.array(plain_labels(case.actions))
+        kinds = {"decision": self.actions.type}
+        self.schema = pa.schema(
+            [(name, kinds.get(output, pa.float64())) for output in outputs for name in columns_of(output, classes)]
+        )
+
+    def of(self, scores: Array) -> list[Any]:
+        """The columns of some rows, from log p(x | class), (n, k)."""
+        import pyarrow as pa
+
+        log_posterior = cache(lambda: self.case.log_posterior(scores + self.case.log_prior))
+        makers: dict[str, Callable[[], Iterable[Any]]] = {
+            "decision": lambda: [self.actions.take(pa.array(self.case.decide(log_posterior())))],
+            "posterior": lambda: np.exp(log_posterior()).T,
+            "llr": lambda: (decisions.log_likelihood_ratio(scores, 0, c) for c in range(1, scores.shape[1])),
+            "log_likelihood": lambda: scores.T,
+        }
+        return [pa.array(values) for output in self.outputs for values in makers[output]()]
+
+
+def _sources(clf: Any, X: Any, kept: list[str]) -> tuple[Source, ColumnsSource]:
+    """The rows, and their columns that the model reads; the others are there to be repeated."""
+    known = clf._names()
+    more = [name for name in kept if name not in (known or ())]
+    source = as_source(with_texts(X, clf._texts()), n_jobs=clf.n_jobs, names=None if known is None else (*known, *more))
+    if isinstance(source, ClusterSource) or not source.in_order:
+        raise DataError(
+            f"the rows of a {type(source).__name__} are scored where they are: predict and llr give columns of its "
+            "own, which it can write"
+        )
+    names = source.names
+    if names is None:
+        features = ColumnsSource(source, range(source.n_features), None)
+    else:
+        here = set(known or ()) <= set(names)  # or else the error tells what is missing
+        own = known if known is not None and here else tuple(name for name in names if name not in more)
+        features = ColumnsSource(source, _places(own, source), own)
+    clf._check_columns(features)
+    refuse_empty(source)
+    return source, features
+
+
+def _places(columns: Sequence[str], source: Source) -> list[int]:
+    """Where columns stand in a source."""
+    names = source.names or ()
+    lacking = [name for name in columns if name not in names]
+    if lacking:
+        raise DataError(
+            f"keep= names {listed(lacking)}, but the table has {listed(names, 10) or 'columns without names'}"
+        )
+    return [names.index(name) for name in columns]

@@ -1,0 +1,135 @@
+"""Folds of a table that is read in parts: which rows are held out together follows from how often each class occurs."""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DataError, MissingLabelsError
+from ..sources import PartedSource
+from ..tables.batch import Batch
+from ..tables.labels import count_missing, encode, missing_message, positions, union
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class _Labels:
+    """The labels of a part."""
+
+    number: int
+    count: dict[Any, int]  # rows of each class, in the order in which the classes come
+    missing: int
+
+
+def _labels(number: int, batches: Iterator[Batch]) -> list[_Labels]:
+    count: dict[Any, int] = {}
+    missing = 0
+    for batch in batches:
+        y = np.asarray(batch.y)
+        if n := count_missing(y):
+            missing += n
+            continue
+        classes, code = encode(y)
+        first = np.unique(code, return_index=True)[1]
+        rows, names = np.bincount(code, minlength=len(classes)), classes.tolist()
+        for c in np.argsort(first).tolist():
+            count[names[c]] = count.get(names[c], 0) + int(rows[c])
+    return [_Labels(number, count, missing)]
+
+
+@dataclass(frozen=True)
+class Folds:
+    """Folds as scikit-learn's KFold and StratifiedKFold make them of the whole table, without shuffling."""
+
+    n_folds: int
+    classes: Array  # (k,) sorted
+    before: dict[int, Array]  # by number of the part, rows of each class (k,) in the parts before
+    after: dict[int, Array]  # the same with the part's own
+    ends: Array  # (k, folds): how many rows of the class, or of any where not stratified, are in this fold or before
+    stratified: bool
+
+    @classmethod
+    def of(cls, source: PartedSource, n_folds: int, stratified: bool) -> Folds:
+        """One pass over the labels."""
+        parts = source.reduce_parts(_labels, operator.add)
+        if missing := sum(part.missing for part in parts):
+            raise MissingLabelsError(missing_message(missing))
+        classes = reduce(union, (encode(_array(part.count))[0] for part in parts))
+        count = np.zeros((len(parts), len(classes)), np.int64)
+        for row, part in zip(count, parts, strict=True):
+            row[positions(_array(part.count), classes)] = list(part.count.values())
+        total = count.cumsum(axis=0)
+        numbers = [part.number for part in parts]
+        after = dict(zip(numbers, total, strict=True))
+        before = dict(zip(numbers, total - count, strict=True))
+        appearance = positions(_array(dict.fromkeys(label for part in parts for label in part.count)), classes)
+        share = _shares(total[-1], appearance, n_folds, stratified)
+        return cls(n_folds, classes, before, after, share.cumsum(axis=1), stratified)
+
+    def of_part(self, number: int, batches: Iterator[Batch]) -> Iterator[tuple[Batch, Array, Array]]:
+        """The batches of a part, and for each row the place of its class (n,) and its fold (n,)."""
+        seen = self.before.get(number)
+        for batch in batches:
+            own, code = encode(np.asarray(batch.y))
+            place = positions(own, self.classes)
+            if seen is None or (place < 0).any():
+                raise _changed()
+            code = place[code]
+            yield batch, code, self._fold(code, seen)
+            seen = seen + np.bincount(code, minlength=len(self.classes))
+        if seen is None or (seen != self.after[number]).any():
+            raise _changed()
+
+    def _fold(self, code: Array, seen: Array) -> Array:
+        if not self.stratified:
+            return np.asarray(np.searchsorted(self.ends[0], seen.sum() + np.arange(len(code)), side="right"))
+        fold = np.empty(len(code), np.intp)
+        for c in np.unique(code).tolist():
+            rows = np.flatnonzero(code == c)
+            fold[rows] = np.searchsorted(self.ends[c], seen[c] + np.arange(len(rows)), side="right")
+        return fold
+
+
+def _shares(count: Array, appearance: Array, n_folds: int, stratified: bool) -> Array:
+    """How many rows of each class are in each fold, (k, folds); where not stratified, of all classes, (1, folds)."""
+    n = int(count.sum())
+    if n_folds > n:
+        raise DataError(f"Cannot have number of splits n_splits={n_folds} greater than the number of samples: {n}")
+    if not stratified:
+        return _dealt(np.array([0, n]), n_folds)
+    if (count < n_folds).all():
+        raise DataError(f"n_splits={n_folds} cannot be greater than the number of members in each class.")
+    if (count < n_folds).any():
+        least = f"The least populated class in y has only {count.min()} members"
+        warnings.warn(f"{least}, which is less than n_splits={n_folds}.", UserWarning, stacklevel=2)
+    share = np.empty((len(count), n_folds), np.int64)
+    share[appearance] = _dealt(np.concatenate([[0], count[appearance].cumsum()]), n_folds)
+    return share
+
+
+def _dealt(ends: Array, n_folds: int) -> Array:
+    """How many of the places from each end up to the next fall to each fold, where folds take them in turns."""
+    taken = (ends[:, None] - np.arange(n_folds) + n_folds - 1) // n_folds
+    return np.diff(taken, axis=0)
+
+
+def _array(labels: Any) -> Array:
+    """Labels as an array that makes no text of numbers."""
+    array = np.empty(len(labels), object)
+    array[:] = list(labels)
+    return array
+
+
+def _changed() -> DataError:
+    return DataError(
+        "the rows are not those that were counted before, or lie in other partitions now; keep them as they are, as "
+        "persist() of Dask and cache() or a table of Spark do"
+    )

@@ -1,0 +1,286 @@
+"""Pipelines as paths: each step leads from a training statistic to another, without the rows behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+import joblib
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils._set_output import _get_output_config
+
+from ..errors import DataError
+from ..estimators.classifier import LLRClassifier
+from ..estimators.gaussian import GaussianClassifier
+from ..estimators.learner import Learner
+from ..estimators.reduction import Reduction, is_wide
+from ..projection import Projection
+from ..sources import LocalSource, Source
+from ..sources.frames.arrays import ArraySource
+from ..stats import CollectMoments, MomentStats, Statistics
+from ..tables.batch import Batch
+from ..tables.table import Sparse, Table
+
+Array = NDArray[Any]
+Collector = Callable[[Batch], Statistics]
+_MOMENTS = "moments"  # the statistic that Gaussian models and reductions share
+ROWS = ""  # for models that no statistic here leads to
+
+
+class StepError(DataError):
+    """A step is of a kind that a search cannot take."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of a path. A reduction makes two: all directions that some candidate wants, and the first n of them, so
+    that candidates share what is costly."""
+
+    kind: str  # "scale", "reduce", "cut" or "classify"
+    estimator: Any  # not fitted
+    key: str  # equal where steps are
+
+    @classmethod
+    def of(cls, estimator: Any) -> list[Step]:
+        if not isinstance(estimator, Reduction):
+            kind = "scale" if isinstance(estimator, StandardScaler) else "classify"
+            return [cls(kind, estimator, _key(estimator))]
+        whole = clone(estimator).set_params(n_components=None)
+        return [cls("reduce", estimator, _key(whole)), cls("cut", estimator, _key(estimator.n_components))]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One point of the grid."""
+
+    place: int
+    estimator: Any  # with its parameters, not fitted
+    root: str  # the statistic that its path starts from
+    path: list[Step]
+    error: Exception | None = None  # for which it makes no sense
+
+    def fitted(self, steps: tuple[Any, ...]) -> Any:
+        """The estimator with fitted steps in place of its own."""
+        if not isinstance(self.estimator, Pipeline):
+            return steps[-1]
+        pipeline, own = clone(self.estimator), iter(steps)
+        pipeline.steps = [(name, step if is_passed(step) else next(own)) for name, step in pipeline.steps]
+        return pipeline
+
+
+@dataclass(frozen=True)
+class State:
+    """Where a path of steps has led so far: the training statistic and rows to score, in the coordinates there."""
+
+    statistic: Any
+    names: tuple[str, ...] | None  # of the columns
+    rows: tuple[Any, ...]  # of the test set, and of the training set where it is scored too
+    steps: tuple[Any, ...] = ()  # fitted
+    whole: Projection | None = None  # to cut from
+    known: dict[str, State] = field(default_factory=dict)  # what some steps lead to, by their keys
+
+    def after(self, steps: list[Step]) -> State:
+        """One step further; the steps are equal, but for the number of directions that are to be cut."""
+        if isinstance(self.statistic, DataError):
+            raise self.statistic
+        if (known := self.known.pop(steps[0].key, None)) is not None:
+            return known
+        return cast("State", getattr(self, f"_{steps[0].kind}")([step.estimator for step in steps]))
+
+    def ahead(self, groups: list[list[Step]]) -> State:
+        """The same state, with what is costly done before it is asked for; an error comes up when it is."""
+        known = {}
+        for steps in groups:
+            if steps[0].kind == "reduce":
+                with suppress(Exception):
+                    known[steps[0].key] = self.after(steps)
+        done = len(known) == len(groups)
+        return replace(self, known=known, statistic=None if done else self.statistic)  # which may be large
+
+    def fitted(self, reduction: Reduction) -> State:
+        """After a reduction that keeps its statistic, to be used on its own."""
+        moments = _linear(self.statistic)
+        fitted = clone(reduction).fit_statistics(moments)
+        fitted._set_columns(self.names, moments.n_features)
+        return State(fitted.projection_.of_moments(moments), None, self.rows, (*self.steps, fitted))
+
+    def _scale(self, estimators: list[Any]) -> State:
+        fitted, moments = clone(estimators[0]), _linear(self.statistic)
+        center, scale = _fit_scaler(fitted, moments, self.names)
+        rows = tuple(transformed(fitted, X) for X in self.rows)
+        return State(moments.scaled(center, scale), None, rows, (*self.steps, fitted))
+
+    def _reduce(self, estimators: list[Reduction]) -> State:
+        moments = _linear(self.statistic)
+        whole = estimators[0]._whole(moments)
+        directions = whole.first(max(_kept(estimator, whole) for estimator in estimators))
+        reduction = clone(estimators[0])._of(directions, moments.classes, self.names)
+        rows = tuple(reduction.transform(X) for X in self.rows)
+        return State(directions.of_moments(moments), self.names, rows, self.steps, whole)
+
+    def _cut(self, estimators: list[Reduction]) -> State:
+        assert self.whole is not None
+        estimators[0]._choices()
+        directions = self.whole.first(estimators[0]._kept(self.whole))
+        fitted = clone(estimators[0])._of(directions, self.statistic.classes, self.names)
+        n = len(directions.values)
+        return State(self.statistic.first(n), None, tuple(X[:, :n] for X in self.rows), (*self.steps, fitted))
+
+    def _classify(self, estimators: list[Any]) -> State:
+        fitted = clone(estimators[0]).fit_statistics(self.statistic)
+        fitted._set_columns(self.names, self.statistic.n_features)
+        return State(None, None, self.rows, (*self.steps, fitted))
+
+
+def transformed(step: Any, X: Any) -> Array:
+    """Rows after a fitted step that is not the last."""
+    if not isinstance(step, StandardScaler):
+        return cast("Array", step.transform(X))
+    return (_floats(X) - (step.mean_ if step.with_mean else 0.0)) / (step.scale_ if step.with_std else 1.0)
+
+
+def _kept(estimator: Reduction, whole: Projection) -> int:
+    """How many directions an estimator keeps; it will tell later if it cannot."""
+    try:
+        estimator._choices()
+        return estimator._kept(whole)
+    except DataError:
+        return 1
+
+
+def _linear(moments: MomentStats) -> MomentStats:
+    """Moments that a linear map can be applied to."""
+    return moments.to_layout("full") if moments.layout == "quartic" else moments
+
+
+def paths(estimators: list[Any], source: Source) -> tuple[list[Candidate], dict[str, Root]]:
+    """The candidates, and the statistics that their paths begin with."""
+    roots: dict[str, Root] = {}
+    layouts, candidates = set(), []
+    for place, estimator in enumerate(estimators):
+        root, wrong, path = ROWS, None, []
+        try:
+            steps = _steps(estimator)
+            if layout := _layout(steps, source):
+                layouts.add(layout)
+                root = _MOMENTS
+            elif len(steps) == 1 and isinstance(steps[0], Learner) and not isinstance(steps[0], GaussianClassifier):
+                collector = clone(steps[0])._statistic(source, new=True)
+                root = _key(collector) if _is_ours(steps[0]) else ROWS
+                roots |= {root: Root(collector, steps[0])} if root else {}
+            path = [step for one in steps for step in Step.of(one)]
+        except Exception as error:
+            wrong = error
+        candidates.append(Candidate(place, estimator, root, path, wrong))
+    if candidates and all(isinstance(candidate.error, StepError) for candidate in candidates):
+        raise DataError(str(candidates[0].error))
+    if layouts:
+        richest = layouts.pop() if len(layouts) == 1 else "quartic" if "quartic" in layouts else "full"
+        roots[_MOMENTS] = Root(CollectMoments(richest))
+    return candidates, roots
+
+
+@dataclass(frozen=True)
+class Root:
+    """A statistic that paths begin with."""
+
+    collector: Collector
+    owner: Any = None  # the classifier that has chosen what to collect by a look at all rows
+
+    def serves(self, training: LocalSource) -> bool:
+        """Whether it would be the same by a look at the training rows alone."""
+        return self.owner is None or _key(clone(self.owner)._statistic(training, new=True)) == _key(self.collector)
+
+
+def _key(thing: Any) -> str:
+    """Equal where things are; what cannot be told from its contents is itself alone."""
+    try:
+        return str(joblib.hash(thing))
+    except Exception:  # whatever a function or class of somebody's raises when it is pickled
+        return f"{id(thing)}"
+
+
+def _is_ours(step: Any) -> bool:
+    """Whether a step does what its class here does; others may have another fit."""
+    return type(step).__module__.startswith(f"{__package__}.")
+
+
+def _is_plain(step: Any, source: Source) -> bool:
+    """Whether a step in front of the classifier is as good as its formula."""
+    if _get_output_config("transform", step)["dense"] != "default":
+        return False
+    if isinstance(step, StandardScaler):
+        is_sparse = isinstance(source, ArraySource) and isinstance(source.table, Sparse)
+        return not is_sparse and {step.with_mean, step.with_std} <= {True, False}
+    return _is_ours(step)
+
+
+def _layout(steps: tuple[Any, ...], source: Source) -> str | None:
+    """The moments that these steps need, or None if moments do not lead to them."""
+    *reductions, classifier = steps
+    if not isinstance(classifier, GaussianClassifier) or not _is_ours(classifier):
+        return None
+    if not all(_is_plain(step, source) for step in reductions):
+        return None
+    layout = classifier._layout()
+    if classifier.shrinkage == "loo":
+        return None  # chosen by rows
+    if not reductions:
+        return layout
+    if layout == "quartic":
+        return None  # of projected rows they do not follow from those of the rows
+    if all(isinstance(step, StandardScaler) for step in reductions):
+        return layout
+    if isinstance(source, LocalSource) and is_wide(source):
+        return None
+    return "pooled" if layout == "pooled" else "full"
+
+
+def _steps(estimator: Any) -> tuple[Any, ...]:
+    """The steps of an estimator that do something, or an error that names the one that this search cannot take."""
+    named = estimator.steps if isinstance(estimator, Pipeline) else [(type(estimator).__name__, estimator)]
+    for place, (name, step) in enumerate(named):
+        if place == len(named) - 1:
+            fits = isinstance(step, LLRClassifier)
+        else:
+            fits = is_passed(step) or type(step) is StandardScaler or isinstance(step, Reduction)
+        if not fits:
+            raise StepError(
+                f"OnePassSearchCV takes classifiers of suffice, behind StandardScaler and PCA and LDA of suffice; step "
+                f"{name!r} is {step!r}. GridSearchCV takes any estimator"
+            )
+    return tuple(step for _, step in named if not is_passed(step))
+
+
+def is_passed(step: Any) -> bool:
+    return step is None or (isinstance(step, str) and step == "passthrough")
+
+
+def _fit_scaler(scaler: Any, moments: MomentStats, names: tuple[str, ...] | None) -> tuple[Array, Array]:
+    """Fit a StandardScaler to moments; return what it subtracts and divides by, (d,) each."""
+    n = moments.total
+    mean = moments.weight @ moments.mean / n
+    variance = (moments.variation.sum(axis=0) + moments.weight @ (moments.mean - mean) ** 2) / n
+    eps = np.finfo(np.float64).eps
+    constant = variance <= n * eps * variance + (n * mean * eps) ** 2  # as scikit-learn tells them
+    scaler.n_samples_seen_, scaler.n_features_in_ = n, moments.n_features
+    if names is not None:
+        scaler.feature_names_in_ = np.array(names, dtype=object)
+    some = scaler.with_mean or scaler.with_std
+    scaler.mean_ = mean if some else None
+    scaler.var_ = variance if scaler.with_std else None
+    scaler.scale_ = np.where(constant, 1.0, np.sqrt(variance)) if scaler.with_std else None
+    center = mean if scaler.with_mean else np.zeros_like(mean)
+    return center, scaler.scale_ if scaler.with_std else np.ones_like(mean)
+
+
+def _floats(X: Any) -> Array:
+    if isinstance(X, LocalSource):
+        X = X.batch(0, X.n_rows).table
+    return X.floats() if isinstance(X, Table) else X

@@ -1,0 +1,173 @@
+"""Scorers for rows that lie in parts: what each batch says is a few sums, and the sums of all of them are the score."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import accuracy_score, log_loss
+from sklearn.metrics._scorer import _BaseScorer, _PassthroughScorer
+
+from .. import decisions, metrics
+from ..errors import DataError, listed
+from ..tables.labels import encode, positions
+from .scorers import HeldOutScorer, knows, scores_of
+
+Array = NDArray[Any]
+Sums = dict[Any, float]
+
+
+class NeedsRowsError(DataError):
+    """This cannot be done for rows that lie in parts."""
+
+
+@dataclass(frozen=True)
+class Truth:
+    """The classes of all rows that a model is judged by, none of them without rows."""
+
+    classes: Array  # (k,)
+    count: Array  # (k,)
+
+    @classmethod
+    def of(cls, classes: Array, count: Array) -> Truth:
+        return cls(classes[count > 0], count[count > 0])
+
+
+@dataclass(frozen=True)
+class Tally(ABC):
+    """A scorer that adds up."""
+
+    scorer: Any
+
+    @abstractmethod
+    def of(self, model: Any, X: Any, y: Array, weight: Array | None, truth: Truth) -> Sums:
+        """What some rows say of a classifier."""
+
+    @abstractmethod
+    def score(self, total: Sums, model: Any, truth: Truth) -> float:
+        """The score, from the sums of all rows."""
+
+
+def add_sums(a: Sums, b: Sums) -> Sums:
+    return {key: a.get(key, 0.0) + b.get(key, 0.0) for key in a | b}
+
+
+class _Decisions(Tally):
+    """Any function of how often each class was decided for which: the pairs of both, weighted, stand for the rows."""
+
+    def of(self, model: Any, X: Any, y: Array, weight: Array | None, truth: Truth) -> Sums:  # noqa: ARG002
+        classes, code = encode(y)
+        actions, action = encode(self._decided(model, X))
+        times = np.bincount(code * len(actions) + action, weight, minlength=len(classes) * len(actions))
+        pairs = np.unique(code * len(actions) + action).tolist()
+        names, decided = classes.tolist(), actions.tolist()
+        return {(names[p // len(decided)], decided[p % len(decided)]): float(times[p]) for p in pairs}
+
+    def score(self, total: Sums, model: Any, truth: Truth) -> float:  # noqa: ARG002
+        y, decided = (np.array(labels) for labels in zip(*total, strict=True))
+        return self._judged(model, y, decided, np.array(list(total.values())))
+
+    def _decided(self, model: Any, X: Any) -> Array:
+        return np.asarray(model.predict(X))
+
+    def _judged(self, model: Any, y: Array, decided: Array, times: Array) -> float:  # noqa: ARG002
+        if isinstance(self.scorer, _PassthroughScorer):
+            return float(accuracy_score(y, decided, sample_weight=times))
+        metric, kwargs = self.scorer._score_func, self.scorer._kwargs
+        return float(self.scorer._sign * metric(y, decided, sample_weight=times, **kwargs))
+
+
+class _Cost(_Decisions):
+    """Decisions by their places, for they need not be of one type."""
+
+    def _decided(self, model: Any, X: Any) -> Array:
+        decided = decisions.decide(scores_of(model, X), model.classes_, self.scorer.prior, self.scorer.cost)
+        return positions(decided, self._actions(model))
+
+    def _judged(self, model: Any, y: Array, decided: Array, times: Array) -> float:
+        own, prior, cost = self._actions(model)[decided], self.scorer.prior, self.scorer.cost
+        return -metrics.multiclass_dcf(y, own, prior, cost, sample_weight=times)
+
+    def _actions(self, model: Any) -> Array:
+        classes: Array = model.classes_
+        return classes if self.scorer.cost is None else decisions.as_cost(self.scorer.cost, classes)[0]
+
+
+class _LogLoss(Tally):
+    def of(self, model: Any, X: Any, y: Array, weight: Array | None, truth: Truth) -> Sums:  # noqa: ARG002
+        kwargs = {"labels": model.classes_} | self.scorer._kwargs | {"normalize": False}
+        loss = log_loss(y, model.predict_proba(X), sample_weight=weight, **kwargs)
+        return {"loss": float(loss), "weight": float(len(y) if weight is None else weight.sum())}
+
+    def score(self, total: Sums, model: Any, truth: Truth) -> float:
+        if "labels" not in self.scorer._kwargs and truth.classes.tolist() != model.classes_.tolist():
+            raise DataError(
+                f"the rows to judge by are of classes {listed(truth.classes)}, but the model knows "
+                f"{listed(model.classes_)}; use stratified folds"
+            )
+        rows = total["weight"] if self.scorer._kwargs.get("normalize", True) else 1.0
+        return float(self.scorer._sign * total["loss"] / rows)
+
+
+class _LogCost(Tally):
+    """The log cost, class by class; Cllr is that of two classes with a uniform prior."""
+
+    def of(self, model: Any, X: Any, y: Array, weight: Array | None, truth: Truth) -> Sums:  # noqa: ARG002
+        if truth.classes.tolist() != model.classes_.tolist():
+            return {}  # there will be no sum to take the mean of
+        present, code = encode(y)
+        own = positions(present, truth.classes)[code]
+        bits = metrics.log_cost_of_rows(own, scores_of(model, X), self._prior(truth))
+        return dict(zip(truth.classes.tolist(), np.bincount(own, bits, minlength=len(truth.classes)), strict=True))
+
+    def score(self, total: Sums, model: Any, truth: Truth) -> float:
+        k = len(model.classes_)
+        if self.scorer.name == "neg_cllr" and k != 2:
+            raise DataError(f"Cllr is of two classes, not of {k}; use neg_log_cost")
+        if not knows(model.classes_, truth.classes):
+            return -np.inf  # a class that was thought impossible
+        mean = np.array([total[label] for label in truth.classes.tolist()]) / truth.count
+        return -metrics.log_cost_of_classes(mean, self._prior(truth))
+
+    def _prior(self, truth: Truth) -> Array:
+        prior = "uniform" if self.scorer.name == "neg_cllr" else self.scorer.prior
+        return decisions.as_prior(prior, truth.classes, truth.count / truth.count.sum())
+
+
+class _LogLikelihood(Tally):
+    def of(self, model: Any, X: Any, y: Array, weight: Array | None, truth: Truth) -> Sums:  # noqa: ARG002
+        return {"sum": float(self.scorer(model, X, y)) * len(y)}
+
+    def score(self, total: Sums, model: Any, truth: Truth) -> float:  # noqa: ARG002
+        return total["sum"] / float(truth.count.sum())
+
+
+_OURS: dict[str, Callable[[Any], Tally]] = {
+    "mean_log_likelihood": _LogLikelihood,
+    "neg_cllr": _LogCost,
+    "neg_dcf": _Cost,
+    "neg_log_cost": _LogCost,
+}
+
+
+def tally(scorer: Any) -> Tally:
+    """The sums that a scorer can be had from, or an error that names those that can."""
+    if isinstance(scorer, _PassthroughScorer):
+        return _Decisions(scorer)
+    if isinstance(scorer, HeldOutScorer):
+        return _OURS[scorer.name](scorer)
+    if isinstance(scorer, _BaseScorer):
+        own = scorer._score_func
+        if own is log_loss:
+            return _LogLoss(scorer)
+        from_sklearn = own.__module__.startswith("sklearn.metrics.")
+        if scorer._response_method == "predict" and from_sklearn and scorer._accept_sample_weight():
+            return _Decisions(scorer)
+    raise NeedsRowsError(
+        f"{scorer!r} needs the scores of all rows at once, which lie in parts; choose accuracy or another of decisions "
+        f"(balanced_accuracy, f1_macro, precision, recall, ...), neg_log_loss, or one of {listed(_OURS)}"
+    )

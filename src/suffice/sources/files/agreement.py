@@ -1,0 +1,74 @@
+"""What files agree on: types for the values of all of them, and filters that fit their columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute
+import pyarrow.parquet
+
+from ...errors import DataError, listed
+
+
+def type_of(kind: Any) -> Any:
+    """A type of Arrow, which may be given by its name."""
+    try:
+        return pa.type_for_alias(kind) if isinstance(kind, str) else kind
+    except ValueError:
+        raise DataError(f"types= names {kind!r}, which Arrow does not know") from None
+
+
+def common_type(a: Any, b: Any) -> Any:
+    """A type for the values of both, or TypeError."""
+    types = pa.types
+    if a == b or types.is_null(b):
+        return a
+    if types.is_null(a):
+        return b
+    texts = [types.is_string(t) or types.is_large_string(t) for t in map(_plain, (a, b))]
+    if all(texts):
+        return pa.large_string()
+    if types.is_boolean(a) or types.is_boolean(b) or types.is_dictionary(a) or types.is_dictionary(b):
+        raise TypeError
+    both = pa.unify_schemas([pa.schema([("", a)]), pa.schema([("", b)])], promote_options="permissive")
+    return both.field(0).type
+
+
+def _plain(kind: Any) -> Any:
+    """The type of the values of a dictionary."""
+    return getattr(kind, "value_type", kind)
+
+
+def partition_type(values: list[str | None]) -> Any:
+    """The type of what paths say: numbers, where all are."""
+    try:
+        [int(value) for value in values if value is not None]
+    except ValueError:
+        return pa.string()
+    return pa.int64()
+
+
+def repeated(value: str | None, kind: Any, n: int) -> Any:
+    return pa.repeat(pa.scalar(value, pa.string()).cast(kind), n)
+
+
+def condition(filter: Any, schema: Any) -> tuple[Any, list[str]]:
+    """A filter as an expression, and the columns that it asks for."""
+    if filter is None:
+        return None, []
+    empty = schema.empty_table()
+    try:
+        expression = filter if isinstance(filter, pa.compute.Expression) else pa.parquet.filters_to_expression(filter)
+        empty.filter(expression)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise DataError(f"filter={filter!r} does not fit the columns {listed(schema.names, 10)}: {error}") from None
+
+    def is_needed(name: str) -> bool:
+        try:
+            empty.drop_columns([name]).filter(expression)
+        except pa.ArrowInvalid:
+            return True
+        return False
+
+    return expression, [name for name in schema.names if is_needed(name)]

@@ -1,0 +1,1 @@
+"""Tables in memory: NumPy, SciPy sparse, pandas, polars and Arrow."""

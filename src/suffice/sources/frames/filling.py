@@ -1,0 +1,184 @@
+"""Tables as they came, with other values in some cells.
+
+A column keeps its type where that holds the new values, and takes the next wider one where it does not.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...tables import vocabulary as vocabularies
+from ...tables.labels import is_missing
+from ...tables.table import ArrayColumn, looked_at
+from .arrays import arrow_column, from_arrow, library, pandas_column
+
+Array = NDArray[Any]
+
+
+def with_cells(frame: Any, cells: Array, values: Any) -> Any:
+    """A table as it came, a copy, with other values in some cells.
+
+    Parameters
+    ----------
+    frame : what a source keeps as its `frame`
+    cells : (n, d) bool, where the values are to be written
+    values : (n, d) an array or an Arrow table
+    """
+    columns = np.flatnonzero(cells.any(axis=0)).tolist()
+    written = {j: _Cells(cells[:, j], _values(values, j)[cells[:, j]].tolist()) for j in columns}
+    return _WRITERS[library(frame)](frame, written)
+
+
+def _values(table: Any, j: int) -> Array:
+    return np.asarray(table[:, j] if isinstance(table, np.ndarray) else from_arrow(table.column(j)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    """Values for some rows of a column."""
+
+    rows: Array  # (n,) bool
+    values: list[Any]
+
+    def like(self, kind: str) -> list[Any]:
+        """The values as a column of this kind has them, where it can have them."""
+        try:
+            return [_like(value, kind) for value in self.values]
+        except (KeyError, ValueError):
+            return self.values
+
+    def among(self, items: list[Any], kind: str) -> list[Any]:
+        """The items of a column, with the new values in their places."""
+        items = list(items)
+        for row, value in zip(np.flatnonzero(self.rows), self.like(kind), strict=True):
+            items[row] = value
+        return items
+
+
+def _like(value: Any, kind: str) -> Any:
+    if kind == "boolean":  # the more probable truth
+        return {"True": True, "False": False}[value] if isinstance(value, str) else value > 0.5
+    if kind not in ("float", "integer"):
+        return value
+    if isinstance(value, str):  # numbers beside text are known by their names
+        value = int(value) if value.lstrip("-").isdecimal() else float(value)
+    return int(value) if kind == "integer" and float(value).is_integer() else value
+
+
+def _narrowest(items: list[Any], kind: str, build: Callable[[list[Any], Any], Any], types: tuple[Any, ...]) -> Any:
+    """A column of the first type that holds the items: its own, integers, floats, text."""
+    own, integer, number, word = types
+    fractions = any(isinstance(item, float) and not is_missing(item) for item in items)
+    attempts: list[tuple[Callable[[Any], Any], Any]] = [(lambda item: item, own)]
+    if kind == "text":
+        attempts.append((vocabularies.text, own))
+    else:
+        if kind == "integer":  # some libraries would cut a fraction off
+            attempts = [] if fractions else [*attempts, (int, integer)]
+        attempts.append((float, number))
+    for convert, dtype in attempts:
+        with suppress(TypeError, ValueError, OverflowError):
+            return build([None if is_missing(item) else convert(item) for item in items], dtype)
+    return build([None if is_missing(item) else vocabularies.text(item) for item in items], word)
+
+
+def _array_with(X: Array, written: dict[int, _Cells]) -> Array:
+    out = X.copy()
+    for j, cells in written.items():
+        values = np.empty(len(cells.values), object)
+        values[:] = cells.like(looked_at(ArrayColumn.of(X[:, j])).kind)
+        if out.dtype != object and any(isinstance(value, str) for value in values):
+            out = out.astype(object)
+        out[cells.rows, j] = values
+    return out
+
+
+def _sparse_with(X: Any, written: dict[int, _Cells]) -> Any:
+    out = X.tocsr(copy=True)
+    out.sum_duplicates()
+    for j, cells in written.items():
+        out[np.flatnonzero(cells.rows), j] = cells.values
+    return out.asformat(X.format)
+
+
+def _pandas_with(X: Any, written: dict[int, _Cells]) -> Any:
+    out = X.copy()
+    for j, cells in written.items():
+        out.isetitem(j, _series_with(X.iloc[:, j], cells))
+    return out
+
+
+def _series_with(series: Any, cells: _Cells) -> Any:
+    pandas, dtype, kind = sys.modules["pandas"], series.dtype, looked_at(pandas_column(series)).kind
+    if isinstance(dtype, pandas.CategoricalDtype):
+        return _categories_with(series, cells)
+    integer, number = ("int64", "float64") if isinstance(dtype, np.dtype) else ("Int64", "Float64")
+    if isinstance(dtype, pandas.ArrowDtype):
+        integer, number = "int64[pyarrow]", "double[pyarrow]"
+
+    items = cells.among(series.tolist(), kind)
+
+    def build(values: list[Any], dtype: Any) -> Any:
+        return pandas.Series(items if dtype is object else values, index=series.index, dtype=dtype)
+
+    return _narrowest(items, kind, build, (dtype, integer, number, object))
+
+
+def _categories_with(series: Any, cells: _Cells) -> Any:
+    """A pandas column of categories, which may become more."""
+    own = np.empty(len(series.cat.categories), object)
+    own[:] = series.cat.categories.tolist()
+    values = np.empty(len(cells.values), object)
+    values[:] = cells.values
+    known = vocabularies.positions(values, own)
+    series = series.cat.add_categories(list(dict.fromkeys(values[known < 0].tolist())))
+    series.iloc[np.flatnonzero(cells.rows)] = [own[i] if i >= 0 else v for i, v in zip(known, values, strict=True)]
+    return series
+
+
+def _polars_with(X: Any, written: dict[int, _Cells]) -> Any:
+    polars = sys.modules["polars"]
+
+    def build(items: list[Any], dtype: Any) -> Any:
+        try:
+            if dtype == polars.Null:
+                raise ValueError("nothing but null")
+            return polars.Series(name, items, dtype=dtype, strict=True)
+        except polars.exceptions.PolarsError as error:
+            raise ValueError(str(error)) from None
+
+    columns = []
+    for j, cells in written.items():
+        name, series = X.columns[j], X.to_series(j)
+        kind = arrow_column(series.to_arrow(), "").kind
+        types = series.dtype, polars.Int64, polars.Float64, polars.String
+        columns.append(_narrowest(cells.among(series.to_list(), kind), kind, build, types))
+    return X.with_columns(columns)
+
+
+def _arrow_with(X: Any, written: dict[int, _Cells]) -> Any:
+    import pyarrow as pa
+
+    columns, fields = list(X.columns), list(X.schema)
+    for j, cells in written.items():
+        kind = arrow_column(columns[j], "").kind
+        items = cells.among(columns[j].to_pylist(), kind)
+        columns[j] = _narrowest(items, kind, pa.array, (fields[j].type, pa.int64(), pa.float64(), pa.string()))
+        fields[j] = fields[j].with_type(columns[j].type)
+    return type(X).from_arrays(columns, schema=pa.schema(fields, X.schema.metadata))
+
+
+_WRITERS: dict[str | None, Callable[[Any, dict[int, _Cells]], Any]] = {
+    None: _array_with,
+    "pandas": _pandas_with,
+    "polars": _polars_with,
+    "pyarrow": _arrow_with,
+    "scipy.sparse": _sparse_with,
+}

@@ -1,0 +1,5 @@
+"""Tables and queries of databases."""
+
+from .source import SqlSource, is_sql, sql
+
+__all__ = ["SqlSource", "is_sql", "sql"]

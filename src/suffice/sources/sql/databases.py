@@ -1,0 +1,454 @@
+"""What databases do not agree on: how rows come out of them as Arrow, and how well they sum."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from numbers import Number
+from types import NoneType
+from typing import Any, ClassVar
+
+import pyarrow as pa
+from sqlalchemy import (
+    Boolean,
+    Double,
+    Engine,
+    FromClause,
+    Integer,
+    Select,
+    TableClause,
+    Text,
+    case,
+    cast,
+    column,
+    create_engine,
+    func,
+    inspect,
+    literal_column,
+    make_url,
+    select,
+    table,
+    text,
+    tuple_,
+)
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.pool import NullPool
+from sqlalchemy.sql.elements import ColumnElement
+
+from ...errors import DatabaseError, DataError, listed
+from ..summing import UnsummableError
+from .queries import ROWS, everything
+
+Expression = ColumnElement[Any]
+
+_LOOK = 10_000  # rows that types are judged by where columns have none
+_FETCHED = 1 << 17  # cells that are taken from a cursor at a time
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A column of a query, and the type of Arrow that it is read as."""
+
+    value: Expression
+    type: Any
+
+
+class Database:
+    """Any database that SQLAlchemy reaches: its rows are read, and it sums nothing."""
+
+    # How many sums it works out in the time in which one column is read and summed here, and in the time in which it
+    # counts the values of one; as measured on one machine, see the benchmarks of databases.
+    sums_per_column: ClassVar[float] = 0
+    sums_per_count: ClassVar[float] = 3
+    most_results = 0  # columns of a result at most
+    is_parallel = False  # whether rows come so fast that several threads are worth while
+    has_types = True  # whether cells are of the types of their columns
+    listing = ""  # a query for the schemas and names of tables
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+
+    def __str__(self) -> str:
+        return self.engine.url.set(query={}).render_as_string(hide_password=True)  # a query may hold passwords, too
+
+    # Reading.
+
+    def cells(self, rows: FromClause) -> dict[str, Cell]:
+        """The columns of a query; of types that its first rows have."""
+        with self._connected() as connection:
+            found = connection.execute(everything(rows, _LOOK))
+            names, values = list(found.keys()), found.all()
+        columns = zip(*values, strict=True) if values else [()] * len(names)
+        truths = self._truths(rows)
+        return {
+            name: Cell(column(name), pa.bool_() if name in truths else _type_of(items))
+            for name, items in zip(_unique(names), columns, strict=True)
+        }
+
+    def _truths(self, rows: FromClause) -> set[str]:  # noqa: ARG002
+        """Columns of truths, of which the values do not tell."""
+        return set()
+
+    def tables(self, statement: Select[Any], schema: Any, step: int) -> Generator[Any]:
+        """The rows of a query as Arrow tables of about `step` rows, in order, none of them empty."""
+        some = max(1, min(step, _FETCHED // len(schema)))
+        waiting: list[Any] = []
+        for rows in self._fetched(statement, some):
+            columns = [arrow_array(*each) for each in zip(schema, zip(*rows, strict=True), strict=True)]
+            waiting.append(pa.RecordBatch.from_arrays(columns, schema=schema))
+            if sum(map(len, waiting)) >= step:
+                yield pa.Table.from_batches(waiting)
+                waiting = []
+        if waiting:
+            yield pa.Table.from_batches(waiting)
+
+    def _fetched(self, statement: Select[Any], some: int) -> Generator[Sequence[Any]]:
+        """Some rows of a query at a time; the rest stays in the database."""
+        with self._connected() as connection:
+            streamed = connection.execution_options(stream_results=True, max_row_buffer=some)
+            yield from streamed.execute(statement).partitions(some)
+
+    def fetch(self, statement: Any) -> list[Any]:
+        """All rows of a small result."""
+        with self._connected() as connection:
+            return list(connection.execute(statement).all())
+
+    @contextmanager
+    def _connected(self) -> Iterator[Any]:
+        with self._failing("cannot be reached; check the address, the user and the password"):
+            connection = self.engine.connect()
+        with self._failing(), connection:
+            yield connection
+
+    @contextmanager
+    def _failing(self, what: str = "refuses the query; mend it") -> Iterator[None]:
+        """Make errors of the database ours, each in a line."""
+        try:
+            yield
+        except (SQLAlchemyError, pa.ArrowException, self.engine.dialect.loaded_dbapi.Error) as error:
+            why = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
+            # Every driver calls it so where numbers are too large, or text is no number.
+            is_of_data = any(kind.__name__ == "DataError" for kind in type(why).__mro__)
+            ours = UnsummableError if is_of_data else DatabaseError
+            raise ours(f"{self} {what}: {' '.join(str(why).split())[:300]}") from error
+
+    def files(self) -> list[str]:
+        """The files that it lives in, where it lives in files of this machine."""
+        return []
+
+    # Summing.
+
+    def number(self, cell: Cell) -> Expression:
+        """A column of numbers or truths as floating-point numbers."""
+        if pa.types.is_boolean(cell.type):
+            return cast(cast(cell.value, Integer), Double)
+        return cell.value if cell.type == pa.float64() else cast(cell.value, Double)
+
+    def key(self, cell: Cell) -> Expression:
+        """A column to group by, so that values are told apart as they are here."""
+        return cell.value
+
+    def grouped(self, totals: Select[Any], keys: list[Expression], values: list[Expression]) -> list[list[Any]]:
+        """For each of some columns the totals by keys and values, with the value at the end of each row."""
+        statements = [totals.add_columns(value.label("suffice_value")).group_by(*keys, value) for value in values]
+        return [self.fetch(statement) for statement in statements]
+
+
+class PostgreSQL(Database):
+    """Types are known; rows come through a cursor of the server, in binary where the driver can."""
+
+    sums_per_column = 12
+    most_results = 1600  # of 1664
+    listing = (
+        "SELECT nspname, relname FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n "
+        "ON n.oid = relnamespace WHERE relkind IN ('r', 'p', 'v', 'm', 'f') "
+        "AND nspname NOT IN ('information_schema', 'pg_catalog') ORDER BY 2"
+    )
+    types: ClassVar[dict[int, Any]] = {
+        16: pa.bool_(),
+        20: pa.int64(),
+        21: pa.int16(),
+        23: pa.int32(),
+        700: pa.float32(),
+        701: pa.float64(),
+        1082: pa.date32(),
+        1114: pa.timestamp("us"),
+        1184: pa.timestamp("us", "UTC"),
+    }
+
+    def cells(self, rows: FromClause) -> dict[str, Cell]:
+        with self._connected() as connection:
+            found = connection.execute(everything(rows, 0))
+            codes = {each[0]: each[1] for each in found.cursor.description}
+            names = _unique([each[0] for each in found.cursor.description])
+            others = [code for code in codes.values() if code not in self.types and code != _DECIMAL]
+            types = table("pg_type", column("oid"), column("typcategory"), schema="pg_catalog")
+            categories = dict(connection.execute(select(types).where(types.c.oid.in_(others))).all()) if others else {}
+        return {name: self._cell(column(name), codes[name], categories) for name in names}
+
+    def _cell(self, value: Expression, code: int, categories: dict[int, str]) -> Cell:
+        if code in self.types:
+            return Cell(value, self.types[code])
+        if code == _DECIMAL:
+            return Cell(cast(value, Double), pa.float64())
+        # Text and enumerations; of the rest nothing is known but how it is written.
+        is_text = categories.get(code) in ("S", "E")
+        return Cell(cast(value, Text), pa.string() if is_text else pa.binary())
+
+    def _fetched(self, statement: Select[Any], some: int) -> Generator[Sequence[Any]]:
+        if self.engine.dialect.driver != "psycopg":
+            yield from super()._fetched(statement, some)
+            return
+        with self._connected() as connection:
+            driver = connection.connection.driver_connection
+            with driver.transaction(), driver.cursor(name=ROWS, binary=True) as cursor:
+                cursor.execute(*_compiled(statement, self.engine))
+                while rows := cursor.fetchmany(some):
+                    yield rows
+
+    def key(self, cell: Cell) -> Expression:
+        return cell.value.collate("C") if cell.type == pa.string() else cell.value
+
+    def grouped(self, totals: Select[Any], keys: list[Expression], values: list[Expression]) -> list[list[Any]]:
+        """All of it in one scan, which grouping sets of other databases do not make faster."""
+        sets = func.grouping_sets(*(tuple_(*keys, value) for value in values))
+        columns = [value.label(f"suffice_value_{j}") for j, value in enumerate(values)]
+        absent = [func.grouping(value).label(f"suffice_absent_{j}") for j, value in enumerate(values)]
+        rows = self.fetch(totals.add_columns(*columns, *absent).group_by(sets))
+        n, d = len(keys) + 1, len(values)
+        return [[(*row[:n], row[n + j]) for row in rows if not row[n + d + j]] for j in range(d)]
+
+
+_DECIMAL = 1700
+
+
+class SQLite(Database):
+    """Cells have types, columns have none: those of the first rows count."""
+
+    sums_per_column = 3
+    has_types = False
+    most_results = 1900  # of 2000
+    listing = "SELECT 'main', name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY 2"
+
+    def _truths(self, rows: FromClause) -> set[str]:
+        if not isinstance(rows, TableClause):
+            return set()
+        with self._connected() as connection:
+            columns = inspect(connection).get_columns(rows.name, rows.schema)
+        return {each["name"] for each in columns if isinstance(each["type"], Boolean)}
+
+    def files(self) -> list[str]:
+        return [path for _, _, path in self.fetch(text("PRAGMA database_list")) if path]
+
+    def number(self, cell: Cell) -> Expression:
+        """What does not fit the type of the column is infinite, for a cast would make zero of it."""
+        value, kind = cell.value, func.typeof(cell.value)
+        fits: Expression
+        if pa.types.is_boolean(cell.type):
+            fits = value.is_(None) | value.in_([0, 1])
+        else:
+            fits = kind.in_(["null", "integer"] if pa.types.is_integer(cell.type) else ["null", "integer", "real"])
+        return case((fits, cast(value, Double)), else_=literal_column("9e999"))
+
+    def key(self, cell: Cell) -> Expression:
+        return cell.value.collate("BINARY") if cell.type == pa.string() else cell.value
+
+
+class DuckDB(Database):
+    """It lives in this process, and hands out Arrow."""
+
+    sums_per_column = 3.5
+    most_results = 10_000
+    is_parallel = True
+    listing = "SELECT table_schema, table_name FROM information_schema.tables ORDER BY 2"
+
+    def __init__(self, engine: Engine, connection: Any = None) -> None:
+        super().__init__(engine)
+        self._own = connection
+
+    @contextmanager
+    def _connected(self) -> Iterator[Any]:
+        if self._own is None:
+            with super()._connected() as connection:
+                yield connection.connection.dbapi_connection
+        else:
+            with self._failing():
+                yield self._own
+
+    def cells(self, rows: FromClause) -> dict[str, Cell]:
+        with self._connected() as connection:
+            reader = self._run(connection, everything(rows, 0)).to_arrow_reader(1)
+            schema = reader.schema
+            reader.close()
+        _unique(schema.names)
+        return {each.name: self._cell(each.name, each.type) for each in schema}
+
+    def _cell(self, name: str, kind: Any) -> Cell:
+        if pa.types.is_decimal(kind):
+            return Cell(cast(column(name), Double), pa.float64())
+        return Cell(column(name), kind)
+
+    def tables(self, statement: Select[Any], schema: Any, step: int) -> Generator[Any]:  # noqa: ARG002
+        with self._connected() as connection:
+            reader = self._run(connection, statement).to_arrow_reader(step)
+            try:
+                for batch in reader:
+                    if len(batch):
+                        yield pa.Table.from_batches([batch])
+            finally:
+                reader.close()  # a connection has one result at a time
+
+    def fetch(self, statement: Any) -> list[Any]:
+        with self._connected() as connection:
+            return list(self._run(connection, statement).fetchall())
+
+    def files(self) -> list[str]:
+        return [path for (path,) in self.fetch(text("SELECT path FROM duckdb_databases()")) if path]
+
+    def _run(self, connection: Any, statement: Any) -> Any:
+        query, values = _compiled(statement, self.engine)
+        return connection.sql(query, params=values or None)
+
+
+_KNOWN: dict[str, type[Database]] = {"postgresql": PostgreSQL, "sqlite": SQLite, "duckdb": DuckDB}
+
+
+def as_database(given: Any) -> Database:
+    """The database that a URL, an engine of SQLAlchemy or a connection of DuckDB stands for."""
+    duckdb = sys.modules.get("duckdb")
+    if duckdb is not None and isinstance(given, duckdb.DuckDBPyConnection):
+        return DuckDB(_in_process(), given)
+    engine = given if isinstance(given, Engine) else _engine(given)
+    return _KNOWN.get(engine.dialect.name, Database)(engine)
+
+
+@cache
+def _in_process() -> Engine:
+    """An engine that never connects: it knows what DuckDB understands."""
+    return _engine("duckdb://")
+
+
+def _engine(given: Any) -> Engine:
+    try:
+        url = make_url(given)
+    except ArgumentError:  # its words would repeat a password
+        raise DatabaseError(
+            "the database is neither a URL, such as postgresql://user@host/name, sqlite:///file.db or "
+            "duckdb:///file.duckdb, nor an engine of SQLAlchemy, nor a connection of DuckDB, but "
+            f"{'text' if isinstance(given, str) else type(given).__name__}"
+        ) from None
+    except ValueError:  # of a port
+        raise DatabaseError(_UNQUOTED) from None
+    if isinstance(given, str) and url.password and "@" in f"{url.host}{url.database}":
+        raise DatabaseError(_UNQUOTED)
+    if url.drivername in ("postgresql", "postgres") and (find_spec("psycopg") or not find_spec("psycopg2")):
+        url = url.set(drivername="postgresql+psycopg")
+    if url.get_backend_name() in ("sqlite", "duckdb"):
+        if url.host:
+            raise DatabaseError(f"a file has three slashes, as in {url.drivername}:///{url.host}")
+        _check_file(url.database or "")
+    try:
+        return create_engine(url, poolclass=NullPool)
+    except NoSuchModuleError:
+        more = "pip install suffice[sql]" if url.drivername == "duckdb" else "install the package that brings it"
+        raise DatabaseError(f"SQLAlchemy knows no database {url.drivername!r}; {more}") from None
+    except ImportError as error:
+        what = "suffice[postgresql]" if url.drivername == "postgresql+psycopg" else "it"
+        raise DatabaseError(
+            f"the driver of {url.drivername!r} is not installed ({error}); pip install {what}"
+        ) from None
+
+
+_UNQUOTED = (
+    "the URL of the database is hard to read: write the port as a number, and quote the user and the password, as in "
+    "urllib.parse.quote(password, safe=''), for they may hold an @ or a colon"
+)
+
+
+def _check_file(path: str) -> None:
+    """Refuse a file that is not there, which would be made; what has a colon is something else."""
+    if path and ":" not in os.path.splitdrive(path)[1] and not os.path.exists(path):
+        raise DatabaseError(
+            f"there is no file {path!r}; an absolute path has four slashes, as in sqlite:////data/file.db"
+        )
+
+
+def _compiled(statement: Any, engine: Engine) -> tuple[str, Any]:
+    """A query and its parameters as a driver takes them."""
+    compiled = statement.compile(dialect=engine.dialect)
+    state = compiled.construct_expanded_state(escape_names=False)
+    processors = {**compiled._bind_processors, **state.processors}  # from the types of parameters to those of drivers
+    values = {
+        name: processors[name](value) if name in processors else value for name, value in state.parameters.items()
+    }
+    if state.positiontup is not None:
+        return state.statement, [values[name] for name in state.positiontup]
+    return state.statement, {compiled.escaped_bind_names.get(name, name): value for name, value in values.items()}
+
+
+# Values.
+
+
+def arrow_array(field: Any, values: Sequence[Any]) -> Any:
+    """The values of a column as Arrow."""
+    try:
+        return _array(values, field.type)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        if pa.types.is_floating(field.type) and all(value is None or isinstance(value, Number) for value in values):
+            return pa.array([None if value is None else float(value) for value in values], field.type)
+    bad = next(value for value in values if not _fits(value, field.type))
+    if pa.types.is_boolean(field.type):
+        raise DataError(
+            f"column {field.name!r} holds {bad!r}, but is BOOLEAN, which is 0, 1 or NULL; make these of it in the "
+            f"query, as in CASE {field.name} WHEN {bad!r} THEN ... END"
+        )
+    raise DataError(
+        f"column {field.name!r} holds {bad!r}, but is {field.type} in its first rows; give all of it one type in the "
+        f"query, as in CAST({field.name} AS ...)"
+    )
+
+
+def _array(values: Sequence[Any], kind: Any) -> Any:
+    """Values as Arrow, none of them bent."""
+    if pa.types.is_boolean(kind) and not {bool, NoneType}.issuperset(map(type, values)):
+        values = [bool(value) if value in (0, 1) else value for value in values]
+    array = pa.array(values, kind)
+    # Arrow cuts fractions off without a word.
+    is_plain = not pa.types.is_integer(kind) or {int, NoneType}.issuperset(map(type, values))
+    if not is_plain and any(value is not None and value % 1 for value in values):
+        raise ValueError("a fraction is no integer")
+    return array
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    try:
+        _array([value], kind)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        return False
+    return True
+
+
+def _type_of(values: Sequence[Any]) -> Any:
+    """The type of Arrow for values of Python; one that is whole in some rows and broken in others is broken."""
+    present = [value for value in values if value is not None]
+    if not present:
+        return pa.float64()
+    if all(isinstance(value, Number) for value in present) and not all(isinstance(v, bool) for v in present):
+        whole = all(isinstance(value, int) for value in present)
+        return pa.int64() if whole else pa.float64()
+    try:
+        return pa.array(present).type
+    except (pa.ArrowException, TypeError, ValueError):
+        return pa.string()  # the values that are no text are refused when they are read
+
+
+def _unique(names: list[str]) -> list[str]:
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise DataError(f"column names must be unique; {listed(repeated)} stand more than once in the query")
+    return names

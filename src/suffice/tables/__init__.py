@@ -1,0 +1,1 @@
+"""What rows are: batches of a table, its columns, labels, categories."""

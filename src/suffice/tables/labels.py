@@ -1,0 +1,154 @@
+"""The class vocabulary: a sorted array of distinct labels, and the code of each row in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import kernels
+from ..errors import DataError, MissingLabelsError, StatisticsError, listed
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class SoftLabels:
+    """Class responsibilities instead of labels: row i belongs to class c with weight ``responsibility[i, c]``."""
+
+    classes: Array  # (k,) sorted
+    responsibility: Array  # (n, k) float64
+
+    def check(self) -> None:
+        """Refuse responsibilities that do not fit the classes, or are negative or not finite."""
+        shape = np.shape(self.responsibility)
+        if len(shape) != 2 or shape[1] != len(self.classes):
+            raise DataError(f"soft labels of shape {shape} do not fit {len(self.classes)} classes")
+        if not np.isfinite(self.responsibility).all() or (self.responsibility < 0).any():
+            raise DataError("soft labels must be finite and not negative")
+
+    def __len__(self) -> int:
+        return len(self.responsibility)
+
+    def __getitem__(self, rows: slice | Array) -> SoftLabels:
+        return SoftLabels(self.classes, self.responsibility[rows])
+
+
+def encode(y: Array) -> tuple[Array, Array]:
+    """Sorted classes and int32 codes of a one-dimensional label array.
+
+    >>> encode(np.array(["ham", "spam", "ham"]))
+    (array(['ham', 'spam'], dtype='<U4'), array([0, 1, 0], dtype=int32))
+    """
+    if y.dtype.kind == "f":
+        y = (y if y.itemsize <= 8 else y.astype(np.float64)) + 0  # -0.0 is 0.0, and padding is no part of a number
+    elif y.itemsize == 0:
+        y = y.astype(y.dtype.kind + "1")
+    elif y.dtype.kind not in "biuUSO":
+        raise DataError(f"labels must be numbers, booleans or strings, not {y.dtype}")
+    try:
+        distinct, code = kernels.active.encode(y)
+    except TypeError as error:
+        raise DataError(f"labels must be numbers, booleans or strings: {error}") from None
+    missing = [i for i, label in enumerate(distinct.tolist()) if is_missing(label)]
+    if missing:
+        raise MissingLabelsError(missing_message(int(np.isin(code, missing).sum())))
+    classes, order = _sorted(distinct)
+    rank = np.empty(len(order), np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    np.take(rank, code, out=code, mode="clip")
+    return classes, code
+
+
+def missing_message(count: int) -> str:
+    return f"y has {count} missing label{'s' if count > 1 else ''} (NaN or None); remove these rows"
+
+
+def count_missing(y: Array) -> int:
+    """How many labels are missing."""
+    return sum(map(is_missing, y.tolist())) if y.dtype.kind in "fO" else 0
+
+
+def _sorted(distinct: Array) -> tuple[Array, Array]:
+    """Classes in order, and the order itself; refuses continuous and mixed labels."""
+    if distinct.dtype == object:
+        kinds = {_kind(label) for label in distinct.tolist()}
+        if len(kinds) > 1 or kinds - {"str", "number"}:
+            found = listed(sorted(kinds))
+            raise DataError(f"labels mix or hold unsupported types: {found}; use one of numbers or strings")
+        distinct = _as_numbers(distinct) if kinds == {"number"} else distinct
+    if distinct.dtype.kind == "f" and not (np.isfinite(distinct).all() and (distinct == np.rint(distinct)).all()):
+        raise DataError(
+            "Unknown label type: continuous. Labels name classes, but y holds fractions or infinities; "
+            "use integers, strings or booleans"
+        )
+    order = np.argsort(distinct, kind="stable")
+    return distinct[order], order
+
+
+def _as_numbers(labels: Array) -> Array:
+    """Number objects as an array of numbers, unless that would change one of them."""
+    numbers = np.array(labels.tolist())
+    return numbers if numbers.tolist() == labels.tolist() else labels
+
+
+def is_missing(label: object) -> bool:
+    """Whether a value is None, NaN, NaT or pandas' NA."""
+    if label is None or type(label).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(label, float | np.floating) and bool(label != label)
+
+
+def _kind(label: object) -> str:
+    if isinstance(label, str):
+        return "str"
+    return "number" if isinstance(label, (bool, int, float, np.number, np.bool_)) else type(label).__name__
+
+
+def same(a: Array, b: Array) -> bool:
+    """Whether two vocabularies are the same."""
+    return a is b or (a.shape == b.shape and bool((a == b).all()))
+
+
+def union(a: Array, b: Array) -> Array:
+    """The sorted vocabulary of both."""
+    if same(a, b) or not len(b):
+        return a
+    if not len(a):
+        return b
+    if family(a) != family(b):
+        raise StatisticsError(f"classes {listed(a)} and {listed(b)} are of different types and cannot be merged")
+    if a.dtype != b.dtype and family(a) != "bytes":  # through objects, so that no number is rounded
+        both = np.empty(len(a) + len(b), dtype=object)
+        both[:] = [*a.tolist(), *b.tolist()]
+        classes = encode(both)[0]
+        return classes if object in (a.dtype, b.dtype) or family(a) == "number" else classes.astype(str)
+    return encode(np.concatenate([a, b]))[0]
+
+
+def family(classes: Array) -> str:
+    """What all of some classes are, of which there are some: "str", "bytes" or "number"."""
+    if classes.dtype == object:
+        return _kind(classes[0])
+    return {"U": "str", "S": "bytes"}.get(classes.dtype.kind, "number")
+
+
+def positions(labels: Array, classes: Array) -> Array:
+    """Where each label stands in `classes`; -1 where it does not."""
+    place = {label: i for i, label in enumerate(classes.tolist())}
+    return np.array([place.get(label, -1) for label in labels.tolist()], dtype=np.intp)
+
+
+def position(label: object, classes: Array) -> int:
+    """Where one label stands in `classes`, or an error that names them."""
+    one = np.empty(1, dtype=object)
+    one[0] = label
+    try:
+        place = int(positions(one, classes)[0])
+    except TypeError:  # a label that cannot be a dictionary's key is no class
+        place = -1
+    if place < 0:
+        raise DataError(f"{label!r} is not a class of this model; its classes are {listed(classes, 10)}")
+    return place

@@ -1,0 +1,391 @@
+"""A table in memory: columns as they came, read as numbers or as categories by whoever needs them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from numbers import Number, Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import kernels
+from ..errors import DataError
+from .labels import is_missing
+
+Array = NDArray[Any]
+LOOK = 10_000  # first values that tell what a column of objects holds, and what integers stand for
+Rows = slice | Array  # some rows of a table: a range of them, or their positions
+
+
+class Column(ABC):
+    """One column."""
+
+    kind: str  # "float", "integer", "boolean", "text" (categories of any kind) or "other"
+    dtype: str  # what its library calls it
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def __getitem__(self, rows: Rows) -> Column: ...
+
+    @abstractmethod
+    def floats(self) -> Array:
+        """The values as floats, (n,), with NaN where they are missing."""
+
+    @abstractmethod
+    def coded(self) -> tuple[Array, Array]:
+        """Distinct values, none of them missing, in any order, and an int32 code for each row: -1 where it is
+        missing."""
+
+
+_KINDS = {"f": "float", "i": "integer", "u": "integer", "b": "boolean", "O": "text", "U": "text", "S": "text"}
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayColumn(Column):
+    """Values in a NumPy array."""
+
+    values: Array  # (n,) numbers, strings or objects
+    kind: str
+    dtype: str
+
+    @classmethod
+    def of(cls, values: Array) -> ArrayColumn:
+        return cls(values, _KINDS.get(values.dtype.kind, "other"), str(values.dtype))
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, rows: Rows) -> ArrayColumn:
+        return replace(self, values=self.values[rows])
+
+    def floats(self) -> Array:
+        if self.kind == "other":
+            raise DataError(f"{self.dtype} is not numbers")
+        return as_float(self.values)
+
+    def coded(self) -> tuple[Array, Array]:
+        if self.kind == "other":
+            raise DataError(f"{self.dtype} is neither numbers nor categories; convert it to text first")
+        try:
+            distinct, code = kernels.active.encode(self.values)
+        except TypeError as error:
+            raise DataError(f"values cannot be told apart: {error}") from None
+        if self.values.dtype == object:
+            distinct, code = _truths_apart(self.values, distinct, code)
+        return without_missing(distinct, code)
+
+
+def _truths_apart(values: Array, distinct: Array, code: Array) -> tuple[Array, Array]:
+    """Distinct values and codes, where True is not 1 and False not 0, though they compare equal."""
+    if set(map(type, distinct.tolist())) <= {str, type(None)}:
+        return distinct, code
+    for c, value in enumerate(distinct.tolist()):
+        if not isinstance(value, Number | np.bool_) or value not in (0, 1):
+            continue
+        rows = np.flatnonzero(code == c)
+        truth = np.fromiter((isinstance(v, bool | np.bool_) for v in values[rows]), bool, len(rows))
+        if truth.any() and not truth.all():
+            distinct = np.append(distinct, np.array([bool(value)], object))
+            distinct[c] = values[rows[truth.argmin()]]
+            code[rows[truth]] = len(distinct) - 1
+    return distinct, code
+
+
+@dataclass(frozen=True, slots=True)
+class CodedColumn(Column):
+    """Categories with a code for each row, as pandas has them."""
+
+    code: Array  # (n,) integers, negative where missing
+    categories: Array
+    dtype: str
+    kind: str = "text"
+
+    def __len__(self) -> int:
+        return len(self.code)
+
+    def __getitem__(self, rows: Rows) -> CodedColumn:
+        return replace(self, code=self.code[rows])
+
+    def floats(self) -> Array:
+        raise DataError("categories are not numbers")
+
+    def coded(self) -> tuple[Array, Array]:
+        return without_missing(self.categories, self.code.astype(np.int32))
+
+
+def without_missing(distinct: Array, code: Array) -> tuple[Array, Array]:
+    """Distinct values and codes, with -1 for the codes of missing values."""
+    items = distinct.tolist()
+    if set(map(type, items)) <= {str, int, bool}:  # none of which has a missing value
+        return distinct, code
+    missing = np.fromiter(map(is_missing, items), bool, len(items))
+    if not missing.any():
+        return distinct, code
+    rank = np.cumsum(~missing, dtype=np.int32) - 1
+    rank[missing] = -1
+    return distinct[~missing], np.append(rank, np.int32(-1))[code]
+
+
+class Table(ABC):
+    """Rows of columns that may be of different kinds."""
+
+    names: tuple[str, ...] | None
+
+    @property
+    @abstractmethod
+    def n_features(self) -> int: ...
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def __getitem__(self, rows: Rows) -> Self: ...
+
+    @abstractmethod
+    def take(self, places: Sequence[int]) -> Table:
+        """Some of the columns."""
+
+    @abstractmethod
+    def floats(self) -> Array:
+        """All columns as numbers, (n, d) float32 or float64 with any strides, NaN where they are missing."""
+
+    @abstractmethod
+    def columns(self) -> list[Column]: ...
+
+    def numbers(self) -> kernels.Numbers:
+        """As `floats`, or column by column where each is an array of its own already, so that nothing is copied."""
+        return self.floats()
+
+    def names_of(self, places: Sequence[int]) -> tuple[str, ...]:
+        """Names of some columns; those that have none are known by their position."""
+        return tuple(self.names[j] if self.names else f"x{j}" for j in places)
+
+    def column_name(self, j: int) -> str:
+        """What to call a column in a message."""
+        return repr(self.names[j] if self.names else j)
+
+    def _refuse_words(self, detail: str = "") -> None:
+        """Raise an error that names the columns that are no numbers, if there are any."""
+        refused = {}
+        for j, column in enumerate(self.columns()):
+            try:
+                column.floats()
+            except (DataError, TypeError):
+                refused[self.column_name(j)] = column.dtype
+        if refused:
+            found = [f"{name} ({dtype})" for name, dtype in refused.items()]
+            more = f" and {len(found) - 5} more" if len(found) > 5 else ""
+            remedy = f"families={{{next(iter(refused))}: 'categorical'}}"
+            raise DataError(
+                f"this model takes numbers, but these columns are not numbers: {', '.join(found[:5])}{more}; make "
+                f"them numbers, leave them out, or fit a MixedClassifier with {remedy}{detail}"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix(Table):
+    """One array for all columns. Rows that are chosen by their positions are copied when they are read."""
+
+    whole: Array  # (n, d) of any dtype
+    names: tuple[str, ...] | None = None
+    chosen: Array | None = None  # the positions of these rows in the whole, unless they are all of them
+
+    @property
+    def values(self) -> Array:
+        """(n, d) of any dtype"""
+        return self.whole if self.chosen is None else self.whole[self.chosen]
+
+    @property
+    def n_features(self) -> int:
+        return int(self.whole.shape[1])
+
+    def __len__(self) -> int:
+        return len(self.whole if self.chosen is None else self.chosen)
+
+    def __getitem__(self, rows: Rows) -> Matrix:
+        if self.chosen is not None:
+            return replace(self, chosen=self.chosen[rows])
+        return replace(self, whole=self.whole[rows]) if isinstance(rows, slice) else replace(self, chosen=rows)
+
+    def take(self, places: Sequence[int]) -> Matrix:
+        return Matrix(self.whole[:, contiguous(places)], self.names_of(places), self.chosen)
+
+    def floats(self) -> Array:
+        try:
+            return as_float(self.values)
+        except DataError as error:
+            self._refuse_words(f" ({error})")
+            raise
+
+    def columns(self) -> list[Column]:
+        values = self.values
+        return [ArrayColumn.of(values[:, j]) for j in range(self.n_features)]
+
+
+@dataclass(frozen=True, slots=True)
+class Sparse(Table):
+    """Compressed rows; what is not stored is zero. Some of the rows share the values and indices of the whole."""
+
+    indptr: Array  # (n + 1,) where each row begins in the other two; the first may begin anywhere
+    indices: Array  # column
+    data: Array  # value
+    n_features: int
+    names: tuple[str, ...] | None = None
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
+    def __getitem__(self, rows: Rows) -> Sparse:
+        if not isinstance(rows, slice):
+            part = self.matrix()[rows]
+            return Sparse(part.indptr, part.indices, part.data, self.n_features, self.names)
+        start, stop, _ = rows.indices(len(self))
+        return replace(self, indptr=self.indptr[start : max(start, stop) + 1])
+
+    def take(self, places: Sequence[int]) -> Sparse:
+        part = self.matrix()[:, list(places)]
+        return Sparse(part.indptr, part.indices, part.data, len(places))
+
+    @property
+    def n_cells(self) -> int:
+        """How many cells are stored."""
+        return int(self.indptr[-1] - self.indptr[0])
+
+    def stored(self) -> tuple[Array, Array]:
+        """Columns and values of the stored cells of these rows."""
+        used = slice(int(self.indptr[0]), int(self.indptr[-1]))
+        return self.indices[used], self.data[used]
+
+    def check(self) -> None:
+        """Refuse columns that do not exist: whoever reads the values trusts their places."""
+        indices, _ = self.stored()
+        if len(indices) and not (indices.min() >= 0 and indices.max() < self.n_features):
+            raise DataError(f"the sparse matrix is damaged: it stores cells outside its {self.n_features} columns")
+
+    def canonical(self) -> Sparse:
+        """The same rows with no cell stored twice."""
+        indices, _ = self.stored()
+        ascending = np.ones(len(indices) + 1, bool)
+        np.greater(indices[1:], indices[:-1], out=ascending[1:-1])
+        ascending[self.indptr - self.indptr[0]] = True  # between rows
+        if ascending.all():
+            return self
+        matrix = self.matrix()
+        if matrix.dtype.kind == "f":
+            matrix = matrix.astype(np.float64)  # in which sums of float32 do not overflow
+        matrix.sum_duplicates()
+        return replace(self, indptr=matrix.indptr, indices=matrix.indices, data=matrix.data)
+
+    def matrix(self) -> Any:
+        """The rows as a SciPy matrix of their own."""
+        from scipy.sparse import csr_array
+
+        self.check()
+        indices, data = self.stored()
+        return csr_array((data, indices, self.indptr - self.indptr[0]), shape=(len(self), self.n_features), copy=True)
+
+    def floats(self) -> Array:
+        self.check()
+        table = self.canonical()
+        indices, data = table.stored()
+        out = np.zeros((len(self), self.n_features), data.dtype if data.dtype.kind == "f" else np.float64)
+        out[np.repeat(np.arange(len(self)), np.diff(table.indptr)), indices] = data
+        return out
+
+    def columns(self) -> list[Column]:
+        raise DataError("a sparse matrix holds numbers, not categories; pass it dense, or as counts")
+
+
+@dataclass(frozen=True, slots=True)
+class Frame(Table):
+    """Columns of different kinds, with names."""
+
+    parts: tuple[Column, ...]
+    names: tuple[str, ...] | None
+    n_rows: int
+
+    @property
+    def n_features(self) -> int:
+        return len(self.parts)
+
+    def __len__(self) -> int:
+        return self.n_rows
+
+    def __getitem__(self, rows: Rows) -> Frame:
+        n = len(range(*rows.indices(self.n_rows))) if isinstance(rows, slice) else len(rows)
+        return Frame(tuple(part[rows] for part in self.parts), self.names, n)
+
+    def take(self, places: Sequence[int]) -> Frame:
+        return Frame(tuple(self.parts[j] for j in places), self.names_of(places), self.n_rows)
+
+    def numbers(self) -> kernels.Numbers:
+        if all(part.kind in ("float", "integer", "boolean") for part in self.parts):
+            columns = tuple(part.floats() for part in self.parts)
+            if columns and all(column.dtype == np.float64 and column.flags.c_contiguous for column in columns):
+                return columns
+        return self.floats()
+
+    def floats(self) -> Array:
+        out = np.empty((len(self), self.n_features), order="F")
+        for j, part in enumerate(self.parts):
+            try:
+                out[:, j] = part.floats()
+            except (DataError, TypeError):
+                self._refuse_words()
+                raise
+        return out
+
+    def columns(self) -> list[Column]:
+        return list(self.parts)
+
+
+def contiguous(places: Sequence[int] | Array) -> Rows:
+    """Places as a slice where they follow each other, so that taking them copies nothing."""
+    at = np.asarray(places, dtype=np.intp)
+    first = int(at[0]) if len(at) else 0
+    return slice(first, first + len(at)) if (np.diff(at) == 1).all() else at
+
+
+def native(values: Array) -> Array:
+    """Values in the machine's byte order, a whole number of them apart."""
+    if values.dtype.isnative and _is_even(values):
+        return values
+    return values.astype(values.dtype.newbyteorder("="))
+
+
+def _is_even(values: Array) -> bool:
+    """Whether strides are whole numbers of values, unlike in some packed records."""
+    return all(stride % values.itemsize == 0 for stride in values.strides)
+
+
+def as_float(X: Array) -> Array:
+    """X itself where it is float32 or float64 in the machine's byte order, else a float64 copy."""
+    if X.dtype in (np.float64, np.float32):
+        return X if _is_even(X) else X.copy()
+    if X.dtype == object:
+        missing = np.fromiter(map(is_missing, X.flat), dtype=bool, count=X.size).reshape(X.shape)
+        X = np.where(missing, np.nan, X) if missing.any() else X
+    try:
+        return X.astype(np.float64)
+    except ValueError as error:
+        raise DataError(f"X holds values that are not numbers: {error}") from None
+
+
+def looked_at(column: Column) -> Column:
+    """The column; objects are of the kind of their first values, as lists of lists have numbers beside text."""
+    if not isinstance(column, ArrayColumn) or column.values.dtype != object:
+        return column
+    kinds = {_kind_of_value(value) for value in column.values[:LOOK].tolist() if not is_missing(value)}
+    numbers = "float" if "float" in kinds else "integer" if "integer" in kinds else "boolean"
+    return replace(column, kind=numbers) if kinds and "text" not in kinds else column
+
+
+def _kind_of_value(value: object) -> str:
+    if isinstance(value, bool | np.bool_):
+        return "boolean"
+    return "integer" if isinstance(value, int | np.integer) else "float" if isinstance(value, Real) else "text"

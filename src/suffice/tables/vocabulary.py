@@ -1,0 +1,185 @@
+"""The vocabulary of a categorical column: distinct values in order, known by their names.
+
+Truths, numbers and text are three kinds. Values of one kind keep it. Where kinds meet, in one column or between two,
+everything becomes text by its own name, and 1, 1.0 and "1" are the same category, as are True and "True": files and
+databases do not agree on such things, and people mean the same by them. So merging does not depend on the order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import cached_property
+from itertools import pairwise, repeat
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DataError
+
+Array = NDArray[Any]
+
+
+def vocabulary(values: Array) -> tuple[Array, Array]:
+    """Sorted categories (v,) from values that are not missing, and the place of each value among them.
+
+    >>> vocabulary(np.array(["b", "", "a", "b"], object))
+    (array(['', 'a', 'b'], dtype=object), array([2, 0, 1, 2]))
+    >>> vocabulary(np.array([10, 9.0, "x"], object))[0]
+    array(['10', '9', 'x'], dtype=object)
+    """
+    items = _named(values)
+    if _kind_of(items) is None:
+        items = [text(item) for item in items]
+    names = sorted(set(items))
+    place = {name: i for i, name in enumerate(names)}
+    return _array(names), np.array([place[item] for item in items], dtype=np.intp)
+
+
+def _named(values: Array) -> list[Any]:
+    items: list[Any] = values.tolist()
+    return items if set(map(type, items)) == {str} else [_name(item) for item in items]  # words name themselves
+
+
+def _name(value: Any) -> Any:
+    """A value as a category: whole numbers are integers, whatever they came as."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "surrogateescape")
+    if not isinstance(value, float):
+        return value
+    if math.isinf(value):
+        raise DataError("infinity is no category")
+    return int(value) if value.is_integer() else value
+
+
+def _kind_of(items: list[Any]) -> type | None:
+    """The kind of all items; None where there is more than one, or one that only its name can tell."""
+    if set(map(type, items)) == {str}:
+        return str
+    kinds = {_kind(item) for item in items}
+    return kinds.pop() if len(kinds) == 1 else None
+
+
+def _kind(item: Any) -> type | None:
+    if isinstance(item, bool | str):
+        return bool if isinstance(item, bool) else str
+    return float if isinstance(item, int | float) and abs(item) < 2**53 else None  # exact as a float, too
+
+
+def text(item: object) -> str:
+    """The name of a category.
+
+    >>> text(1.0), text("1"), text(2.5), text(True)
+    ('1', '1', '2.5', 'True')
+    """
+    return str(_name(item))
+
+
+def _array(names: list[Any]) -> Array:
+    """Names of one type as an array: of booleans, integers or floats, or else of objects."""
+    if names and not isinstance(names[0], str):
+        return np.array(names)
+    array = np.empty(len(names), object)
+    array[:] = names
+    return array
+
+
+def union(a: Array, b: Array) -> Array:
+    """The vocabulary of both."""
+    if same(a, b) or not len(b):
+        return a
+    if not len(a):
+        return b
+    both = np.empty(len(a) + len(b), object)
+    both[:] = [*a.tolist(), *b.tolist()]
+    return vocabulary(both)[0]
+
+
+def kind_of(categories: Array) -> str | None:
+    """What a vocabulary holds: text, numbers or truths; None where it is empty.
+
+    >>> kind_of(np.array(["01", "x"], object)), kind_of(np.array([1, 2]))
+    ('text', 'numbers')
+    """
+    return {"O": "text", "b": "truths"}.get(categories.dtype.kind, "numbers") if len(categories) else None
+
+
+def same(a: Array, b: Array) -> bool:
+    """Whether two vocabularies are the same."""
+    return a is b or (a.dtype.kind == b.dtype.kind and len(a) == len(b) and bool((a == b).all()))
+
+
+class Places:
+    """Where values stand among some categories, to be asked again and again.
+
+    >>> Places(np.array(["1", "2"], object)).of(np.array([1.0, 3.0]))
+    array([ 0, -1])
+    """
+
+    def __init__(self, categories: Array) -> None:
+        self._names: list[Any] = categories.tolist()
+        self._kind = _kind_of(self._names)
+
+    def of(self, values: Array) -> Array:
+        """The place of each value; -1 where it is none of the categories."""
+        items = _named(values)
+        if self._kind is not None and _kind_of(items) == self._kind:
+            place = self._own
+        else:
+            items, place = [text(item) for item in items], self._by_text
+        return np.fromiter(map(place.get, items, repeat(-1)), np.intp, len(items))
+
+    @cached_property
+    def _own(self) -> dict[Any, int]:
+        return {name: i for i, name in enumerate(self._names)}
+
+    @cached_property
+    def _by_text(self) -> dict[Any, int]:
+        return {text(name): i for i, name in enumerate(self._names)}
+
+
+def positions(values: Array, categories: Array) -> Array:
+    """Where each value stands among the categories; -1 where it does not."""
+    return Places(categories).of(values)
+
+
+def words_to_arrays(words: list[str]) -> tuple[Array, Array]:
+    """Text as numbers: UTF-8, one word after the other, and where each ends."""
+    encoded = [word.encode("utf-8", "surrogatepass") for word in words]
+    return np.frombuffer(b"".join(encoded), np.uint8), np.cumsum([len(word) for word in encoded], dtype=np.int64)
+
+
+def words_from_arrays(letters: Array, ends: Array) -> list[str]:
+    """The inverse of `words_to_arrays`; ValueError where the arrays are damaged."""
+    raw, stops = letters.astype(np.uint8).tobytes(), [0, *ends.tolist()]
+    if stops != sorted(stops) or stops[-1] != len(raw):
+        raise ValueError("words do not end where they should")
+    return [raw[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(stops)]
+
+
+def to_arrays(vocabularies: tuple[Array, ...]) -> dict[str, Array]:
+    """Vocabularies as arrays of numbers."""
+    arrays = {}
+    for j, categories in enumerate(vocabularies):
+        if categories.dtype == object:
+            arrays[f"text_{j}"], arrays[f"ends_{j}"] = words_to_arrays(categories.tolist())
+        else:
+            arrays[f"categories_{j}"] = categories
+    return arrays
+
+
+def from_arrays(arrays: Mapping[str, Array]) -> tuple[Array, ...]:
+    """The inverse of `to_arrays`; ValueError or KeyError where the arrays are damaged."""
+    n = sum(name.startswith(("categories_", "text_")) for name in arrays)
+    found = []
+    for j in range(n):
+        if f"categories_{j}" in arrays:
+            categories = np.array(arrays[f"categories_{j}"])
+        else:
+            categories = _array(words_from_arrays(arrays[f"text_{j}"], arrays[f"ends_{j}"]))
+        if categories.ndim != 1 or not (categories[:-1] < categories[1:]).all():
+            raise ValueError(f"the categories of column {j} are not in order")
+        found.append(categories)
+    return tuple(found)
