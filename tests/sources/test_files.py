@@ -17,7 +17,6 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 from sklearn.naive_bayes import GaussianNB
-from suffice.densities.scorer.evaluation import judged
 
 from suffice import (
     PCA,
@@ -32,8 +31,9 @@ from suffice import (
     files,
 )
 from suffice.errors import CheckpointError, DataError, MissingLabelsError, SkippedWarning, UnreadableError
+from suffice.scoring.evaluation import judged
 from suffice.sources import as_source
-from suffice.sources.files.source import formats
+from suffice.sources.files import formats
 
 module = sys.modules["suffice.sources.files.source"]  # `suffice.files` is the function
 
@@ -590,7 +590,7 @@ SCRIPT = """
 import os, signal, sys
 import suffice.sources.files.source
 from suffice import GaussianClassifier, MixedClassifier, arrayfile, checkpoint, files
-from suffice.sources.files.source import formats
+from suffice.sources.files import formats
 module = sys.modules["suffice.sources.files.source"]
 module.PIECE, module.CELLS, formats.BLOCK, formats.HEAD, checkpoint.SECONDS = 200, 256, 3000, 2000, 0
 moment, path, state = sys.argv[1:]
