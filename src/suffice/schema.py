@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import DataError, listed
+from .families import FAMILIES, FEW
+from .tables.summary import ColumnSummary
 from .tables.table import LOOK, Column, Table, looked_at
 
 Array = NDArray[Any]
 
-FAMILIES = ("gaussian", "bernoulli", "categorical", "poisson", "multinomial", "drop")
-COUNTED = 20  # the largest mean of integers that are taken for counts: beyond, a Gaussian does as well
-FEW = 16  # different values that make integers categories
+DROP = "drop"  # in place of a family, of columns that nothing is learnt from
 MOSTLY = 0.9  # the share of different values from which on text tells rows apart
 _KINDS: dict[Any, str] = {float: "float", int: "integer", bool: "boolean", str: "text"}
 
@@ -59,14 +59,14 @@ class Schema:
                 f"'drop': families={{{unfit[0]!r}: 'drop'}}"
             )
         found = [chosen.get(j) or inferred(column) for j, column in enumerate(columns)]
-        if all(family == "drop" for family, _ in found):
+        if all(family == DROP for family, _ in found):
             raise DataError("every column is dropped: there is nothing to learn from")
         return cls(names, tuple(family for family, _ in found), tuple(reason for _, reason in found))
 
     def blocks(self) -> dict[str, tuple[int, ...]]:
         """The columns of every family that has any, by position; in the order of their first columns, so that sums over
         blocks are the same from a file."""
-        found = [family for family in dict.fromkeys(self.families) if family != "drop"]
+        found = [family for family in dict.fromkeys(self.families) if family != DROP]
         return {family: tuple(j for j, own in enumerate(self.families) if own == family) for family in found}
 
     def __str__(self) -> str:
@@ -83,26 +83,10 @@ class Schema:
 
 
 def inferred(column: Column) -> tuple[str, str]:
-    """The family of a column by its type, and the reason."""
-    dtype = f"object of {column.kind}s" if column.dtype == "object" and column.kind != "text" else column.dtype
-    if column.kind not in ("integer", "float"):
-        return "bernoulli" if column.kind == "boolean" else "categorical", dtype
-    values = column[:LOOK].floats()
-    missing = np.isnan(values)
-    values = values[~missing]
-    # pandas makes floats of integers where a cell is missing.
-    if column.kind == "float" and not (missing.any() and len(values) and (values == np.rint(values)).all()):
-        return "gaussian", dtype
-    different = len(np.unique(values))
-    if np.isin(values, (0, 1)).all():
-        return "bernoulli", f"{dtype}, only 0 and 1"
-    if different <= FEW:
-        return "categorical", f"{dtype}, {different} different values"
-    if values.min() < 0:
-        return "gaussian", f"{dtype}, negative values"
-    if values.mean() > COUNTED or values.var() > 3 * values.mean():
-        return "gaussian", f"{dtype}, {'large' if values.mean() > COUNTED else 'spread wider than counts'}"
-    return "poisson", f"{dtype}, small and spread like counts"
+    """The family of a column by its type and first values, and the reason."""
+    summary = ColumnSummary(column)
+    reasons = ((family.name, family.infer(summary)) for family in FAMILIES.values())
+    return next((name, reason) for name, reason in reasons if reason is not None)
 
 
 def row_names(column: Column) -> str | None:
@@ -171,8 +155,8 @@ def asked_for(families: Any, names: tuple[str, ...], columns: list[Column], fram
 
 
 def _family(family: Any) -> str:
-    if family not in FAMILIES:
-        raise DataError(f"the family {family!r} is not known; choose one of {listed(FAMILIES, 6)}")
+    if not (isinstance(family, str) and family in (*FAMILIES, DROP)):
+        raise DataError(f"the family {family!r} is not known; choose one of {listed([*FAMILIES, DROP], 20)}")
     return str(family)
 
 

@@ -1,0 +1,417 @@
+"""The table of families: all that the rest of the library knows about each of them.
+
+To add a family, write its density in `densities/` and add a row to `FAMILIES`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .densities import (
+    BernoulliDensity,
+    CategoricalDensity,
+    ComplementDensity,
+    Density,
+    GaussianDensity,
+    HashedDensity,
+    MultinomialDensity,
+    NegativeBinomialDensity,
+    PoissonDensity,
+    PolyaDensity,
+    ProductDensity,
+    StudentDensity,
+)
+from .densities.base import seen_classes
+from .densities.categorical import POLICIES
+from .densities.counts import check_alpha
+from .densities.covariance import STRUCTURES
+from .errors import DataError, EmptyClassWarning, one_of
+from .leave_one_out import (
+    BernoulliLeaveOneOut,
+    CategoricalLeaveOneOut,
+    GaussianLeaveOneOut,
+    LeaveOneOut,
+    MultinomialLeaveOneOut,
+    NegativeBinomialLeaveOneOut,
+    PoissonLeaveOneOut,
+    PolyaLeaveOneOut,
+    ProductLeaveOneOut,
+)
+from .stats import (
+    BundleStats,
+    CategoryStats,
+    CollectBundle,
+    CollectCategories,
+    CollectCounts,
+    CollectGaussian,
+    CollectMoments,
+    CollectTruths,
+    CountStats,
+    MomentStats,
+)
+from .stats.bundle import Collector
+from .tables.summary import ColumnSummary
+
+Choices = Mapping[str, Any]  # parameters by name; a family takes those it knows
+Names = tuple[str, ...] | None  # of columns
+Blocks = Mapping[str, tuple[int, ...]]  # the columns of every family, by index
+
+FEW = 16  # integers with at most this many different values are categories
+COUNTED = 20  # integers with a mean of at most this may be counts: beyond, a Gaussian does as well
+
+
+class Recipe(ABC):
+    """How a model is made of rows: what is kept of them, and what is estimated from that."""
+
+    merges_columns = False  # whether statistics of different named columns align by name
+
+    @abstractmethod
+    def chosen(self, params: Choices) -> dict[str, Any]:
+        """The parameters that this model depends on, checked."""
+
+    @abstractmethod
+    def collector(self, choices: Choices, blocks: Blocks | None = None) -> Collector:
+        """The function from a batch of rows to its statistic."""
+
+    @abstractmethod
+    def adopted(self, statistics: Any, choices: Choices) -> Any:
+        """A statistic in the form that this model needs, or an error if it does not hold enough."""
+
+    @abstractmethod
+    def estimate(self, statistics: Any, choices: Choices, names: Names = None) -> Density:
+        """The density from an adopted statistic."""
+
+    @abstractmethod
+    def leave_one_out(self, statistics: Any, density: Any, choices: Choices) -> LeaveOneOut:
+        """What was learnt, ready to do without any one row; or an error where that has no closed form."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Family(Recipe):
+    """One row of the table."""
+
+    name: str  # in `families=`, in files and on the command line
+    estimator: str | None = None  # the classifier of this family alone; None: MixedClassifier is the way to it
+    needs: str  # the statistic that it is estimated from, for messages
+    is_held_by: Callable[[Any], bool]  # whether a statistic is one of these
+    collect: Callable[[Choices], Collector]
+    collect_in_table: Callable[[Choices], Collector] | None = None  # beside other families, if different
+    estimated: Callable[[Any, Choices, Names], Density]
+    held_out: Callable[[Any, Any, Choices], LeaveOneOut]
+    defaults: Choices = field(default_factory=dict)  # its parameters, and what they are where nobody chose them
+    check: Callable[[dict[str, Any]], object] = lambda _: None  # raises where parameters make no sense
+    converted: Callable[[Any, Choices], Any] = lambda statistics, _: statistics  # to the layout that is needed
+    infer: Callable[[ColumnSummary], str | None] = lambda _: None  # why a column should have this family
+    merges_columns: bool = False
+
+    def chosen(self, params: Choices) -> dict[str, Any]:
+        choices = {name: params.get(name, default) for name, default in self.defaults.items()}
+        self.check(choices)
+        return choices
+
+    def collector(self, choices: Choices, blocks: Blocks | None = None) -> Collector:  # noqa: ARG002
+        return self.collect(choices)
+
+    def in_table(self, choices: Choices) -> Collector:
+        """The collector for some columns of a table of several families."""
+        return (self.collect_in_table or self.collect)(choices)
+
+    def adopted(self, statistics: Any, choices: Choices) -> Any:
+        if not self.is_held_by(statistics):
+            raise DataError(f"a {self.name} model needs {self.needs}, not {statistics!r}")
+        return self.converted(statistics, choices)
+
+    def estimate(self, statistics: Any, choices: Choices, names: Names = None) -> Density:
+        return self.estimated(statistics, choices, names)
+
+    def leave_one_out(self, statistics: Any, density: Any, choices: Choices) -> LeaveOneOut:
+        return self.held_out(statistics, density, choices)
+
+
+class Mixed(Recipe):
+    """Blocks of columns that are independent given the class, each with a family from the table."""
+
+    defaults: ClassVar[Choices] = {
+        "alpha": 1.0,
+        "covariance": "diag",
+        "unknown": "smooth",
+        "shrinkage": None,
+        "variance_floor": 1e-9,
+    }
+
+    def chosen(self, params: Choices) -> dict[str, Any]:
+        choices = {name: params.get(name, default) for name, default in self.defaults.items()}
+        if isinstance(choices["shrinkage"], str) and choices["shrinkage"] == "loo":
+            raise DataError(
+                'MixedClassifier has no shrinkage="loo"; fit a GaussianClassifier to the numbers and pass its '
+                "shrinkage_"
+            )
+        for family in FAMILIES.values():
+            family.chosen(choices)
+        return choices
+
+    def collector(self, choices: Choices, blocks: Blocks | None = None) -> Collector:
+        assert blocks is not None
+        return CollectBundle({name: (columns, FAMILIES[name].in_table(choices)) for name, columns in blocks.items()})
+
+    def adopted(self, statistics: Any, choices: Choices) -> BundleStats:
+        if not isinstance(statistics, BundleStats):
+            raise DataError(f"a mixed model needs BundleStats, not {statistics!r}")
+        parts = {}
+        for name, part in statistics.parts.items():
+            if name not in FAMILIES or not FAMILIES[name].is_held_by(part):
+                raise DataError(f"a block of {name!r} columns cannot be estimated from {part!r}")
+            parts[name] = FAMILIES[name].converted(part, choices)
+        return replace(statistics, parts=parts)
+
+    def estimate(self, statistics: BundleStats, choices: Choices, names: Names = None) -> ProductDensity:
+        names = names or tuple(f"x{j}" for j in range(statistics.n_features))
+        seen_classes(statistics)  # warns once, and not once for each block
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", EmptyClassWarning)
+            parts = {
+                name: FAMILIES[name].estimate(part, choices, tuple(names[j] for j in statistics.columns[name]))
+                for name, part in statistics.parts.items()
+            }
+        return ProductDensity(parts, statistics.columns, names)
+
+    def leave_one_out(self, statistics: BundleStats, density: ProductDensity, choices: Choices) -> LeaveOneOut:
+        parts = {
+            name: FAMILIES[name].leave_one_out(part, density.parts[name], choices)
+            for name, part in statistics.parts.items()
+        }
+        return ProductLeaveOneOut(parts, statistics.columns)
+
+
+def no_closed_form(what: str) -> DataError:
+    """An error that says how to get held-out scores all the same."""
+    return DataError(
+        f"leave_one_out has no closed form for {what}; fit once for each row with scikit-learn's "
+        "cross_val_predict(clf, X, y, cv=LeaveOneOut())"
+    )
+
+
+# Gaussian columns.
+
+
+def _check_gaussian(choices: dict[str, Any]) -> None:
+    covariance, shrinkage, floor = (choices[name] for name in ("covariance", "shrinkage", "variance_floor"))
+    shape = STRUCTURES[one_of("covariance", covariance, STRUCTURES)].shape
+    if isinstance(shrinkage, str):
+        if shrinkage not in ("loo", "oas", "ledoit_wolf"):
+            raise DataError(f'shrinkage={shrinkage!r} is not known; give a number, "loo", "oas" or "ledoit_wolf"')
+        if shrinkage == "loo" and shape == "spherical":
+            raise DataError(f'shrinkage="loo" has no effect on covariance={covariance!r}; leave it out')
+        if shrinkage != "loo" and shape != "full":
+            raise DataError(f'shrinkage={shrinkage!r} needs covariance="full" or "tied"; give a number instead')
+    elif shrinkage is not None and not (isinstance(shrinkage, Real) and 0 <= float(shrinkage) <= 1):
+        raise DataError(f"shrinkage={shrinkage!r} must be a number from 0 to 1")
+    if not (isinstance(floor, Real) and 0 < float(floor) < 1):
+        raise DataError(f"variance_floor={floor!r} must be a number between 0 and 1")
+    if choices["predictive"] and shrinkage:
+        raise DataError("predictive=True shrinks by its own prior; leave shrinkage out")
+
+
+def _layout(choices: Choices) -> str:
+    """The layout of moments that a covariance structure needs."""
+    return STRUCTURES[choices["covariance"]].layout(choices["shrinkage"])
+
+
+def _gaussian(statistics: MomentStats, choices: Choices, names: Names) -> GaussianDensity | StudentDensity:
+    covariance, floor = choices["covariance"], choices["variance_floor"]
+    if choices.get("predictive"):
+        return StudentDensity.estimate(statistics, covariance, floor=floor, names=names)
+    return GaussianDensity.estimate(statistics, covariance, choices["shrinkage"], floor=floor, names=names)
+
+
+def _gaussian_held_out(statistics: MomentStats, density: Any, choices: Choices) -> LeaveOneOut:
+    shrinkage = choices["shrinkage"]
+    if choices.get("predictive"):
+        raise no_closed_form("predictive models")
+    if isinstance(shrinkage, str):
+        raise no_closed_form(f"shrinkage={shrinkage!r}")
+    return GaussianLeaveOneOut(statistics, density, float(shrinkage or 0.0), choices["variance_floor"])
+
+
+def _why_gaussian(column: ColumnSummary) -> str | None:
+    if not column.is_number:
+        return None
+    if not column.is_whole:
+        return column.dtype
+    if column.values.min(initial=0.0) < 0:
+        return f"{column.dtype}, negative values"
+    return f"{column.dtype}, {'large' if column.values.mean() > COUNTED else 'spread wider than counts'}"
+
+
+# Columns of counts.
+
+
+def _check_alpha(choices: dict[str, Any]) -> None:
+    choices["alpha"] = check_alpha(choices["alpha"])
+
+
+def _holds_counts(presence: bool, statistics: Any) -> bool:
+    return isinstance(statistics, CountStats) and statistics.presence == presence
+
+
+def _bernoulli(statistics: CountStats, choices: Choices, _: Names) -> Density:
+    density = HashedDensity if statistics.is_sparse else BernoulliDensity
+    return density.estimate(statistics, choices["alpha"])
+
+
+def _poisson(statistics: CountStats, choices: Choices, _: Names) -> Density:
+    if statistics.is_sparse:
+        raise DataError("a Poisson model keeps a rate for every class and feature: these are too many")
+    density = NegativeBinomialDensity if choices.get("predictive") else PoissonDensity
+    return density.estimate(statistics, choices["alpha"])
+
+
+def _check_multinomial(choices: dict[str, Any]) -> None:
+    _check_alpha(choices)
+    if choices["complement"] not in (False, True, "normalized"):
+        raise DataError(f'complement={choices["complement"]!r} is not known; give False, True or "normalized"')
+    if choices["complement"] and choices["predictive"]:
+        raise DataError("complement weights have no predictive; choose one of the two")
+
+
+def _multinomial(statistics: CountStats, choices: Choices, _: Names) -> Density:
+    alpha, complement, predictive = choices["alpha"], choices.get("complement"), choices.get("predictive")
+    if statistics.is_sparse:
+        if complement or predictive:
+            raise DataError("complement and predictive models keep a table of all classes and features: too many here")
+        return HashedDensity.estimate(statistics, alpha)
+    if complement:
+        return ComplementDensity.estimate(statistics, alpha, normalize=complement == "normalized")
+    return (PolyaDensity if predictive else MultinomialDensity).estimate(statistics, alpha)
+
+
+def _poisson_held_out(statistics: CountStats, density: Any, choices: Choices) -> LeaveOneOut:
+    kind = NegativeBinomialLeaveOneOut if choices.get("predictive") else PoissonLeaveOneOut
+    return kind(statistics, density, choices["alpha"])
+
+
+def _multinomial_held_out(statistics: CountStats, density: Any, choices: Choices) -> LeaveOneOut:
+    if choices.get("complement"):
+        raise DataError("complement weights are not probabilities: leave_one_out is not defined")
+    kind = PolyaLeaveOneOut if choices.get("predictive") else MultinomialLeaveOneOut
+    return kind(statistics, density, choices["alpha"])
+
+
+def _why_bernoulli(column: ColumnSummary) -> str | None:
+    if column.column.kind == "boolean":
+        return column.dtype
+    only = column.is_whole and bool(np.isin(column.values, (0, 1)).all())
+    return f"{column.dtype}, only 0 and 1" if only else None
+
+
+def _why_poisson(column: ColumnSummary) -> str | None:
+    if not column.is_whole or column.values.min() < 0:
+        return None
+    mean = column.values.mean()
+    counted = mean <= COUNTED and column.values.var() <= 3 * mean
+    return f"{column.dtype}, small and spread like counts" if counted else None
+
+
+# Columns of categories.
+
+
+def _check_categorical(choices: dict[str, Any]) -> None:
+    _check_alpha(choices)
+    one_of("unknown", choices["unknown"], POLICIES)
+
+
+def _why_categorical(column: ColumnSummary) -> str | None:
+    if not column.is_number:
+        return column.dtype
+    few = column.is_whole and column.n_different <= FEW
+    return f"{column.dtype}, {column.n_different} different values" if few else None
+
+
+# The order is that of inference: the first family that has a reason gets the column.
+FAMILIES: dict[str, Family] = {
+    family.name: family
+    for family in (
+        Family(
+            name="bernoulli",
+            estimator="BernoulliClassifier",
+            needs="CountStats of presence",
+            is_held_by=partial(_holds_counts, True),
+            collect=lambda _: CollectCounts(presence=True),
+            collect_in_table=lambda _: CollectTruths(),
+            estimated=_bernoulli,
+            held_out=lambda s, density, c: BernoulliLeaveOneOut(s, density, c["alpha"]),
+            defaults={"alpha": 1.0},
+            check=_check_alpha,
+            merges_columns=True,
+            infer=_why_bernoulli,
+        ),
+        Family(
+            name="categorical",
+            estimator="CategoricalClassifier",
+            needs="CategoryStats",
+            is_held_by=lambda s: isinstance(s, CategoryStats),
+            collect=lambda _: CollectCategories(),
+            estimated=lambda s, c, _: CategoricalDensity.estimate(s, c["alpha"], c["unknown"]),
+            held_out=lambda s, density, c: CategoricalLeaveOneOut(s, density, c["alpha"]),
+            defaults={"alpha": 1.0, "unknown": "smooth"},
+            check=_check_categorical,
+            infer=_why_categorical,
+            merges_columns=True,
+        ),
+        Family(
+            name="poisson",
+            estimator="PoissonClassifier",
+            needs="CountStats of sums",
+            is_held_by=partial(_holds_counts, False),
+            collect=lambda _: CollectCounts(),
+            estimated=_poisson,
+            held_out=_poisson_held_out,
+            defaults={"alpha": 1.0, "predictive": False},
+            check=_check_alpha,
+            merges_columns=True,
+            infer=_why_poisson,
+        ),
+        Family(
+            name="multinomial",
+            estimator="MultinomialClassifier",
+            needs="CountStats of sums",
+            is_held_by=partial(_holds_counts, False),
+            collect=lambda _: CollectCounts(),
+            estimated=_multinomial,
+            held_out=_multinomial_held_out,
+            defaults={"alpha": 1.0, "complement": False, "predictive": False},
+            check=_check_multinomial,
+            merges_columns=True,
+        ),
+        Family(
+            name="gaussian",
+            estimator="GaussianClassifier",
+            needs="MomentStats",
+            is_held_by=lambda s: isinstance(s, MomentStats),
+            collect=lambda c: CollectMoments(_layout(c)),
+            collect_in_table=lambda c: CollectGaussian(_layout(c), c["covariance"]),
+            estimated=_gaussian,
+            held_out=_gaussian_held_out,
+            defaults={"covariance": "full", "shrinkage": None, "predictive": False, "variance_floor": 1e-9},
+            check=_check_gaussian,
+            converted=lambda s, c: s.to_layout(_layout(c)),
+            infer=_why_gaussian,
+        ),
+    )
+}
+
+MIXED = Mixed()
+
+# How the classifiers of files are made, by name.
+RECIPES: dict[str, Recipe] = {
+    **{family.estimator: family for family in FAMILIES.values() if family.estimator is not None},
+    "MixedClassifier": MIXED,
+}
