@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 import sqlalchemy as sa
 from sklearn.naive_bayes import GaussianNB
-from suffice.sources.sql.source.source import SqlSource
+from suffice.sources.sql.source import SqlSource
 
 import suffice
 from suffice import (
