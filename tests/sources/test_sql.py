@@ -30,8 +30,8 @@ from suffice import (
 from suffice.collect import collect
 from suffice.errors import DatabaseError, DataError, MissingLabelsError, SufficeError
 from suffice.sources import as_source
-from suffice.sources.sql.source import databases
-from suffice.sources.sql.source import source as module
+from suffice.sources.sql import databases
+from suffice.sources.sql import source as module
 from suffice.stats import CollectMoments
 from tests.sources.samples import Home
 
