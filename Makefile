@@ -25,6 +25,7 @@ lint: $(VENV)/dev.stamp
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python docs/check_docstrings.py
 	@! grep -rnE --exclude-dir=_build "^(<<<<<<<|>>>>>>>) " *.md *.toml Makefile docs src tests benchmarks native  # left by a merge
 
 docs: $(VENV)/docs.stamp

@@ -221,7 +221,7 @@ def test_it_stands_in_a_pipeline(worked):
         (lambda s, y: LLRCalibrator(method="spline").fit(s, y), DataError, "method='spline' is not known"),
         (lambda s, y: LLRCalibrator().fit(s, np.ones(100)), DataError, "1 class"),
         (lambda s, y: LLRCalibrator().fit(np.where(y, s, np.nan), y), DataError, "NaN"),
-        (lambda s, y: LLRCalibrator(prior=1.5).fit(s, y), DecisionError, "from 0 to 1"),
+        (lambda s, y: LLRCalibrator(prior=1.5).fit(s, y), DecisionError, "between 0 and 1"),
         (lambda s, y: LLRCalibrator(prior=1.0).fit(s, y), DecisionError, "without prior or weight"),
         (lambda s, y: LLRCalibrator(method="pav").fit(np.stack([s, s], 1), y), DataError, "one score of two classes"),
         (lambda s, y: LLRCalibrator(method="pav").fit(s, y, sample_weight=y + 1), DataError, "without weights"),

@@ -657,7 +657,7 @@ WRONG = {
     "a prior of a word": (("predict", MODEL, ROWS, "--prior", "flat"), "--prior flat: give a number for each class"),
     "a prior that sums to more": (("predict", MODEL, ROWS, "--prior", "[1, 1, 1]"), "must sum to 1"),
     "a prior of broken JSON": (("predict", MODEL, ROWS, "--prior", "[1, "), "--prior: "),
-    "a prior of unknown classes": (("evaluate", MODEL, ROWS, "-t", "species", "--prior", "Emu=1"), "unknown 'Emu'"),
+    "a prior of unknown classes": (("evaluate", MODEL, ROWS, "-t", "species", "--prior", "Emu=1"), "unknown: 'Emu'"),
     "a cost of broken JSON": (("predict", MODEL, ROWS, "--cost", "[[0, 1"), "--cost: "),
     "a cost of another shape": (("sql", MODEL, "birds", "--cost", "[[0, 1], [1, 0]]"), "do not fit 3 classes"),
     "a cost that is nowhere": (("predict", MODEL, ROWS, "--cost", "no.json"), "no.json"),

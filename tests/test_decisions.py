@@ -68,21 +68,21 @@ def test_priors_by_label_of_any_type(classes, prior):
 @pytest.mark.parametrize(
     ("prior", "message"),
     [
-        ([0.5, 0.4, 0.2], r"must sum to 1, but these sum to 1\.1"),
+        ([0.5, 0.4, 0.2], r"must sum to 1, but they sum to 1\.1"),
         ([0.3, 0.3, 0.3], r"sum to 0\.9"),
         ([0, 0, 0], r"sum to 0$"),
         ([1.2, -0.1, -0.1], "not negative"),
         ([0.5, np.nan, 0.5], "finite"),
         ([0.5, INF, 0.5], "finite"),
-        ([0.5, 0.5], r"one number for each of 3 classes 'a', 'b', 'c', not shape \(2,\)"),
-        ([[0.2, 0.3, 0.5]], r"not shape \(1, 3\)"),
-        (1.0, r"not shape \(\)"),
-        ("equal", "prior='equal' is not known"),
-        (["x", "y", "z"], "made of numbers"),
-        ([0.5, [0.5], 0], "made of numbers"),
-        ({"a": 0.5, "b": 0.5}, "missing 'c'"),
-        ({"a": 0.2, "b": 0.3, "d": 0.5}, "unknown 'd'; missing 'c'"),
-        ({"a": 0.2, "b": 0.3, "c": "x"}, "made of numbers"),
+        ([0.5, 0.5], r"one number for each of the 3 classes 'a', 'b', 'c', got shape \(2,\)"),
+        ([[0.2, 0.3, 0.5]], r"got shape \(1, 3\)"),
+        (1.0, r"got shape \(\)"),
+        ("equal", "unknown prior 'equal'"),
+        (["x", "y", "z"], "consist of numbers"),
+        ([0.5, [0.5], 0], "consist of numbers"),
+        ({"a": 0.5, "b": 0.5}, "missing: 'c'"),
+        ({"a": 0.2, "b": 0.3, "d": 0.5}, "unknown: 'd'; missing: 'c'"),
+        ({"a": 0.2, "b": 0.3, "c": "x"}, "consist of numbers"),
     ],
     ids=str,
 )
@@ -256,8 +256,8 @@ def test_decisions_among_the_classes_keep_their_dtype():
         ([[0, np.nan], [1, 0]], "finite"),
         ([[0, INF], [1, 0]], "finite"),
         ({"a": [0, 1, 2]}, r"costs of shape \(1, 3\)"),
-        ({"a": {"a": 0}}, "the cost does not fit the classes 'a', 'b': missing 'b'"),
-        ({"a": {"a": 0, "b": 1, "z": 3}}, "unknown 'z'"),
+        ({"a": {"a": 0}}, "the cost does not match the classes 'a', 'b'; missing: 'b'"),
+        ({"a": {"a": 0, "b": 1, "z": 3}}, "unknown: 'z'"),
         ({}, "costs of shape"),
     ],
     ids=str,
@@ -349,7 +349,7 @@ def test_rejecting_keeps_the_costs_that_are_there():
     assert decisions.rejecting([0, 1], 0.5, "ask", cost) == {"treat": [1, 0], "wait": [0, 20], "ask": [0.5, 0.5]}
     with pytest.raises(DecisionError, match="another label"):
         decisions.rejecting([0, 1], 0.5, "wait", cost)
-    with pytest.raises(DecisionError, match="must be a number"):
+    with pytest.raises(DecisionError, match="must be a finite number"):
         decisions.rejecting([0, 1], np.nan)
 
 
@@ -358,7 +358,7 @@ def test_an_open_set_has_strangers():
     typicality = np.array([[0.3, 0.001], [0.001, 0.009], [0.001, 0.01]])
     assert decisions.open_set(decided, typicality, 0.01, "?").tolist() == [0, "?", 1]
     assert decisions.open_set(decided, typicality, 0.01, ("no", "one")).tolist() == [0, ("no", "one"), 1]
-    with pytest.raises(DecisionError, match="between 0 and 1"):
+    with pytest.raises(DecisionError, match="greater than 0 and less than 1"):
         decisions.open_set(decided, typicality, 0)
 
 

@@ -1,7 +1,8 @@
-"""From scores to log-likelihood ratios: affine maps by logistic regression, and the best monotone map.
+"""Calibrate scores: map them to log-likelihood ratios, by logistic regression or by the best monotone map.
 
-Scores of S systems are log-likelihoods (n, S, k) up to a term of the row and system; a ratio s of two classes is
-(0, s). An infinite ratio, or a log-likelihood of -inf, rules classes out and stays as it is.
+Scores of S systems have shape (n, S, k): log-likelihoods of the k classes, up to a constant of each row and system. For
+two classes, a score s stands for (0, s). An infinite ratio, or a log-likelihood of -inf, rules classes out;
+calibration leaves it as it is.
 """
 
 from __future__ import annotations
@@ -18,38 +19,47 @@ from .metrics import SortedScores
 
 Array = NDArray[Any]
 
-_FLAT = 1e-8  # a curvature of less than this, of standardised scores and for the rarest class, is none
+_FLAT = 1e-8  # less curvature than this, of standardised scores and for the rarest class, counts as none
 
 
 @dataclass(frozen=True)
 class AffineMap:
-    """log p(x | class) = sum over systems of scale * score, + offset of the class."""
+    """The map log p(x | class) = sum over systems of scale * score + offset of the class."""
 
     scale: Array  # (S,)
-    offset: Array  # (k,), of which the first is zero
+    offset: Array  # (k,); the first is zero
 
     def __call__(self, scores: Array) -> Array:
-        """Calibrated log-likelihoods (n, k) of scores (n, S, k)."""
+        """Return calibrated log-likelihoods (n, k) of scores (n, S, k)."""
         finite, impossible = _finite(scores)
         mapped = np.einsum("nsk,s->nk", finite, self.scale) + self.offset
         return np.where(impossible, -np.inf, mapped)
 
     @classmethod
     def fit(cls, scores: Array, code: Array, weight: Array, prior: Array) -> AffineMap:
-        """The map of least cross-entropy where the classes have the probabilities `prior`.
+        """Fit the map with the least cross-entropy when the classes have the probabilities `prior`.
 
         Parameters
         ----------
-        scores : (n, S, k)
-        code : (n,) the true class
-        weight : (n,) of the rows; within a class only their proportions count
-        prior : (k,) above zero
+        scores : array of shape (n, S, k)
+            The scores of each system.
+        code : array of shape (n,)
+            The index of the true class.
+        weight : array of shape (n,)
+            Row weights. Only their proportions within a class matter.
+        prior : array of shape (k,)
+            Class probabilities, all above 0.
+
+        Returns
+        -------
+        AffineMap
+            The fitted map.
         """
         finite, impossible = _finite(scores)
         if impossible[np.arange(len(code)), code].any():
             raise DataError(
-                "some scores rule out the true class, which no map can mend: they are infinite and wrong. Use a "
-                "classifier that is never certain, or cut the scores off, as in np.clip(llr, -20, 20)"
+                "some infinite scores rule out the true class, and calibration cannot correct that. Use a classifier "
+                "that is never certain, or clip the scores, as in np.clip(llr, -20, 20)"
             )
         rows = weight * (prior / np.bincount(code, weight, minlength=len(prior)))[code]
         problem = _Logistic.of(finite, impossible, code, rows, np.log(prior))
@@ -57,8 +67,8 @@ class AffineMap:
         entropy = -float(prior @ np.log(prior))
         if loss < _FLAT * entropy or curvature < _FLAT * prior.min():
             warnings.warn(
-                "the scores separate the classes: any larger scale would fit as well; the scale is held down by a "
-                "penalty worth one row",
+                "the scores separate the classes perfectly, so that their scale cannot be estimated; a penalty worth "
+                "one row limits it",
                 SeparableWarning,
                 stacklevel=4,
             )
@@ -70,23 +80,23 @@ class AffineMap:
 class _Logistic:
     """Multinomial logistic regression with a scale for each system and an offset for each class but the first.
 
-    Scores are centred by system and class and brought to unit spread, so that the steps of the optimiser are sane.
+    Scores are centred by system and class and scaled to unit spread, which keeps the optimiser stable.
     """
 
     scores: Array  # (n, S, k), standardised
     center: Array  # (S, k)
     spread: Array  # (S,)
-    size: Array  # (S,) root mean square of the standardised scores, which a penalty is relative to
+    size: Array  # (S,) root mean square of the standardised scores; the penalty is relative to it
     base: Array  # (n, k) the log prior, or -inf where a class is ruled out
     code: Array  # (n,)
     weight: Array  # (n,), summing to one
 
     @classmethod
     def of(cls, scores: Array, impossible: Array, code: Array, weight: Array, log_prior: Array) -> _Logistic:
-        # What a row adds to all classes says nothing, and may be far larger than what does.
+        # A constant added to all classes of a row carries no information, and can be far larger than the differences.
         row = np.where(impossible[:, None], np.nan, scores)
         scores = scores - np.nanmean(row, axis=2, keepdims=True)
-        # Medians, since a few sure scores should not set the scale.
+        # Medians, so that a few extreme scores do not set the scale.
         possible = ~impossible * weight[:, None]
         center = np.array(
             [[_median(own, w) for own, w in zip(s.T, possible.T, strict=True)] for s in np.swapaxes(scores, 0, 1)]
@@ -101,7 +111,7 @@ class _Logistic:
         return cls(scores, center, spread, size, np.where(impossible, -np.inf, log_prior), code, weight)
 
     def solve(self, penalty: float) -> tuple[Array, float, float]:
-        """The parameters, the least curvature there, and the cross-entropy."""
+        """Return the parameters, the least curvature at them, and the cross-entropy."""
         from scipy.optimize import minimize
 
         curved = self._curved() if not penalty else np.eye(len(self.spread) + self.scores.shape[2] - 1)
@@ -122,21 +132,23 @@ class _Logistic:
             method="trust-exact",
             options={"gtol": 0.1 * _FLAT * rarest, "maxiter": 200},
         ).x
-        # One more step of Newton's, since a loss tells half of the digits only; none where it is flat.
+        # One more Newton step, where the loss is curved: the loss itself determines only half of the digits.
         phi = phi - np.linalg.pinv(hessian(phi), 1e-12, True) @ loss(phi)[1]
         least = float(np.linalg.eigvalsh(hessian(phi, 0.0))[0])
         return curved @ phi, least, self._loss(curved @ phi, 0.0)[0]
 
     def _curved(self) -> Array:
-        """The directions in which the loss is curved at all: a system that repeats others, or says nothing, has none of
-        its own, and keeps the least scale that will do."""
+        """Return the directions in which the loss is curved.
+
+        A system that repeats others or carries no information adds none, and gets the smallest scale that fits.
+        """
         _, systems, k = self.scores.shape
         values, vectors = np.linalg.eigh(self._hessian(np.zeros(systems + k - 1), 0.0))
         curved = values > _FLAT * values[-1]
         return vectors[:, curved] if curved.any() else vectors
 
     def raw(self, theta: Array) -> tuple[Array, Array]:
-        """Scale and offset for scores as they came."""
+        """Return scale and offset for the original scores."""
         systems = self.scores.shape[1]
         scale = theta[:systems] / self.spread
         offset = np.concatenate([[0.0], theta[systems:]]) - scale @ self.center
@@ -174,7 +186,7 @@ class _Logistic:
 
 @dataclass(frozen=True)
 class MonotoneMap:
-    """A step function of one score: the best monotone calibration, by pooling adjacent violators."""
+    """A step function of one score: the best monotone calibration (pool adjacent violators)."""
 
     edges: Array  # (m - 1,) ascending; a score on an edge belongs to the lower step
     llr: Array  # (m,) ascending
@@ -184,7 +196,7 @@ class MonotoneMap:
 
     @classmethod
     def fit(cls, scores: Array, target: Array) -> MonotoneMap:
-        """From scores (n,) of targets and others, however many there are of each."""
+        """Fit scores (n,) of targets and non-targets; the share of targets has no influence."""
         ordered = SortedScores.of(target, scores)
         hull, everything = ordered.hull(), np.sort(scores)
         last = np.cumsum(hull.targets + hull.others).astype(np.intp)[:-1]  # the first row of the next step
@@ -192,14 +204,14 @@ class MonotoneMap:
 
 
 def _median(values: Array, weight: Array) -> float:
-    """The weighted median of values (n,), of which those without weight do not count."""
+    """Return the weighted median of values (n,); values of weight 0 are ignored."""
     order = np.argsort(values)
     reached = np.cumsum(weight[order])
     return float(values[order[np.searchsorted(reached, reached[-1] / 2 * (1 - 1e-9))]])
 
 
 def _between(low: Array, high: Array) -> Array:
-    """A number for each pair that is not below low, and below high: the middle where there is one."""
+    """Return for each pair a number x with low <= x < high: the middle, if there is one."""
     with np.errstate(invalid="ignore"):
         middle = np.where(np.isinf(low) & np.isinf(high), 0.0, low / 2 + high / 2)
     middle = np.where(np.isposinf(middle), np.nextafter(np.inf, 0.0), middle)
@@ -207,12 +219,12 @@ def _between(low: Array, high: Array) -> Array:
 
 
 def _finite(scores: Array) -> tuple[Array, Array]:
-    """Scores (n, S, k) with zeros for those of classes that are ruled out, and which are, (n, k)."""
+    """Return scores (n, S, k) with 0 for classes that are ruled out, and a Boolean mask of these, (n, k)."""
     if np.isnan(scores).any():
         raise DataError("scores contain NaN")
     impossible = np.asarray(np.isneginf(scores).any(axis=1))
     if np.isposinf(scores).any():
-        raise DataError("a log-likelihood is +inf; only -inf has a meaning")
+        raise DataError("a log-likelihood cannot be +inf")
     if impossible.all(axis=1).any():
-        raise DataError("some rows rule out every class")
+        raise DataError("some rows rule out every class: all their log-likelihoods are -inf")
     return (np.where(impossible[:, None], 0.0, scores) if impossible.any() else scores), impossible

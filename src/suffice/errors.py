@@ -1,23 +1,23 @@
-"""Everything that suffice raises or warns with, in one tree.
+"""The exceptions and warnings of suffice.
 
 SufficeError
-├── DataError              rows, columns, labels or weights that cannot be used   (ValueError)
+├── DataError              invalid rows, columns, labels, weights or parameters  (ValueError)
 │   ├── MissingLabelsError some rows have no label
-│   ├── UnreadableError    a file, or a part of one, that cannot be read
-│   └── DatabaseError      a database that is not there, or does not understand
-├── StatisticsError        statistics that do not fit together                    (ValueError)
-├── CheckpointError        a checkpoint of another job, or of files that have changed (ValueError)
-├── DecisionError          priors or costs that make no sense                     (ValueError)
-└── ModelFileError         a file that is not a whole, readable model             (ValueError)
+│   ├── UnreadableError    a file, or part of a file, cannot be read
+│   └── DatabaseError      a database cannot be reached, or rejects a query
+├── StatisticsError        statistics that cannot be added or subtracted         (ValueError)
+├── CheckpointError        a checkpoint of another job, or of files that changed (ValueError)
+├── DecisionError          an invalid prior or cost                              (ValueError)
+└── ModelFileError         a file that is not a complete, readable model         (ValueError)
 
 SufficeWarning             (UserWarning)
-├── SingularWarning        a variance had to be floored
-├── EmptyClassWarning      a class was declared but has no rows
+├── SingularWarning        a variance was raised to the variance floor
+├── EmptyClassWarning      a declared class has no rows
 ├── ImpossibleWarning      a row has probability zero under every class
-├── SeparableWarning       scores tell the classes apart without an error
-├── PrecisionWarning       too few digits are left after forgetting
-├── ColumnWarning          a column is hardly what it was meant to be
-└── SkippedWarning         parts of files could not be read and were left out
+├── SeparableWarning       scores separate the classes perfectly
+├── PrecisionWarning       forgetting rows left too few accurate digits
+├── ColumnWarning          a column is probably an identifier, or numbers stored as text
+└── SkippedWarning         unreadable parts of files were skipped
 """
 
 from collections.abc import Collection
@@ -25,11 +25,11 @@ from typing import Any
 
 
 class SufficeError(Exception):
-    """Base of every error of this library."""
+    """Base class of all errors of suffice."""
 
 
 class DataError(SufficeError, ValueError):
-    """Rows, columns, labels or weights cannot be used."""
+    """Rows, columns, labels, weights or parameters are invalid."""
 
 
 class MissingLabelsError(DataError):
@@ -37,63 +37,63 @@ class MissingLabelsError(DataError):
 
 
 class UnreadableError(DataError):
-    """A file, or a part of one, cannot be read."""
+    """A file, or part of a file, cannot be read."""
 
 
 class DatabaseError(DataError):
-    """A database is not there, or does not understand what it is asked."""
+    """A database cannot be reached, or rejects a query."""
 
 
 class StatisticsError(SufficeError, ValueError):
-    """Two statistics do not fit together."""
+    """Two statistics cannot be added or subtracted."""
 
 
 class CheckpointError(SufficeError, ValueError):
-    """A checkpoint is of another job, or of files that have changed since."""
+    """A checkpoint belongs to another job, or to files that have changed since."""
 
 
 class DecisionError(SufficeError, ValueError):
-    """A prior or a cost makes no sense."""
+    """A prior or a cost is invalid."""
 
 
 class ModelFileError(SufficeError, ValueError):
-    """A file is not a whole, readable model."""
+    """A file is not a complete, readable model."""
 
 
 class SufficeWarning(UserWarning):
-    """Base of every warning of this library."""
+    """Base class of all warnings of suffice."""
 
 
 class SingularWarning(SufficeWarning):
-    """A class has (almost) no variance in some direction, so a floor was applied."""
+    """A class has (almost) no variance in some direction, so that the variance floor was applied."""
 
 
 class EmptyClassWarning(SufficeWarning):
-    """A class was declared but has no rows; it is never predicted."""
+    """A declared class has no rows; it is never predicted."""
 
 
 class ImpossibleWarning(SufficeWarning):
-    """Some rows have probability zero under every class; the prior decides for them."""
+    """Some rows have probability zero under every class; their posterior is the prior."""
 
 
 class SeparableWarning(SufficeWarning):
-    """Scores tell the classes apart without an error, so that no scale is too large for them."""
+    """Scores separate the classes perfectly, so that their scale cannot be estimated."""
 
 
 class PrecisionWarning(SufficeWarning):
-    """What is left after forgetting is too small against what was there to be told from rounding."""
+    """After forgetting rows, what is left is so small that rounding errors dominate it."""
 
 
 class ColumnWarning(SufficeWarning):
-    """A column is hardly what it was meant to be: it only tells rows apart, or is numbers as text."""
+    """A column is probably an identifier of rows, or holds numbers stored as text."""
 
 
 class SkippedWarning(SufficeWarning):
-    """Parts of files could not be read, and were left out as they should."""
+    """Parts of files could not be read and were skipped, as ``on_error="skip"`` requests."""
 
 
 def one_of(name: str, value: Any, known: Collection[str]) -> str:
-    """A choice among some names, or an error that lists them.
+    """Return a choice if it is among the known names; otherwise raise an error that lists them.
 
     >>> one_of("unit", "nat", ("nat", "log10"))
     'nat'
@@ -104,7 +104,7 @@ def one_of(name: str, value: Any, known: Collection[str]) -> str:
 
 
 def listed(items: object, limit: int = 5) -> str:
-    """Join items for a message and cut long lists: ``'a', 'b' and 7 more``.
+    """Join items for a message and shorten long lists: ``'a', 'b' and 7 more``.
 
     >>> listed(["a", "b", "c"], limit=2)
     "'a', 'b' and 1 more"

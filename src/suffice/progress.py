@@ -1,4 +1,4 @@
-"""Progress of long work, for those who watch: a bar on a terminal, gone when the work is done."""
+"""A progress bar for long work, shown on a terminal and removed when the work is done."""
 
 from __future__ import annotations
 
@@ -8,22 +8,26 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-_PATIENCE = 1.0  # seconds of work that nobody needs a bar for
+_PATIENCE = 1.0  # seconds before the bar appears
 
 
 @contextmanager
 def progress(what: str, total: float, show: bool | None = None) -> Iterator[Callable[[float], None]]:
-    """Show how much of the work is done.
+    """Show a progress bar.
 
     Parameters
     ----------
-    what : is done, in a word or two
-    total : how much there is of it
-    show : whether to; None does on a terminal alone
+    what : str
+        A word or two for the work, shown beside the bar.
+    total : float
+        The amount of work.
+    show : bool, default=None
+        Whether to show the bar. None shows it only on a terminal.
 
     Yields
     ------
-    a function that is called with how much of the total was done since the last call
+    callable
+        A function to call with the amount of work done since the last call.
     """
     bar: Any = None
     done, start = 0.0, time.monotonic()

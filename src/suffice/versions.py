@@ -1,4 +1,4 @@
-"""What is installed and in use, for bug reports."""
+"""The versions that are installed and in use, for bug reports."""
 
 from __future__ import annotations
 
@@ -13,11 +13,20 @@ _PACKAGES = ("numpy", "scipy", "scikit-learn", "pyarrow", "safetensors", "pandas
 
 
 def show_versions() -> None:
-    """Print the versions of suffice, Python and the packages it works with, and which kernels are in use."""
+    """Print the versions of suffice, Python and its packages, and the kernels in use.
+
+    Examples
+    --------
+    >>> import suffice
+    >>> suffice.show_versions()
+    suffice ...
+    kernels ...
+    threads ...
+    """
     if len(kernels.available()) > 1:
         in_use = f"{kernels.active_name} (of {', '.join(kernels.available())})"
     else:
-        in_use = f"reference (NumPy alone; {kernels.why_no_native})"
+        in_use = f"reference (NumPy only; {kernels.why_no_native})"
     print(f"suffice       {__version__}")
     print(f"kernels       {in_use}")
     print(f"threads       {thread_count()}")

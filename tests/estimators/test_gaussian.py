@@ -492,10 +492,10 @@ def test_bad_parameters_are_refused(params, words):
     ("prior", "words"),
     [
         ([0.5, 0.5], "each of 3 classes"),
-        ([0.5, 0.4, 0.2], "sum to 1, but these sum to 1.1"),
+        ([0.5, 0.4, 0.2], "sum to 1, but they sum to 1.1"),
         ([1.5, -0.5, 0.0], "not negative"),
-        ({"setosa": 1.0}, "missing 'versicolor', 'virginica'"),
-        ({"setosa": 0.5, "rose": 0.5, "versicolor": 0, "virginica": 0}, "unknown 'rose'"),
+        ({"setosa": 1.0}, "missing: 'versicolor', 'virginica'"),
+        ({"setosa": 0.5, "rose": 0.5, "versicolor": 0, "virginica": 0}, "unknown: 'rose'"),
         ("jeffreys", '"uniform"'),
     ],
 )

@@ -1,0 +1,102 @@
+"""Check with numpydoc that every public callable is documented completely. ``make lint`` runs this.
+
+Public are the names in ``suffice.__all__``, those in ``__all__`` of the public submodules, and the public methods and
+properties of these classes. Run ``python docs/check_docstrings.py NAME`` to see only names that contain NAME.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterator
+from functools import cached_property
+from importlib import import_module
+from typing import Any
+
+from numpydoc.docscrape import get_doc_object
+from numpydoc.validate import validate
+
+import suffice
+
+SUBMODULES = ("decisions", "metrics", "plots")
+CHECKS = {
+    *("GL06", "GL07", "GL08", "GL10"),  # sections: known, in order; a docstring at all
+    *("SS01", "SS02", "SS03", "SS04", "SS05", "SS06"),  # a summary: one sentence on one line
+    *("PR01", "PR02", "PR03", "PR04", "PR05", "PR06", "PR07", "PR08", "PR09", "PR10"),  # all parameters, with types
+    *("RT01", "RT02", "RT03", "RT04", "RT05", "YD01"),  # what is returned
+    "EX01",  # an example, for functions and classes
+}
+# Packages that are not converted yet. Remove a line when `python docs/check_docstrings.py` stays clean without it.
+NOT_YET = (
+    "suffice.densities",
+    "suffice.estimators",
+    "suffice.selection",
+    "suffice.sources",
+    "suffice.stats",
+    "suffice.plots",
+)
+
+
+def public() -> Iterator[tuple[str, Any]]:
+    """Yield the public functions and classes with their names."""
+    for module in (suffice, *(import_module(f"suffice.{name}") for name in SUBMODULES)):
+        for name in module.__all__:
+            member = getattr(module, name)
+            if callable(member):
+                yield f"{module.__name__}.{name}", member
+
+
+def methods(owner: type) -> Iterator[tuple[str, Any]]:
+    """Yield the public methods and properties of a class that are defined in suffice."""
+    for name in dir(owner):
+        if name.startswith("_"):
+            continue
+        found = [vars(base)[name] for base in owner.__mro__ if name in vars(base) and _is_ours(base)]
+        members = [m.__func__ if isinstance(m, classmethod | staticmethod) else m for m in found]
+        if members and (inspect.isfunction(members[0]) or isinstance(members[0], property | cached_property)):
+            # A method without a docstring of its own has that of the method it overrides.
+            yield name, next((member for member in members if member.__doc__), members[0])
+
+
+def _is_ours(owner: type) -> bool:
+    return owner.__module__.partition(".")[0] == "suffice"
+
+
+def problems(member: Any, *, example: bool) -> list[str]:
+    """Return what numpydoc finds wrong with a docstring."""
+    errors = validate(get_doc_object(member))["errors"]
+    return [f"{code} {text}" for code, text in errors if code in CHECKS - ({"EX01"} if not example else set())]
+
+
+def check() -> Iterator[tuple[str, str, list[str]]]:
+    """Yield the name, the module and the problems of each public callable and method, each once."""
+    seen: set[int] = set()
+    for name, member in public():
+        if id(member) not in seen:
+            seen.add(id(member))
+            yield name, member.__module__, problems(member, example=True)
+        for method, function in methods(member) if inspect.isclass(member) else ():
+            if id(function) not in seen:
+                seen.add(id(function))
+                home = inspect.unwrap(getattr(function, "fget", None) or getattr(function, "func", None) or function)
+                yield f"{name}.{method}", home.__module__, problems(function, example=False)
+
+
+def main() -> int:
+    wanted = sys.argv[1] if len(sys.argv) > 1 else ""
+    checked, later, failed = 0, 0, 0
+    for name, module, found in check():
+        if wanted not in name:
+            continue
+        if not wanted and module.startswith(NOT_YET):
+            later += bool(found)
+            continue
+        checked, failed = checked + 1, failed + bool(found)
+        for problem in found:
+            print(f"{name} ({module}): {problem}")
+    print(f"{checked} docstrings checked, {failed} with problems" + (f"; {later} to be converted" if later else ""))
+    return int(failed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
