@@ -1,25 +1,40 @@
-"""Files that are there whole, or not at all."""
+"""Files that are written whole or not at all, and files that one run keeps to itself."""
 
 from __future__ import annotations
 
 import os
+import re
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A file beside `path` to write to, which takes its place at the end; where that is not reached, it is removed.
+    """Write a file atomically: whoever reads it finds the old content or the new one, whole.
 
-    Whoever reads finds the old file or the new one, whole.
+    Parameters
+    ----------
+    path : path-like
+        The file to write.
+
+    Yields
+    ------
+    pathlib.Path
+        A temporary file beside `path` to write to. It replaces `path` at the end of the block, and is removed after an
+        error.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "notes.txt")
+    >>> with replacing(path) as temporary:
+    ...     _ = temporary.write_text("whole")
+    >>> path.read_text()
+    'whole'
     """
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"there is no directory {str(target.parent)!r} to write {target.name!r} to")
-    if target.is_dir():
-        raise IsADirectoryError(f"{str(target)!r} is a directory; name a file to write to")
+    target = _target(path)
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     try:
         yield temporary
@@ -28,3 +43,59 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         os.replace(temporary, target)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def claimed(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Keep others from claiming a file for the length of a ``with`` block.
+
+    The claim is a lock on a file beside `path`, which the operating system frees when a process dies, so that a claim
+    never outlives its run. Temporary files that a killed run has left behind are removed. Systems without file locks
+    (Windows) let everybody pass.
+
+    Parameters
+    ----------
+    path : path-like
+        The file to claim. It need not exist.
+
+    Raises
+    ------
+    BlockingIOError
+        If another process, or another thread of this one, has claimed the file.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    target = _target(path)
+    lock = target.with_name(f".{target.name}.lock")
+    while True:
+        file = open(lock, "ab")  # noqa: SIM115
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(file.fileno()), os.stat(lock)):
+                    break
+        except BaseException:
+            file.close()
+            raise
+        file.close()  # whoever had it has removed it since we opened it
+    try:
+        leftover = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{16}}")
+        for name in filter(leftover.fullmatch, os.listdir(target.parent)):
+            target.with_name(name).unlink(missing_ok=True)
+        yield
+    finally:
+        lock.unlink(missing_ok=True)  # before the lock is freed, so that nobody locks a file that is removed
+        file.close()
+
+
+def _target(path: str | os.PathLike[str]) -> Path:
+    """A file that can be written, as far as can be seen."""
+    target = Path(path)
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"there is no directory {str(target.parent)!r} to write {target.name!r} to")
+    if target.is_dir():
+        raise IsADirectoryError(f"{str(target)!r} is a directory; name a file to write to")
+    return target

@@ -1,9 +1,10 @@
-"""Runs over many files that can be gone on with: the statistic so far, and what it is of, in a file."""
+"""Runs over many files that can be resumed: the statistic so far, and the files it is of, in a file."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import is_dataclass
 from time import monotonic
 from typing import Any, Self, TypeVar
@@ -12,6 +13,7 @@ import numpy as np
 
 from . import arrayfile
 from ._version import __version__
+from .atomic import claimed
 from .errors import CheckpointError
 from .sources import Run
 from .stats import BundleStats, CategoryStats, CountStats, MomentStats, Statistics
@@ -26,47 +28,66 @@ _KINDS: dict[str, type[Statistics]] = {
 
 
 class Checkpoint(Run[S]):
-    """A run that is written to a file every few seconds, so that nobody has to start again."""
+    """A run that is written to a file every few seconds, so that an interrupted one can be resumed."""
 
     def __init__(self, path: str | os.PathLike[str], job: Mapping[str, Any]) -> None:
         super().__init__()
         self.path, self.job = path, dict(job)
-        self._noted = False  # whether the file holds all of it
+        self._saved = False  # whether the file holds all of it
         self._next = monotonic() + SECONDS
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], job: Mapping[str, Any]) -> Self:
-        """The run of a job as far as a file knows it; an error where the file is of another one."""
-        run = cls(path, job)
-        if not os.path.exists(path):
-            run.save()  # now, rather than after hours, it shows whether it can be written
-            return run
-        header, arrays = arrayfile.read(path, "checkpoint", FORMAT, CheckpointError)
+    @contextmanager
+    def open(cls, path: str | os.PathLike[str], job: Mapping[str, Any]) -> Iterator[Self]:
+        """Resume the run of a job where its file left it, and write the file at the end of the block.
+
+        An error says if the file belongs to another job, or if another run is using it.
+        """
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(claimed(path))
+            except BlockingIOError:
+                raise CheckpointError(
+                    f"{path} is in use by another run; wait until it ends, or give each run a checkpoint of its own"
+                ) from None
+            run = cls(path, job)
+            if os.path.exists(path):
+                run._load()
+            else:
+                run.save()  # now, rather than after hours, it shows whether it can be written
+            try:
+                yield run
+            finally:
+                run.save()
+
+    def _load(self) -> None:
+        header, arrays = arrayfile.read(self.path, "checkpoint", FORMAT, CheckpointError)
         try:
-            known, run.done = header["job"], header["done"]
+            known, self.done = header["job"], header["done"]
             if header["statistic"] is not None:
                 kind = _KINDS[header["statistic"]]
-                run.total = kind.from_arrays(arrayfile.labels_from_header(header), arrays)  # type: ignore[assignment]
+                self.total = kind.from_arrays(arrayfile.labels_from_header(header), arrays)  # type: ignore[assignment]
         except (KeyError, TypeError, ValueError) as error:
-            raise CheckpointError(f"{path} does not hold a whole checkpoint: {error!r}; remove it") from None
-        for key in sorted(known.keys() | run.job.keys()):
-            if known.get(key) != run.job.get(key):
+            raise CheckpointError(f"{self.path} does not hold a whole checkpoint: {error!r}; remove it") from None
+        for key in sorted(known.keys() | self.job.keys()):
+            if known.get(key) != self.job.get(key):
                 raise CheckpointError(
-                    f"{path} is the checkpoint of another job: its {key} is {_short(known.get(key))}, here it is "
-                    f"{_short(run.job.get(key))}; give another checkpoint, or remove this file to start again"
+                    f"{self.path} is the checkpoint of another job: its {key} is {_short(known.get(key))}, here it is "
+                    f"{_short(self.job.get(key))}; give another checkpoint, or remove this file to start again"
                 )
-        run._noted = True
-        return run
+        self._saved = True
 
-    def advanced(self) -> None:
-        self._noted = False
+    def advance(self, total: S | None, key: str, note: Any) -> None:
+        self._saved = False
+        super().advance(total, key, note)
         if monotonic() >= self._next:
             self.save()
 
     def save(self) -> None:
         """Write the file, if it does not hold all of the run yet."""
-        if self._noted:
+        if self._saved:
             return
+        self.settle()
         total = self.total
         header = {
             "format": FORMAT,
@@ -77,7 +98,7 @@ class Checkpoint(Run[S]):
             **({} if total is None else arrayfile.labels_to_header(total.classes)),
         }
         arrayfile.write(self.path, header, {"empty": np.zeros(0)} if total is None else total.to_arrays())
-        self._noted = True
+        self._saved = True
         self._next = monotonic() + SECONDS
 
 

@@ -42,11 +42,8 @@ def _reduced(source: Source, of: Callable[[Batch], S]) -> S:
     if source.checkpoint is None:
         statistics: S | None = aggregated(source, of)
         return source.reduce(of, operator.add) if statistics is None else statistics
-    run: Checkpoint[S] = Checkpoint.open(source.checkpoint, {"statistic": described(of), **source.job()})
-    try:
+    with Checkpoint[S].open(source.checkpoint, {"statistic": described(of), **source.job()}) as run:
         return source.reduce(of, operator.add, run)
-    finally:
-        run.save()
 
 
 def refuse_nonfinite(source: Source) -> None:

@@ -1,4 +1,9 @@
-"""How many threads to use, and what is done on them in order."""
+"""How many threads to use, and how to share work among them.
+
+Ctrl-C raises KeyboardInterrupt in the main thread, between any two of its instructions. The thread that calls
+therefore takes no lock that a worker needs: it feeds a queue whose operations are single steps, waits for one result at
+a time, and merges what it gets. However it is interrupted, it can leave, and the workers end by themselves.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +11,14 @@ import os
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Generator, Iterable, Iterator, Sized
+from contextlib import closing, contextmanager
 from functools import lru_cache
+from itertools import chain, islice
 from numbers import Integral
-from typing import Any, TypeVar
+from queue import SimpleQueue
+from time import monotonic
+from typing import Any, Generic, TypeVar
 
 from .errors import DataError
 
@@ -20,11 +27,28 @@ P = TypeVar("P")
 
 _VARIABLES = ("SUFFICE_NUM_THREADS", "OMP_NUM_THREADS")
 _AHEAD = 2  # pieces for each thread that are at work, or done and waiting for an earlier one
+_GRACE = 0.5  # seconds to wait, after an error or an interrupt, for threads that are in the middle of a piece
 
 
 def thread_count(n_jobs: int | None = None) -> int:
-    """Threads for `n_jobs`: None is what SUFFICE_NUM_THREADS or OMP_NUM_THREADS says, or else every processor that this
-    process may use; -1 is every processor; -2 all but one."""
+    """Return the number of threads to use.
+
+    Parameters
+    ----------
+    n_jobs : int or None, default=None
+        A number of threads; -1 uses every processor, -2 all but one. None takes the number from the environment
+        variable SUFFICE_NUM_THREADS or OMP_NUM_THREADS, or uses every processor that this process may run on.
+
+    Returns
+    -------
+    int
+        The number of threads, at least 1.
+
+    Examples
+    --------
+    >>> thread_count(3)
+    3
+    """
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if n_jobs is None:
         # OpenMP takes a list, one number for each level of nesting; the first is the outermost.
@@ -43,103 +67,144 @@ def reduce_ordered(
     merged: Callable[[P, T], object] = lambda *_: None,
     start: T | None = None,
 ) -> T:
-    """``merge`` over ``work(piece)`` in the order of the pieces, whatever the number of threads.
+    """Merge ``work(piece)`` over all pieces, in their order: the result is the same for any number of threads.
 
-    Pieces may be made one by one while others are at work; one at a time is made, in order. Where one piece takes long,
-    others do not run far ahead of it: what is finished and waits takes memory. Threads live as long as the call, so
-    there is nothing that a fork could lose, and any number of calls may run side by side.
+    The calling thread makes the pieces and merges the results; other threads do the work. They run only a few pieces
+    ahead, so that few results wait in memory. They end with the call, so that a fork finds none of them, and calls can
+    run at the same time. With one thread or one piece, everything happens in the calling thread.
 
     Parameters
     ----------
-    merged : told of each piece once the total holds it and all before it
-    start : what the first result is merged into, if anything
+    work : callable
+        Computes the result of a piece.
+    merge : callable
+        Merges the total so far and the next result.
+    pieces : iterable
+        The pieces. They can be made while others are at work: they are taken one at a time.
+    threads : int
+        The number of threads that work.
+    merged : callable, optional
+        Called with each piece, and the total once it includes this piece and all before it.
+    start : object, optional
+        A total to start from.
+
+    Returns
+    -------
+    object
+        The total.
+
+    Examples
+    --------
+    >>> reduce_ordered(lambda n: [n * n], lambda a, b: a + b, range(5), threads=2)
+    [0, 1, 4, 9, 16]
     """
-    totals: list[T] = [] if start is None else [start]  # the running total, once there is one
+    totals: list[T] = [] if start is None else [start]
 
-    def add(piece: P, result: T) -> None:
-        totals[:] = [merge(totals[0], result) if totals else result]
-        merged(piece, totals[0])
-
-    n_pieces = len(pieces) if isinstance(pieces, Sized) else threads
-    if isinstance(pieces, Sequence) and n_pieces == 1:
-        add(pieces[0], work(pieces[0]))
+    def add_up(results: Iterable[tuple[P, T]]) -> T:
+        for piece, result in results:
+            totals[:] = [merge(totals[0], result) if totals else result]
+            merged(piece, totals[0])
         return totals[0]
 
-    changed = threading.Condition()
-    todo = iter(enumerate(pieces))
-    done: dict[int, tuple[P, T]] = {}  # finished, waiting for an earlier one
-    n_begun = n_merged = 0
-    merging = False  # whether a thread is at it
-    failures: list[BaseException] = []
+    def of(piece: P) -> tuple[P, T]:
+        return piece, work(piece)
 
-    def begun() -> tuple[int, P | None]:
-        """The next piece, and its number; -1 where there is none."""
-        nonlocal n_begun
-        with changed:
-            changed.wait_for(lambda: failures or n_begun < n_merged + _AHEAD * threads)
-            number, piece = (-1, None) if failures else next(todo, (-1, None))
-            n_begun += 1
-            return number, piece
-
-    def finished(number: int, piece: P, result: T) -> None:
-        """Merge what can be merged now; others go on working meanwhile."""
-        nonlocal n_merged, merging
-        with changed:
-            done[number] = piece, result
-            if merging:  # by a thread that will find this one
-                return
-            merging = True
-        while True:
-            with changed:
-                if n_merged not in done:
-                    merging = False
-                    return
-                first = done.pop(n_merged)
-            add(*first)
-            with changed:
-                n_merged += 1
-                changed.notify_all()
-
-    def run() -> None:
-        try:
-            while True:
-                number, piece = begun()
-                if number < 0:
-                    return
-                finished(number, piece, work(piece))  # type: ignore[arg-type]
-        except BaseException as failure:
-            with changed:
-                failures.append(failure)
-                changed.notify_all()
-
-    others = [threading.Thread(target=run, daemon=True) for _ in range(min(threads, n_pieces) - 1)]
-    with single_threaded_blas():
-        for thread in others:
-            thread.start()
-        run()
-        for thread in others:
-            thread.join()
-    if failures:
-        raise failures[0]
-    return totals[0]
+    if isinstance(pieces, Sized) and len(pieces) == 1:
+        return add_up(map(of, pieces))
+    with single_threaded_blas(), closing(_results(of, pieces, threads, _AHEAD * threads - 1)) as results:
+        return add_up(results)
 
 
 def ahead(work: Callable[[P], T], items: Iterable[P], threads: int) -> Iterator[T]:
-    """``work(item)`` for each item, in order. While one result is used, as many of the next as there are threads are
-    made."""
-    if threads == 1:
-        yield from map(work, items)
+    """Yield ``work(item)`` for each item, in order, while threads work on the items that follow.
+
+    Parameters
+    ----------
+    work : callable
+        Computes the result of an item.
+    items : iterable
+        The items, taken one at a time.
+    threads : int
+        The number of threads, and of items that are worked on while a result is used.
+
+    Yields
+    ------
+    object
+        The result of the next item.
+
+    Examples
+    --------
+    >>> list(ahead(abs, [-1, 2, -3], threads=2))
+    [1, 2, 3]
+    """
+    return _results(work, items, threads, threads)
+
+
+def _results(work: Callable[[P], T], items: Iterable[P], threads: int, limit: int) -> Generator[T, None, None]:
+    """Yield the results in order. While one is used, up to `limit` items after it are at work, or done."""
+    rest = iter(items)
+    first = list(islice(rest, 2 if threads > 1 else 0))
+    if len(first) < 2:
+        yield from map(work, chain(first, rest))
         return
-    pool, waiting = ThreadPoolExecutor(threads), deque[Future[T]]()
+
+    todo: SimpleQueue[_Task[P, T] | None] = SimpleQueue()
+    waiting: deque[_Task[P, T]] = deque()
+    workers: list[threading.Thread] = []
+    stopped = False
+
+    def serve() -> None:
+        for task in iter(todo.get, None):
+            if not stopped:
+                task.run(work)
+            del task  # its result may be large, and the next task may be long in coming
+        todo.put(None)  # for the next worker
+
     try:
-        for item in items:
-            waiting.append(pool.submit(work, item))
-            if len(waiting) > threads:
+        for item in chain(first, rest):
+            waiting.append(_Task(item))
+            todo.put(waiting[-1])
+            if len(workers) < threads:
+                worker = threading.Thread(target=serve, daemon=True)
+                worker.start()
+                workers.append(worker)  # only now: a thread whose start was interrupted cannot be joined
+            if len(waiting) > limit:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
     finally:
-        pool.shutdown(cancel_futures=True)
+        stopped = True
+        todo.put(None)
+        deadline = monotonic() + _GRACE
+        for worker in workers:
+            worker.join(max(0.0, deadline - monotonic()) if waiting else None)
+
+
+class _Task(Generic[P, T]):
+    """An item to work on, and its result."""
+
+    def __init__(self, item: P) -> None:
+        self._item = item
+        self._done = threading.Lock()  # held until there is a result: a worker frees it, and never waits for it
+        self._done.acquire()
+
+    def run(self, work: Callable[[P], T]) -> None:
+        """Compute the result, or keep the error."""
+        try:
+            self._result = work(self._item)
+        except BaseException as error:
+            self._error = error
+        self._done.release()
+
+    def result(self) -> T:
+        """Wait for the result, or raise the error."""
+        self._done.acquire()
+        if hasattr(self, "_error"):
+            try:
+                raise self._error
+            finally:
+                del self  # the traceback would keep it, and it the traceback
+        return self._result
 
 
 @lru_cache(maxsize=1)
@@ -149,13 +214,27 @@ def _controller(n_modules: int) -> Any:  # noqa: ARG001  modules imported since 
     return ThreadpoolController()
 
 
-def single_threaded_blas() -> AbstractContextManager[Any]:
-    """Threads of ours, each with BLAS threads of its own, would stand in each other's way.
+@contextmanager
+def single_threaded_blas() -> Iterator[None]:
+    """Give BLAS one thread for the length of a ``with`` block.
 
-    It also makes results the same for any number of threads, one included. The setting is the whole process's, and
-    OpenBLAS takes it from the main thread alone; a call from elsewhere leaves it as it is.
+    Threads that each start BLAS threads of their own would slow one another down. One BLAS thread also makes results
+    the same for any number of threads. The setting is the whole process's, and OpenBLAS takes it from the main thread
+    only; in another thread the block changes nothing.
     """
-    if threading.current_thread() is not threading.main_thread():
-        return nullcontext()
-    limiter: AbstractContextManager[Any] = _controller(len(sys.modules)).limit(limits=1, user_api="blas")
-    return limiter
+    if threading.get_ident() != threading.main_thread().ident:
+        yield
+        return
+    controller = _controller(len(sys.modules))
+    before = [(library, library.num_threads) for library in controller.lib_controllers]
+
+    def restore() -> None:
+        for library, threads in before:
+            library.set_num_threads(threads)
+
+    try:
+        with controller.limit(limits=1, user_api="blas"):
+            yield
+    except KeyboardInterrupt:  # it may have come before the block, or while threadpoolctl restored the numbers
+        restore()
+        raise

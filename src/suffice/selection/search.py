@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
+from contextlib import closing
 from itertools import islice
 from numbers import Number
 from typing import Any, Self
@@ -182,8 +183,8 @@ class _Work(Work):
     def results(self) -> list[dict[str, Any]]:
         n = self.n_splits
         out: list[dict[str, Any]] = [{}] * (len(self.candidates) * n)
-        with progress("Searching", len(out)) as advance:
-            for s, (split, start) in enumerate(zip(self.splits, self._starts(), strict=True)):
+        with progress("Searching", len(out)) as advance, closing(self._starts()) as starts:
+            for s, (split, start) in enumerate(zip(self.splits, starts, strict=True)):
                 for group, end, seconds in self._ends(start):
                     result = {"fit_time": seconds} | self._judged(group[0], end, split)
                     for candidate in group:
@@ -197,7 +198,7 @@ class _Work(Work):
             return super().refitted(place)
         return clone(candidate.estimator).fit(self.source.frame, self.source.y, **self.fit_params)
 
-    def _starts(self) -> Iterator[dict[str, State]]:
+    def _starts(self) -> Generator[dict[str, State], None, None]:
         """For each split, where paths begin."""
         splits, source = iter(self.splits), self.source
         scored_as_they_are = any(one.path and one.path[0].kind == "classify" for one in self.candidates)

@@ -29,9 +29,19 @@ class Run(Generic[T]):
     def __init__(self, total: T | None = None, done: dict[str, Any] | None = None) -> None:
         self.total = total  # of the pieces that are done
         self.done = done or {}  # the source's notes of these pieces, in the values that JSON has
+        self._step: tuple[T | None, str, Any] | None = None
 
-    def advanced(self) -> None:
-        """Called after each step, by one thread at a time."""
+    def advance(self, total: T | None, key: str, note: Any) -> None:
+        """Take a step: a new total, and the note of the pieces that it has more than the last one."""
+        self._step = total, key, note
+        self.settle()
+
+    def settle(self) -> None:
+        """Complete a step that an interrupt cut short: the total and its notes belong together."""
+        if self._step is not None:
+            self.total, key, note = self._step
+            self.done[key] = note
+            self._step = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -366,9 +366,8 @@ class FileSource(PartedSource):
         def merged(numbered: tuple[int, Piece], total: tuple[T | None, int]) -> None:
             nonlocal rows, read
             piece = numbered[1]
-            run.total, n = total
-            _note(piece, n, failed.get(piece, []), run.done)
-            run.advanced()
+            result, n = total
+            run.advance(result, *_note(piece, n, failed.get(piece, []), run.done))
             rows, read = rows + n, read + piece.n_bytes
             if self.files.progress is not None:
                 self.files.progress(Progress(rows, min(read, size), size, piece.file.path))
@@ -479,15 +478,18 @@ class FileSource(PartedSource):
         return pa.table(columns, self.schema.names)
 
 
-def _note(piece: Piece, rows: int, failures: list[str], done: dict[str, Any]) -> None:
-    """Note that a piece is done, beside the pieces of its file that came before."""
-    file, place = piece.file, os.path.abspath(piece.file.path)
+def _note(piece: Piece, rows: int, failures: list[str], done: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The path of a piece's file, and a note that the piece is done, beside those of the file that came before."""
+    file, path = piece.file, os.path.abspath(piece.file.path)
     fresh = {"size": file.size, "changed": file.changed, "rows": 0, "bytes": 0, "skipped": []}
-    note = done.setdefault(place, fresh)
-    note |= {"stop": piece.stop, "whole": piece.is_last}
-    note["rows"] += rows
-    note["bytes"] += piece.n_bytes
-    note["skipped"] += failures
+    note = done.get(path, fresh)
+    return path, note | {
+        "stop": piece.stop,
+        "whole": piece.is_last,
+        "rows": note["rows"] + rows,
+        "bytes": note["bytes"] + piece.n_bytes,
+        "skipped": note["skipped"] + failures,
+    }
 
 
 _INDEX = "__index_level_"  # what pandas calls an index without a name in a file
