@@ -16,12 +16,12 @@ from suffice.densities import (
     CategoricalDensity,
     ComplementDensity,
     GaussianDensity,
-    HashedDensity,
     MultinomialDensity,
     NegativeBinomialDensity,
     PoissonDensity,
     PolyaDensity,
     ProductDensity,
+    SparseCountDensity,
 )
 from suffice.errors import DataError, EmptyClassWarning
 from suffice.sources import as_table
@@ -70,8 +70,8 @@ FAMILIES = {  # from rows of whole numbers up to 5, labels and a pseudo-count
     "polya": lambda X, y, alpha: PolyaDensity.estimate(counted(X, y), alpha or 0.1),
     "negative binomial": lambda X, y, alpha: NegativeBinomialDensity.estimate(counted(X, y), alpha or 0.1),
     "beta binomial": lambda X, y, alpha: BetaBinomialDensity.estimate(counted(X, y), TRIALS, alpha or 0.1),
-    "hashed": lambda X, y, alpha: HashedDensity.estimate(kept_sparse(counted(X, y)), alpha),
-    "hashed presence": lambda X, y, alpha: HashedDensity.estimate(
+    "hashed": lambda X, y, alpha: SparseCountDensity.estimate(kept_sparse(counted(X, y)), alpha),
+    "hashed presence": lambda X, y, alpha: SparseCountDensity.estimate(
         kept_sparse(counted(np.nan_to_num(X), y, presence=True)), alpha
     ),
     "categorical": lambda X, y, alpha: CategoricalDensity.estimate(CategoryStats.of(Batch.of(X, y)), alpha),
@@ -112,6 +112,8 @@ def assert_consistent(density, X):
     again = type(density).from_arrays(density.to_arrays())
     assert again.to_arrays().keys() == density.to_arrays().keys()
     np.testing.assert_array_equal(again.marginal(again.read(table)), density.marginal(x))
+    given = type(density).from_parameters(**density.parameters())
+    np.testing.assert_allclose(given.marginal(given.read(table)), scores, rtol=1e-9, atol=1e-9)
     if np.isneginf(scores).any():
         assert density.has_zeros or not density.seen.all()
     best, evidence = np.empty(len(table), np.int64), np.empty(len(table))
@@ -216,7 +218,7 @@ def test_certainty_survives_weights_whatever_their_rounding(rng):
         counted(X[:7], y[:7], True, w[:7]),
     )
     for s in (stats, pieces, kept_sparse(stats), kept_sparse(pieces)):
-        density = (HashedDensity if s.is_sparse else BernoulliDensity).estimate(s, 0)
+        density = (SparseCountDensity if s.is_sparse else BernoulliDensity).estimate(s, 0)
         np.testing.assert_array_equal(
             density.log_likelihood([[1, 0], [0, 0], [1, 1]]), [[0, 0], [-inf] * 2, [-inf] * 2]
         )
@@ -225,7 +227,7 @@ def test_certainty_survives_weights_whatever_their_rounding(rng):
 def test_the_last_bit_of_a_weight_is_no_absence():
     stats = counted(np.array([[1.0, 0]]), ["a"], True, [0.1 + 0.2])
     stats = CountStats.from_arrays(stats.classes, stats.to_arrays() | {"count": np.array([[0.3, 0.0]])})
-    for density in (BernoulliDensity.estimate(stats, 0), HashedDensity.estimate(kept_sparse(stats), 0)):
+    for density in (BernoulliDensity.estimate(stats, 0), SparseCountDensity.estimate(kept_sparse(stats), 0)):
         np.testing.assert_array_equal(density.log_likelihood([[0, 0]]), [[-inf]])
         np.testing.assert_allclose(density.log_likelihood([[1, 0]]), [[0]], atol=1e-15)
 
@@ -247,7 +249,7 @@ def test_counts_kept_sparse_give_the_same_density(presence, alpha, data):
     assert sparse.is_sparse
     assert not stats.is_sparse
     plain = (BernoulliDensity if presence else MultinomialDensity).estimate(stats, alpha)
-    hashed = HashedDensity.estimate(sparse, alpha)
+    hashed = SparseCountDensity.estimate(sparse, alpha)
     holes = np.where(Q == 2, nan, Q)
     for rows in (Q, csr_array(Q), holes):
         np.testing.assert_allclose(hashed.log_likelihood(rows), plain.log_likelihood(rows), rtol=1e-10, atol=1e-10)
@@ -268,7 +270,7 @@ def test_a_hashed_density_draws_and_fills_nothing(rows):
         with pytest.raises(DataError):
             call()
     with pytest.raises(DataError, match="missing"):
-        HashedDensity.estimate(kept_sparse(counted(np.full((3, 2), nan), list("abc"), True)), 1)
+        SparseCountDensity.estimate(kept_sparse(counted(np.full((3, 2), nan), list("abc"), True)), 1)
 
 
 @pytest.mark.parametrize("family", ["complement", "polya"])
@@ -509,8 +511,8 @@ def with_empty_class(family, X, y):
         "polya": lambda: PolyaDensity.estimate(stats["sums"], 1),
         "negative binomial": lambda: NegativeBinomialDensity.estimate(stats["sums"], 1),
         "beta binomial": lambda: BetaBinomialDensity.estimate(stats["sums"], TRIALS, 1),
-        "hashed": lambda: HashedDensity.estimate(kept_sparse(stats["sums"]), 1),
-        "hashed presence": lambda: HashedDensity.estimate(kept_sparse(stats["presence"]), 1),
+        "hashed": lambda: SparseCountDensity.estimate(kept_sparse(stats["sums"]), 1),
+        "hashed presence": lambda: SparseCountDensity.estimate(kept_sparse(stats["presence"]), 1),
         "categorical": lambda: CategoricalDensity.estimate(stats["categorical"], 1),
         "ignoring": lambda: CategoricalDensity.estimate(stats["categorical"], 1, "ignore"),
         "product": lambda: product(X, y, 1, empty=["d"]),

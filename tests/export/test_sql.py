@@ -23,7 +23,7 @@ from suffice import (
     PoissonClassifier,
     load,
 )
-from suffice.densities import HashedDensity
+from suffice.densities import SparseCountDensity
 from suffice.errors import DataError, ImpossibleWarning
 from suffice.export.dialects import Cell, dialect_of
 from suffice.export.scores import log_gamma, scores
@@ -411,7 +411,7 @@ def test_models_without_names_or_form_are_refused():
         LogisticClassifier().fit([[0.0], [1.0]], [0, 1]).to_sql("t", columns=["x"], outputs="log_likelihood")
     with pytest.raises(NotFittedError):
         GaussianClassifier().to_sql("t")
-    wide = HashedDensity(csr_array(np.eye(2)), np.ones(2), 1.0)
+    wide = SparseCountDensity(csr_array(np.eye(2)), np.ones(2), 1.0)
     with pytest.raises(DataError, match="too wide to be written as SQL"):
         scores(wide, Steps(), ["a", "b"])
 

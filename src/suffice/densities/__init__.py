@@ -7,7 +7,7 @@ from .gaussian import GaussianDensity
 from .multinomial import ComplementDensity, MultinomialDensity
 from .predictive import BetaBinomialDensity, NegativeBinomialDensity, PolyaDensity
 from .product import ProductDensity
-from .sparse import HashedDensity
+from .sparse import SparseCountDensity
 from .student import StudentDensity
 from .unlabelled import FittedDensity, fit_density
 
@@ -20,12 +20,12 @@ __all__ = [
     "Density",
     "FittedDensity",
     "GaussianDensity",
-    "HashedDensity",
     "MultinomialDensity",
     "NegativeBinomialDensity",
     "PoissonDensity",
     "PolyaDensity",
     "ProductDensity",
+    "SparseCountDensity",
     "StudentDensity",
     "fit_density",
 ]

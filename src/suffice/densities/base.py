@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,55 @@ Array = NDArray[Any]
 
 
 class Density(Scorer):
-    """The parameters of p(x | class) for k classes, estimated from a statistic."""
+    """p(x | class) for k classes: estimated from a statistic, or made from parameters."""
+
+    kinds: ClassVar[dict[str, type[Density]]] = {}  # every density by the name of its class, as files have it
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        Density.kinds[cls.__name__] = cls
+
+    @classmethod
+    @abstractmethod
+    def estimate(cls, stats: Any, *args: Any, **choices: Any) -> Self:
+        """Estimate the density of every class from a statistic.
+
+        Parameters
+        ----------
+        stats : Statistics
+            The statistic that this family is estimated from.
+        *args, **choices
+            What is chosen late: smoothing, shrinkage, structure.
+
+        Returns
+        -------
+        Density
+            The density of the classes of the statistic.
+        """
+
+    @classmethod
+    @abstractmethod
+    def from_parameters(cls, *args: Any, **parameters: Any) -> Self:
+        """Make a density from parameters: those of a textbook example, or of a model that was fitted elsewhere.
+
+        The arguments have the names and shapes that `parameters` gives. The first axis is that of the classes. A class
+        whose parameters are NaN is one without rows: its log-likelihood is -inf.
+
+        Returns
+        -------
+        Density
+            The density; DataError where the parameters are not possible, with the name of the class.
+        """
+
+    @abstractmethod
+    def parameters(self) -> dict[str, Any]:
+        """The parameters by name: what `from_parameters` takes.
+
+        Returns
+        -------
+        dict of str to array
+            Arrays whose first axis is that of the classes; NaN for a class without rows.
+        """
 
     def write(self, x: Any) -> Any:
         """Rows in the form of `read` as people have them."""
@@ -36,7 +84,20 @@ class Density(Scorer):
 
     @abstractmethod
     def sample(self, code: Array, rng: np.random.Generator) -> Any:
-        """Rows drawn from the classes `code` (n,), in the form of `read`."""
+        """Draw rows.
+
+        Parameters
+        ----------
+        code : array of int (n,)
+            The class of each row to draw.
+        rng : numpy.random.Generator
+            The source of randomness.
+
+        Returns
+        -------
+        rows
+            n rows in the form of `read`; `write` makes them what users have.
+        """
 
     @abstractmethod
     def explain(self, X: Any, c: int) -> Array:

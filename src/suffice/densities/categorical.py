@@ -19,6 +19,7 @@ from ..stats.categories import CELLS, DIRECT
 from ..tables import vocabulary as vocabularies
 from ..tables.table import Column, Matrix, Table, native
 from .base import Density, seen_classes
+from .parameters import blank, distributions, numbers, probability_table
 from .scorer import Wanted
 from .typicality import drawn_typicality
 
@@ -72,8 +73,23 @@ class CategoricalDensity(Density):
         return len(self.categories)
 
     @classmethod
-    def estimate(cls, stats: CategoryStats, alpha: float = 1.0, unknown: str = "smooth") -> CategoricalDensity:
-        """p_i = (count_i + alpha) / sum over the categories seen in any class."""
+    def estimate(cls, stats: CategoryStats, alpha: float = 1.0, unknown: str = "smooth") -> Self:
+        """p_i = (count_i + alpha) / sum over the categories seen in any class.
+
+        Parameters
+        ----------
+        stats : CategoryStats
+            How often each category was seen.
+        alpha : float
+            The pseudo-count of every category.
+        unknown : {"smooth", "ignore", "error"}
+            What an unknown category is worth: as much as one that the class never had; nothing; or an error.
+
+        Returns
+        -------
+        CategoricalDensity
+            The density of the classes of the statistic.
+        """
         one_of("unknown", unknown, POLICIES)
         table, unseen = np.empty_like(stats.count), np.zeros((len(stats.classes), stats.n_features))
         for j, (a, b) in enumerate(pairwise(stats.bounds)):
@@ -86,6 +102,90 @@ class CategoricalDensity(Density):
             table[:, a:b] = log(count / total)
             unseen[:, j] = log(alpha / total[:, 0]) if unknown == "smooth" else 0.0
         return cls(stats.categories, table, unseen, seen_classes(stats), unknown)
+
+    @classmethod
+    def from_parameters(
+        cls, categories: Any, probabilities: Any, unknown: str = "smooth", unknown_probabilities: Any = 0.0
+    ) -> Self:
+        """Make a categorical density from the probabilities of the categories.
+
+        Parameters
+        ----------
+        categories : list of arrays
+            The categories of each column; a flat list of categories is that of one column.
+        probabilities : list of arrays (n_classes, n_categories)
+            One table for each column, or a single one where there is one column; the probabilities of a class sum
+            to 1.
+        unknown : {"smooth", "ignore", "error"}
+            What an unknown category is worth: its probability below; nothing; or an error.
+        unknown_probabilities : array (n_classes, n_features), or one number
+            Of a category that is not listed, with unknown="smooth".
+
+        Returns
+        -------
+        CategoricalDensity
+            The density of k classes.
+
+        Examples
+        --------
+        Cats, male and female:
+
+        >>> cats = CategoricalDensity.from_parameters(
+        ...     ["black", "orange", "white", "calico"], [[0.2, 0.4, 0.4, 0.0], [0.4, 0.0, 0.4, 0.2]]
+        ... )
+        >>> np.exp(cats.log_likelihood([["white"], ["calico"]])).round(6)
+        array([[0.4, 0.4],
+               [0. , 0.2]])
+        """
+        one_of("unknown", unknown, POLICIES)
+        if not any(isinstance(own, list | tuple | np.ndarray) for own in categories):
+            categories, probabilities = [categories], [probabilities]
+        if len(categories) != len(probabilities):
+            raise DataError(f"categories are of {len(categories)} columns, probabilities of {len(probabilities)}")
+        columns: list[Array] = []
+        tables: list[Array] = []
+        given = np.array(True)
+        for j, (values, table) in enumerate(zip(categories, probabilities, strict=True)):
+            names = np.empty(len(values), object)
+            names[:] = list(values)
+            column, place = vocabularies.vocabulary(names)
+            if len(column) < len(names):
+                raise DataError(f"the categories of column {j} are not distinct")
+            if len(column):  # a column that was never observed has none
+                table, own = distributions(f"probabilities of column {j}", table)
+                given = given & own
+            shape = (tables[0].shape[0] if tables else len(table), len(column))
+            if np.shape(table) != shape:
+                raise DataError(
+                    f"the probabilities of column {j} must have the shape (n_classes, n_categories) = {shape}, not "
+                    f"{np.shape(table)}"
+                )
+            columns.append(column)
+            tables.append(np.asarray(table)[:, np.argsort(place)])
+        given = np.broadcast_to(given, len(tables[0]))
+        log_probability = log(np.concatenate(tables, axis=1))
+        unseen = np.zeros((len(given), len(columns)))
+        if unknown == "smooth":
+            share = unseen + numbers("unknown_probabilities", unknown_probabilities)
+            unseen = log(probability_table("unknown_probabilities", share, unseen.shape)[0])
+        return cls(tuple(columns), log_probability, unseen, given, unknown)
+
+    def parameters(self) -> dict[str, Any]:
+        """Categories and their probabilities, as `from_parameters` takes them.
+
+        Returns
+        -------
+        dict
+            "categories", a list of arrays (v,), and "probabilities", a list of arrays (k, v), of the columns;
+            "unknown", the policy; "unknown_probabilities" (k, d), of a category that is not listed.
+        """
+        p, bounds = blank(np.exp(self.log_probability), self.seen), pairwise(self.bounds)
+        return {
+            "categories": list(self.categories),
+            "probabilities": [p[:, a:b] for a, b in bounds],
+            "unknown": self.unknown,
+            "unknown_probabilities": blank(np.exp(self.unseen), self.seen),
+        }
 
     @property
     def bounds(self) -> Array:

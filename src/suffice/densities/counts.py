@@ -1,4 +1,4 @@
-"""Densities of truths and counts, feature by feature: Bernoulli, binomial and Poisson."""
+"""Densities of Booleans and counts, feature by feature: Bernoulli, binomial and Poisson."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from ..stats import CountStats
 from ..tables.table import Table
 from .base import seen_classes
 from .linear import Counts, LinearDensity, Slopes
+from .parameters import blank, class_table, probability_table, refuse
 from .typicality import drawn_typicality
 
 Array = NDArray[Any]
@@ -90,22 +91,69 @@ class CountDensity(LinearDensity):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BernoulliDensity(CountDensity):
-    """Truths: p for a feature that is present, 1 - p for one that is absent."""
+    """Booleans: p for a feature that is present (above zero), 1 - p for one that is absent."""
 
     presence = rest_counts = True
 
     @classmethod
-    def estimate(cls, stats: CountStats, alpha: float = 1.0) -> BernoulliDensity:
-        """p = (present + alpha) / (rows + 2 alpha): maximum likelihood, or the pseudo-counts of a Beta prior."""
+    def estimate(cls, stats: CountStats, alpha: float = 1.0) -> Self:
+        """p = (present + alpha) / (rows + 2 alpha): maximum likelihood, or the pseudo-counts of a Beta prior.
+
+        Parameters
+        ----------
+        stats : CountStats
+            Counts of presence.
+        alpha : float
+            The pseudo-count of presence, and that of absence.
+
+        Returns
+        -------
+        BernoulliDensity
+            The density of the classes of the statistic.
+        """
         one, zero = log_shares(stats.count, stats.observed, alpha)
         return cls(one, zero, seen_classes(stats))
+
+    @classmethod
+    def from_parameters(cls, probabilities: Any) -> Self:
+        """Make a Bernoulli density from the probabilities that features are present.
+
+        Parameters
+        ----------
+        probabilities : array (n_classes, n_features), or (n_classes,) of one feature
+            From 0 to 1.
+
+        Returns
+        -------
+        BernoulliDensity
+            The density of k classes.
+
+        Examples
+        --------
+        >>> coins = BernoulliDensity.from_parameters([0.5, 0.9])
+        >>> np.exp(coins.log_likelihood([[1], [0]])).round(6)
+        array([[0.5, 0.9],
+               [0.5, 0.1]])
+        """
+        p, given = probability_table("probabilities", probabilities)
+        return cls(log(p), log(1 - p), given)
+
+    def parameters(self) -> dict[str, Any]:
+        """The probabilities that features are present, as `from_parameters` takes them.
+
+        Returns
+        -------
+        dict
+            "probabilities" (k, d).
+        """
+        return {"probabilities": blank(self.mean, self.seen)}
 
     @property
     def mean(self) -> Array:
         return np.exp(self.one)
 
     def fill(self, X: Counts, posterior: Array) -> Counts:
-        """By the more probable truth."""
+        """By the more probable of present and absent."""
         likely = (posterior @ self.mean > 0.5).astype(np.float64)
         return X if X.missing is None else Counts(np.where(X.missing, likely, X.values))
 
@@ -122,14 +170,64 @@ class BinomialDensity(CountDensity):
     rest_counts = True
 
     @classmethod
-    def estimate(cls, stats: CountStats, trials: Any, alpha: float = 0.0) -> BinomialDensity:
-        """p = (successes + alpha) / (rows trials + 2 alpha)."""
+    def estimate(cls, stats: CountStats, trials: Any, alpha: float = 0.0) -> Self:
+        """p = (successes + alpha) / (rows trials + 2 alpha).
+
+        Parameters
+        ----------
+        stats : CountStats
+            Sums of successes.
+        trials : int or array (n_features,)
+            The number of trials of every row.
+        alpha : float
+            The pseudo-count of successes, and that of failures.
+
+        Returns
+        -------
+        BinomialDensity
+            The density of the classes of the statistic.
+        """
         trials = as_trials(trials, stats.n_features)
         rounds = np.broadcast_to(stats.observed * trials, stats.count.shape)
         if (stats.count > rounds * (1 + 1e-12)).any():
             raise DataError("there are more successes than trials; give a larger number of trials")
         one, zero = log_shares(stats.count, rounds, alpha)
         return cls(one, zero, seen_classes(stats), trials)
+
+    @classmethod
+    def from_parameters(cls, trials: Any, probabilities: Any) -> Self:
+        """Make a binomial density.
+
+        Parameters
+        ----------
+        trials : int or array (n_features,)
+            The number of trials of every row, the same in all classes.
+        probabilities : array (n_classes, n_features), or (n_classes,) of one feature
+            Of a success, from 0 to 1.
+
+        Returns
+        -------
+        BinomialDensity
+            The density of k classes.
+
+        Examples
+        --------
+        >>> density = BinomialDensity.from_parameters(2, [0.5])
+        >>> np.exp(density.log_likelihood([[1]])).round(6)
+        array([[0.5]])
+        """
+        p, given = probability_table("probabilities", probabilities)
+        return cls(log(p), log(1 - p), given, as_trials(trials, p.shape[1]))
+
+    def parameters(self) -> dict[str, Any]:
+        """The number of trials and the probabilities of a success, as `from_parameters` takes them.
+
+        Returns
+        -------
+        dict
+            "trials" (d,) and "probabilities" (k, d).
+        """
+        return {"trials": self.trials, "probabilities": blank(np.exp(self.one), self.seen)}
 
     @property
     def units(self) -> Array:
@@ -161,11 +259,58 @@ class PoissonDensity(CountDensity):
     """Counts of events, each feature with its own rate."""
 
     @classmethod
-    def estimate(cls, stats: CountStats, alpha: float = 1.0) -> PoissonDensity:
-        """rate = (sum + alpha m) / (rows + alpha): alpha rows at the mean m of all rows, a Gamma prior."""
+    def estimate(cls, stats: CountStats, alpha: float = 1.0) -> Self:
+        """rate = (sum + alpha m) / (rows + alpha): alpha rows at the mean m of all rows, a Gamma prior.
+
+        Parameters
+        ----------
+        stats : CountStats
+            Sums of counts.
+        alpha : float
+            How many rows the prior is worth.
+
+        Returns
+        -------
+        PoissonDensity
+            The density of the classes of the statistic.
+        """
         events, rows = gamma_posterior(stats.count, stats.observed, alpha)
         rate = events / rows
         return cls(log(rate), -rate, seen_classes(stats))
+
+    @classmethod
+    def from_parameters(cls, rates: Any) -> Self:
+        """Make a Poisson density from rates.
+
+        Parameters
+        ----------
+        rates : array (n_classes, n_features), or (n_classes,) of one feature
+            The expected counts, not negative.
+
+        Returns
+        -------
+        PoissonDensity
+            The density of k classes.
+
+        Examples
+        --------
+        >>> density = PoissonDensity.from_parameters([1.0, 2.0])
+        >>> np.exp(density.log_likelihood([[0]])).round(6)
+        array([[0.367879, 0.135335]])
+        """
+        rate, given = class_table("rates", rates)
+        refuse("rates", rate < 0, rate, "rates must not be negative")
+        return cls(log(rate), -rate, given)
+
+    def parameters(self) -> dict[str, Any]:
+        """The expected counts, as `from_parameters` takes them.
+
+        Returns
+        -------
+        dict
+            "rates" (k, d).
+        """
+        return {"rates": blank(self.mean, self.seen)}
 
     def _shared(self, X: Counts) -> Array:
         return -X.log_factorials()

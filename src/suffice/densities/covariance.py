@@ -21,6 +21,13 @@ class Structure(NamedTuple):
     shape: str  # "full", "diag" or "spherical"
     tied: bool  # whether all classes share one covariance
 
+    @property
+    def name(self) -> str:
+        """The name in STRUCTURES."""
+        if not self.tied:
+            return self.shape
+        return "tied" if self.shape == "full" else f"tied_{self.shape}"
+
     def layout(self, shrinkage: float | str | None) -> str:
         """The poorest layout of moments that this structure can be estimated from."""
         if shrinkage == "ledoit_wolf":
@@ -199,6 +206,13 @@ def _inverse_factor(matrix: Array, floor: float) -> Array | None:
         return None
     # The sum of squares is the trace of the matrix's inverse, which is at least one over its least eigenvalue.
     return inverse if np.vdot(inverse, inverse) * floor <= 1.0 else None
+
+
+def whitened(matrix: Array) -> tuple[Array, float]:
+    """Lower triangular W with W matrix W' = I, and log |matrix|; LinAlgError where it is not positive definite."""
+    unit = np.sqrt(np.diag(matrix))  # so that the scale of a column takes no digits from another
+    inverse = triangular_inverse(np.linalg.cholesky(matrix / unit / unit[:, None]))
+    return inverse / unit, 2 * float(np.log(unit).sum() - np.log(np.diag(inverse)).sum())
 
 
 def triangular_inverse(lower: Array) -> Array:

@@ -22,9 +22,10 @@ from .covariance import (
     floored_diagonal,
     floored_full,
     neutral,
-    triangular_inverse,
+    whitened,
 )
 from .missing import conditional_fill, conditional_marginal
+from .parameters import blank, class_table, given_covariances
 from .scorer import Wanted
 
 Array = NDArray[Any]
@@ -68,8 +69,27 @@ class GaussianDensity(Density):
         shrinkage: float | str | None = None,
         floor: float = 1e-9,
         names: tuple[str, ...] | None = None,
-    ) -> GaussianDensity:
-        """Maximum likelihood (divisor n), then shrinkage, then a floor relative to each feature's own variance."""
+    ) -> Self:
+        """Maximum likelihood (divisor n), then shrinkage, then a floor relative to each feature's own variance.
+
+        Parameters
+        ----------
+        stats : MomentStats
+            Moments in a layout that the structure can be estimated from.
+        structure : {"full", "diag", "spherical", "tied", "tied_diag", "tied_spherical"}
+            What is shared and what is free in the covariances.
+        shrinkage : float, "oas", "ledoit_wolf" or None
+            How far covariances are pulled towards a multiple of the identity, from 0 to 1.
+        floor : float
+            The least variance in any direction, relative to that of the feature within classes.
+        names : tuple of str, optional
+            Names of the columns, for warnings.
+
+        Returns
+        -------
+        GaussianDensity
+            The density of the classes of the statistic.
+        """
         kind = STRUCTURES[structure]
         seen_classes(stats)  # warns
         covariance = covariances(stats, kind, shrinkage)
@@ -87,7 +107,7 @@ class GaussianDensity(Density):
         covariance: Array,
         floor: float,
         names: tuple[str, ...] | None,
-    ) -> GaussianDensity:
+    ) -> Self:
         seen = stats.weight > 0
         owners = np.array([None], object) if kind.tied else stats.classes
         report = FloorReport(
@@ -100,6 +120,50 @@ class GaussianDensity(Density):
         covariance, whitening, log_det = floored(covariance, own, floor, report)
         report.warn(kind)
         return cls(kind, mean, covariance, whitening, log_det, seen)
+
+    @classmethod
+    def from_parameters(cls, means: Any, covariances: Any, structure: str | None = None) -> Self:
+        """Make a Gaussian density from means and covariances.
+
+        Parameters
+        ----------
+        means : array (n_classes, n_features), or (n_classes,) of one feature
+            NaN for a class without rows.
+        covariances : array
+            The shape says the structure: (k, d, d) is "full", (d, d) "tied", (k, d) "diag", (d,) "tied_diag", (k,)
+            "spherical" and a single number "tied_spherical". Variances, not standard deviations.
+        structure : str, optional
+            The structure, where the shape fits two of them.
+
+        Returns
+        -------
+        GaussianDensity
+            The density of k classes.
+
+        Examples
+        --------
+        Heights in cm of men and women:
+
+        >>> heights = GaussianDensity.from_parameters([175.33, 161.82], [52.89, 46.89])
+        >>> np.exp(heights.log_likelihood([[174.0]])).round(5)
+        array([[0.05395, 0.01198]])
+        """
+        mean, given = class_table("means", means)
+        k, d = mean.shape
+        kind, covariance, whitening, log_det = given_covariances(covariances, k, d, structure, given)
+        return cls(kind, mean, covariance, whitening, log_det, given)
+
+    def parameters(self) -> dict[str, Any]:
+        """Means, covariances and their structure, as `from_parameters` takes them.
+
+        Returns
+        -------
+        dict
+            "means" (k, d); "covariances", as they are used, in the shape of the structure; "structure", its name.
+        """
+        covariance = self.covariance[:, 0] if self.structure.shape == "spherical" else self.covariance
+        covariances = covariance[0] if self.structure.tied else blank(covariance, self.seen)
+        return {"means": blank(self.mean, self.seen), "covariances": covariances, "structure": self.structure.name}
 
     def to_arrays(self) -> dict[str, Array]:
         arrays = {name: getattr(self, name) for name in ("mean", "covariance", "whitening", "log_det", "seen")}
@@ -234,9 +298,8 @@ class GaussianDensity(Density):
             rest = {name: getattr(self, name)[:, kept] for name in ("covariance", "whitening")}
             return replace(self, mean=mean, log_det=np.log(rest["covariance"]).sum(axis=1), **rest)
         covariance = np.stack([matrix[np.ix_(kept, kept)] for matrix in self.covariance])
-        whitening = np.stack([triangular_inverse(np.linalg.cholesky(matrix)) for matrix in covariance])
-        log_det = -2 * np.log(np.einsum("gii->gi", whitening)).sum(axis=1)
-        return replace(self, mean=mean, covariance=covariance, whitening=whitening, log_det=log_det)
+        whitening, log_det = zip(*map(whitened, covariance), strict=True)
+        return replace(self, mean=mean, covariance=covariance, whitening=np.stack(whitening), log_det=np.array(log_det))
 
     def typicality(self, X: Array) -> Array:
         from scipy.special import chdtrc

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from ..stats import CountStats
 from .base import patterns, seen_classes
 from .counts import CountDensity, finite
 from .linear import SOME, Counts
+from .parameters import blank, class_table, class_vector, distributions
 
 Array = NDArray[Any]
 
@@ -27,10 +28,59 @@ class MultinomialDensity(CountDensity):
     length: Array  # (k,) mean total of a row, for samples
 
     @classmethod
-    def estimate(cls, stats: CountStats, alpha: float = 1.0) -> MultinomialDensity:
-        """p_j = (count_j + alpha) / sum over features: maximum likelihood, or pseudo-counts of a Dirichlet prior."""
+    def estimate(cls, stats: CountStats, alpha: float = 1.0) -> Self:
+        """p_j = (count_j + alpha) / sum over features: maximum likelihood, or pseudo-counts of a Dirichlet prior.
+
+        Parameters
+        ----------
+        stats : CountStats
+            Sums of counts.
+        alpha : float
+            The pseudo-count of every feature.
+
+        Returns
+        -------
+        MultinomialDensity
+            The density of the classes of the statistic.
+        """
         one = log_words(whole_counts(stats), alpha)
         return cls(one, np.broadcast_to(0.0, one.shape), seen_classes(stats), mean_length(stats))
+
+    @classmethod
+    def from_parameters(cls, probabilities: Any, lengths: Any = 1.0) -> Self:
+        """Make a multinomial density from the probabilities of the features, such as the words of a vocabulary.
+
+        Parameters
+        ----------
+        probabilities : array (n_classes, n_features)
+            From 0 to 1; those of a class sum to 1.
+        lengths : array (n_classes,), or one number
+            The mean total of a row, for `sample` and for imputing.
+
+        Returns
+        -------
+        MultinomialDensity
+            The density of k classes.
+
+        Examples
+        --------
+        >>> density = MultinomialDensity.from_parameters([[0.5, 0.5], [0.9, 0.1]])
+        >>> np.exp(density.log_likelihood([[2, 1]])).round(6)
+        array([[0.375, 0.243]])
+        """
+        p, given = distributions("probabilities", probabilities)
+        one = np.where(given[:, None], log(p), -np.log(p.shape[1]))
+        return cls(one, np.broadcast_to(0.0, one.shape), given, class_vector("lengths", lengths, len(one), given))
+
+    def parameters(self) -> dict[str, Any]:
+        """The probabilities of the features and the mean total of a row, as `from_parameters` takes them.
+
+        Returns
+        -------
+        dict
+            "probabilities" (k, d) and "lengths" (k,).
+        """
+        return {"probabilities": blank(np.exp(self.one), self.seen), "lengths": blank(self.length, self.seen)}
 
     def _shared(self, X: Counts) -> Array:
         from scipy.special import gammaln
@@ -76,8 +126,23 @@ class ComplementDensity(MultinomialDensity):
     """Weights from the words of all other classes (Rennie et al., 2003). Scores, not probabilities of anything."""
 
     @classmethod
-    def estimate(cls, stats: CountStats, alpha: float = 1.0, normalize: bool = False) -> ComplementDensity:
-        """Minus the log share of each word among the other classes; `normalize` divides by the sum of the weights."""
+    def estimate(cls, stats: CountStats, alpha: float = 1.0, normalize: bool = False) -> Self:
+        """Minus the log share of each word among the other classes.
+
+        Parameters
+        ----------
+        stats : CountStats
+            Sums of counts.
+        alpha : float
+            The pseudo-count of every feature.
+        normalize : bool
+            Whether the weights of a class are divided by their sum.
+
+        Returns
+        -------
+        ComplementDensity
+            The weights of the classes of the statistic.
+        """
         whole = whole_counts(stats)
         others = whole.sum(axis=0) - whole + alpha
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -85,6 +150,33 @@ class ComplementDensity(MultinomialDensity):
             share = np.nan_to_num(share, nan=0.0, neginf=np.log(np.finfo(np.float64).tiny))
             weight = np.nan_to_num(share / share.sum(axis=1, keepdims=True)) if normalize else -share
         return cls(weight, np.zeros_like(weight), seen_classes(stats), mean_length(stats))
+
+    @classmethod
+    def from_parameters(cls, weights: Any) -> Self:  # type: ignore[override]
+        """Make the scores of complement naive Bayes from the weights of the features.
+
+        Parameters
+        ----------
+        weights : array (n_classes, n_features)
+            What each count of a feature adds to the score of a class.
+
+        Returns
+        -------
+        ComplementDensity
+            The scores of k classes.
+        """
+        table, given = class_table("weights", weights)
+        return cls(table, np.zeros_like(table), given, np.ones(len(table)))
+
+    def parameters(self) -> dict[str, Any]:
+        """The weights of the features, as `from_parameters` takes them.
+
+        Returns
+        -------
+        dict
+            "weights" (k, d).
+        """
+        return {"weights": blank(self.one, self.seen)}
 
     def _shared(self, X: Counts) -> Array:
         return np.zeros(len(X))

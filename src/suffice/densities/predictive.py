@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from ..tables.table import Sparse
 from .counts import BinomialDensity, PoissonDensity, gamma_posterior, left_over
 from .linear import Counts, LinearDensity
 from .multinomial import MultinomialDensity, whole_counts
+from .parameters import blank, class_vector, positive_table
 from .scorer import Wanted
 
 Array = NDArray[Any]
@@ -73,11 +74,62 @@ class PolyaDensity(PredictiveCounts, MultinomialDensity):
     posterior: Array  # (k, d) of the Dirichlet
 
     @classmethod
-    def estimate(cls, stats: CountStats, alpha: float = 1.0) -> PolyaDensity:
-        """Under a Dirichlet prior with `alpha` for every feature."""
+    def estimate(cls, stats: CountStats, alpha: float = 1.0) -> Self:
+        """Estimate the posterior under a Dirichlet prior with `alpha` for every feature.
+
+        Parameters
+        ----------
+        stats : CountStats
+            Sums of counts.
+        alpha : float
+            Of the prior, above zero.
+
+        Returns
+        -------
+        PolyaDensity
+            The density of the classes of the statistic.
+        """
         _check_prior(alpha)
         plug_in = MultinomialDensity.estimate(stats, alpha)
         return cls(plug_in.one, plug_in.zero, plug_in.seen, plug_in.length, whole_counts(stats) + alpha)
+
+    @classmethod
+    def from_parameters(cls, concentrations: Any, lengths: Any = 1.0) -> Self:
+        """Make a Dirichlet-multinomial density.
+
+        Parameters
+        ----------
+        concentrations : array (n_classes, n_features)
+            The parameters of the Dirichlet distribution of every class, above zero.
+        lengths : array (n_classes,), or one number
+            The mean total of a row, for `sample` and for imputing.
+
+        Returns
+        -------
+        PolyaDensity
+            The density of k classes.
+
+        Examples
+        --------
+        >>> density = PolyaDensity.from_parameters([[1.0, 1.0]])
+        >>> np.exp(density.log_likelihood([[2, 0], [1, 1]])).round(6)
+        array([[0.333333],
+               [0.333333]])
+        """
+        posterior, given = positive_table("concentrations", concentrations)
+        plug_in = MultinomialDensity.from_parameters(posterior / posterior.sum(axis=1, keepdims=True), 1.0)
+        length = class_vector("lengths", lengths, len(posterior), given)
+        return cls(plug_in.one, plug_in.zero, given, length, posterior)
+
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of the Dirichlet and the mean total of a row, as `from_parameters` takes them.
+
+        Returns
+        -------
+        dict
+            "concentrations" (k, d) and "lengths" (k,).
+        """
+        return {"concentrations": blank(self.posterior, self.seen), "lengths": blank(self.length, self.seen)}
 
     def _cell(self, x: Array, j: Array | slice, c: int) -> Array:
         from scipy.special import gammaln
@@ -115,13 +167,66 @@ class BetaBinomialDensity(PredictiveCounts, BinomialDensity):
     misses: Array  # (k, d)
 
     @classmethod
-    def estimate(cls, stats: CountStats, trials: Any, alpha: float = 1.0) -> BetaBinomialDensity:
-        """Under a Beta prior with `alpha` for successes and for failures."""
+    def estimate(cls, stats: CountStats, trials: Any, alpha: float = 1.0) -> Self:
+        """Estimate the posterior under a Beta prior with `alpha` for successes and for failures.
+
+        Parameters
+        ----------
+        stats : CountStats
+            Sums of successes.
+        trials : int or array (n_features,)
+            The number of trials of every row.
+        alpha : float
+            Of the prior, above zero.
+
+        Returns
+        -------
+        BetaBinomialDensity
+            The density of the classes of the statistic.
+        """
         _check_prior(alpha)
         plug_in = BinomialDensity.estimate(stats, trials, alpha)
         rounds = np.broadcast_to(stats.observed * plug_in.trials, stats.count.shape)
         posterior = stats.count + alpha, left_over(rounds, stats.count) + alpha
         return cls(plug_in.one, plug_in.zero, plug_in.seen, plug_in.trials, *posterior)
+
+    @classmethod
+    def from_parameters(cls, trials: Any, a: Any, b: Any) -> Self:  # type: ignore[override]
+        """Make a beta-binomial density: the probability of a success is Beta(a, b).
+
+        Parameters
+        ----------
+        trials : int or array (n_features,)
+            The number of trials of every row, the same in all classes.
+        a, b : array (n_classes, n_features), or (n_classes,) of one feature
+            The parameters of the Beta distribution, above zero.
+
+        Returns
+        -------
+        BetaBinomialDensity
+            The density of k classes.
+
+        Examples
+        --------
+        >>> density = BetaBinomialDensity.from_parameters(3, [1.0], [1.0])
+        >>> np.exp(density.log_likelihood([[0], [3]])).round(6)
+        array([[0.25],
+               [0.25]])
+        """
+        hits, given = positive_table("a", a)
+        misses, also = positive_table("b", b, hits.shape)
+        plug_in = BinomialDensity.from_parameters(trials, hits / (hits + misses))
+        return cls(plug_in.one, plug_in.zero, given & also, plug_in.trials, hits, misses)
+
+    def parameters(self) -> dict[str, Any]:
+        """The number of trials and the parameters of the Beta, as `from_parameters` takes them.
+
+        Returns
+        -------
+        dict
+            "trials" (d,), "a" and "b" (k, d).
+        """
+        return {"trials": self.trials, "a": blank(self.hits, self.seen), "b": blank(self.misses, self.seen)}
 
     def _cell(self, x: Array, j: Array | slice, c: int) -> Array:
         from scipy.special import betaln
@@ -149,11 +254,62 @@ class NegativeBinomialDensity(PredictiveCounts, PoissonDensity):
     rows: Array  # (k, d)
 
     @classmethod
-    def estimate(cls, stats: CountStats, alpha: float = 1.0) -> NegativeBinomialDensity:
-        """Under a Gamma prior worth `alpha` rows at the mean of all rows."""
+    def estimate(cls, stats: CountStats, alpha: float = 1.0) -> Self:
+        """Estimate the posterior under a Gamma prior worth `alpha` rows at the mean of all rows.
+
+        Parameters
+        ----------
+        stats : CountStats
+            Sums of counts.
+        alpha : float
+            How many rows the prior is worth, above zero.
+
+        Returns
+        -------
+        NegativeBinomialDensity
+            The density of the classes of the statistic.
+        """
         _check_prior(alpha)
         plug_in = PoissonDensity.estimate(stats, alpha)
         return cls(plug_in.one, plug_in.zero, plug_in.seen, *gamma_posterior(stats.count, stats.observed, alpha))
+
+    @classmethod
+    def from_parameters(cls, shapes: Any, rates: Any) -> Self:  # type: ignore[override]
+        """Make a negative binomial density: the rate of a Poisson is Gamma(shape, rate).
+
+        Parameters
+        ----------
+        shapes, rates : array (n_classes, n_features), or (n_classes,) of one feature
+            The parameters of the Gamma distribution, above zero. A negative binomial of n failures with probability p
+            has shape n and rate p / (1 - p).
+
+        Returns
+        -------
+        NegativeBinomialDensity
+            The density of k classes.
+
+        Examples
+        --------
+        >>> density = NegativeBinomialDensity.from_parameters([1.0], [1.0])
+        >>> np.exp(density.log_likelihood([[0], [1], [2]])).round(6)
+        array([[0.5  ],
+               [0.25 ],
+               [0.125]])
+        """
+        events, given = positive_table("shapes", shapes)
+        rows, also = positive_table("rates", rates, events.shape)
+        plug_in = PoissonDensity.from_parameters(events / rows)
+        return cls(plug_in.one, plug_in.zero, given & also, events, rows)
+
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of the Gamma, as `from_parameters` takes them.
+
+        Returns
+        -------
+        dict
+            "shapes" and "rates" (k, d).
+        """
+        return {"shapes": blank(self.events, self.seen), "rates": blank(self.rows, self.seen)}
 
     def _cell(self, x: Array, j: Array | slice, c: int) -> Array:
         from scipy.special import gammaln

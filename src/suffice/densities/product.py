@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -10,17 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
-from ..errors import DataError, listed
+from ..errors import DataError, EmptyClassWarning, listed
+from ..stats import BundleStats
 from ..tables.table import Table
 from ..tables.vocabulary import words_from_arrays, words_to_arrays
-from .base import Density
-from .categorical import CategoricalDensity
-from .counts import BernoulliDensity, BinomialDensity, PoissonDensity
-from .gaussian import GaussianDensity
-from .multinomial import MultinomialDensity
-from .predictive import BetaBinomialDensity, NegativeBinomialDensity, PolyaDensity
+from .base import Density, seen_classes
 from .scorer import Wanted
-from .sparse import HashedDensity
 from .typicality import drawn_typicality
 
 Array = NDArray[Any]
@@ -44,6 +40,97 @@ class ProductDensity(Density):
     parts: dict[str, Density]  # by the name of the block
     columns: dict[str, tuple[int, ...]]  # of each block, by position in the table
     names: tuple[str, ...]  # of all columns of the table, also of those that no block has
+
+    @classmethod
+    def estimate(
+        cls,
+        stats: BundleStats,
+        families: Mapping[str, Callable[[Any], Density]],
+        names: tuple[str, ...] | None = None,
+    ) -> Self:
+        """Estimate the density of every block from its own statistic.
+
+        Parameters
+        ----------
+        stats : BundleStats
+            One statistic for each block.
+        families : mapping of str to callable
+            For each block a function from its statistic to a density, such as ``PoissonDensity.estimate``.
+        names : tuple of str, optional
+            Names of all columns; those of the statistic by default.
+
+        Returns
+        -------
+        ProductDensity
+            The density of the classes of the statistic.
+        """
+        seen_classes(stats)  # warns once, and not once for each block
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", EmptyClassWarning)
+            parts = {name: families[name](part) for name, part in stats.parts.items()}
+        return cls(parts, stats.columns, names or stats.names or _numbered(stats.n_features))
+
+    @classmethod
+    def from_parameters(
+        cls,
+        parts: Mapping[str, Density],
+        columns: Mapping[str, Sequence[int]] | None = None,
+        names: Sequence[str] | None = None,
+    ) -> Self:
+        """Make the product of densities of blocks of columns.
+
+        Parameters
+        ----------
+        parts : mapping of str to Density
+            The density of each block, by a name for the block.
+        columns : mapping of str to sequence of int, optional
+            The indices of the columns of each block; by default one block follows the other.
+        names : sequence of str, optional
+            The names of all columns, those of no block included; by default x0, x1 and so on.
+
+        Returns
+        -------
+        ProductDensity
+            The density of k classes.
+
+        Examples
+        --------
+        >>> from suffice.densities import BernoulliDensity, GaussianDensity
+        >>> heights = GaussianDensity.from_parameters([175.33, 161.82], [52.89, 46.89])
+        >>> smokers = BernoulliDensity.from_parameters([0.25, 0.2])
+        >>> people = ProductDensity.from_parameters({"height": heights, "smokes": smokers})
+        >>> np.exp(people.log_likelihood([[174.0, 1]])).round(5)
+        array([[0.01349, 0.0024 ]])
+        """
+        if not parts:
+            raise DataError("a product needs the density of one block at least")
+        if columns is None:
+            ends = np.cumsum([part.n_features for part in parts.values()]).tolist()
+            columns = {
+                name: range(end - part.n_features, end) for (name, part), end in zip(parts.items(), ends, strict=True)
+            }
+        own = {name: tuple(int(j) for j in columns.get(name, ())) for name in parts}
+        places = [j for block in own.values() for j in block]
+        names = _numbered(max(places, default=-1) + 1) if names is None else tuple(names)
+        for name, part in parts.items():
+            if len(own[name]) != part.n_features:
+                raise DataError(f"block {name!r} has {part.n_features} features, but {len(own[name])} columns")
+        if len(set(places)) < len(places) or not set(places) <= set(range(len(names))):
+            raise DataError(f"the columns of the blocks must be distinct indices from 0 to {len(names) - 1}: {own}")
+        if len({part.n_classes for part in parts.values()}) > 1:
+            sizes = ", ".join(f"{name} {part.n_classes}" for name, part in parts.items())
+            raise DataError(f"the blocks have different numbers of classes: {sizes}")
+        return cls(dict(parts), own, names)
+
+    def parameters(self) -> dict[str, Any]:
+        """Densities and columns of the blocks, as `from_parameters` takes them.
+
+        Returns
+        -------
+        dict
+            "parts", the density of each block, with parameters of its own; "columns", their indices; "names".
+        """
+        return {"parts": dict(self.parts), "columns": dict(self.columns), "names": self.names}
 
     def __repr__(self) -> str:
         return f"ProductDensity({', '.join(f'{name}: {part!r}' for name, part in self.parts.items())})"
@@ -153,22 +240,10 @@ class ProductDensity(Density):
                 name, _, kind = key.removesuffix(".columns").rpartition(".")
                 prefix = f"{name}.{kind}:"
                 own = {k.removeprefix(prefix): array for k, array in arrays.items() if k.startswith(prefix)}
-                parts[name], columns[name] = _KINDS[kind].from_arrays(own), tuple(places.tolist())
+                parts[name], columns[name] = Density.kinds[kind].from_arrays(own), tuple(places.tolist())
         return cls(parts, columns, tuple(words_from_arrays(arrays["names_letters"], arrays["names_ends"])))
 
 
-_KINDS: dict[str, type[Density]] = {
-    kind.__name__: kind
-    for kind in (
-        BernoulliDensity,
-        BetaBinomialDensity,
-        BinomialDensity,
-        CategoricalDensity,
-        GaussianDensity,
-        HashedDensity,
-        MultinomialDensity,
-        NegativeBinomialDensity,
-        PoissonDensity,
-        PolyaDensity,
-    )
-}
+def _numbered(n: int) -> tuple[str, ...]:
+    """Names of columns that have none."""
+    return tuple(f"x{j}" for j in range(n))

@@ -14,15 +14,16 @@ from ..decisions import log
 from ..errors import DataError
 from ..stats import CountStats
 from .base import seen_classes
-from .counts import finite, left_over
+from .counts import check_alpha, finite, left_over
 from .linear import Counts, LinearDensity, Slopes
 from .multinomial import log_mass
+from .parameters import class_vector
 
 Array = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class HashedDensity(LinearDensity):
+class SparseCountDensity(LinearDensity):
     """What MultinomialDensity is, or BernoulliDensity where presence counts. Features that a class never had share one
     slope; the others are stored."""
 
@@ -32,8 +33,21 @@ class HashedDensity(LinearDensity):
     presence: bool = False
 
     @classmethod
-    def estimate(cls, stats: CountStats, alpha: float = 1.0) -> HashedDensity:
-        """As MultinomialDensity.estimate, or as BernoulliDensity.estimate where presence was counted."""
+    def estimate(cls, stats: CountStats, alpha: float = 1.0) -> Self:
+        """As MultinomialDensity.estimate, or as BernoulliDensity.estimate where presence was counted.
+
+        Parameters
+        ----------
+        stats : CountStats
+            Counts that are kept sparse.
+        alpha : float
+            The pseudo-count of every feature.
+
+        Returns
+        -------
+        SparseCountDensity
+            The density of the classes of the statistic.
+        """
         seen = seen_classes(stats)
         if stats.presence and stats.missing is not None:
             raise DataError(f"missing cells are not supported in so wide a table ({stats.n_features} features)")
@@ -44,6 +58,43 @@ class HashedDensity(LinearDensity):
             kind = type(count)
             count = count + kind(silent[:, None].astype(np.float64)) @ kind(words if words.any() else words + 1.0)
         return cls(count, stats.weight, alpha, stats.presence)
+
+    @classmethod
+    def from_parameters(cls, counts: Any, weights: Any, alpha: float, presence: bool = False) -> Self:
+        """Make the density from the counts behind it: a table of probabilities would be too large.
+
+        Parameters
+        ----------
+        counts : sparse array (n_classes, n_features)
+            How often each feature was counted in each class.
+        weights : array (n_classes,)
+            The number of rows of each class; 0 for a class without rows.
+        alpha : float
+            The pseudo-count of every feature.
+        presence : bool
+            Whether only the presence of a feature counts, as in a Bernoulli density.
+
+        Returns
+        -------
+        SparseCountDensity
+            The density of k classes.
+        """
+        from scipy.sparse import csr_array
+
+        count = csr_array(counts, dtype=np.float64)
+        if not (np.isfinite(count.data) & (count.data >= 0)).all():
+            raise DataError("counts must be finite and not negative")
+        return cls(count, class_vector("weights", weights, count.shape[0]), check_alpha(alpha), bool(presence))
+
+    def parameters(self) -> dict[str, Any]:
+        """What the probabilities follow from, as `from_parameters` takes it.
+
+        Returns
+        -------
+        dict
+            "counts" (k, d), sparse; "weights" (k,); "alpha"; "presence".
+        """
+        return {"counts": self.count, "weights": self.weight, "alpha": self.alpha, "presence": self.presence}
 
     @property
     def seen(self) -> Array:  # type: ignore[override]

@@ -21,6 +21,7 @@ from .base import Density
 from .covariance import STRUCTURES, Structure, covariances
 from .gaussian import GaussianDensity
 from .missing import conditional_fill, conditional_marginal
+from .parameters import class_table, class_vector, covariance_structure, refuse
 from .scorer import Wanted
 
 Array = NDArray[Any]
@@ -71,8 +72,25 @@ class StudentDensity(Density):
         structure: str = "full",
         floor: float = 1e-9,
         names: tuple[str, ...] | None = None,
-    ) -> StudentDensity:
-        """The posterior predictive of every class."""
+    ) -> Self:
+        """Estimate the posterior predictive of every class.
+
+        Parameters
+        ----------
+        stats : MomentStats
+            Moments in a layout that the structure can be estimated from.
+        structure : {"full", "diag", "spherical", "tied", "tied_diag", "tied_spherical"}
+            What is shared and what is free in the covariances.
+        floor : float
+            The least variance in any direction, relative to that of the feature within classes.
+        names : tuple of str, optional
+            Names of the columns, for warnings.
+
+        Returns
+        -------
+        StudentDensity
+            The density of the classes of the statistic.
+        """
         kind, d, n = STRUCTURES[structure], stats.n_features, stats.weight
         grand = n @ stats.mean / (stats.total or 1.0)
         kappa = KAPPA + n
@@ -99,6 +117,60 @@ class StudentDensity(Density):
         return cls(
             GaussianDensity(free, density.mean, density.covariance, density.whitening, density.log_det, everywhere), dof
         )
+
+    @classmethod
+    def from_parameters(
+        cls, locations: Any, scales: Any, degrees_of_freedom: Any, structure: str | None = None
+    ) -> Self:
+        """Make a density of t distributions.
+
+        Parameters
+        ----------
+        locations : array (n_classes, n_features), or (n_classes,) of one feature
+            The centres.
+        scales : array
+            Scale matrices (k, d, d) for a multivariate t; squared scales (k, d) for a product of univariate ones;
+            (k,) for a multivariate t with a multiple of the identity.
+        degrees_of_freedom : array (n_classes,), or one number
+            Above zero.
+        structure : {"full", "diag", "spherical"}, optional
+            What the scales are, where their shape fits two structures.
+
+        Returns
+        -------
+        StudentDensity
+            The density of k classes.
+
+        Examples
+        --------
+        >>> density = StudentDensity.from_parameters([0.0], [1.0], 1)  # Cauchy's
+        >>> np.exp(density.log_likelihood([[0.0]]))
+        array([[0.31830989]])
+        """
+        mean, given = class_table("locations", locations)
+        refuse("locations", ~given, np.full(len(mean), np.nan), "a t distribution has no classes without rows")
+        k, d = mean.shape
+        free = covariance_structure("scales", np.shape(scales), k, d, structure, ("full", "diag", "spherical"))
+        gaussian = GaussianDensity.from_parameters(mean, scales, free)
+        dof = class_vector("degrees_of_freedom", degrees_of_freedom, len(mean))
+        refuse("degrees_of_freedom", dof <= 0, dof, "it must be above zero")
+        return cls(gaussian, dof)
+
+    def parameters(self) -> dict[str, Any]:
+        """Locations, scales, degrees of freedom and structure, as `from_parameters` takes them.
+
+        Returns
+        -------
+        dict
+            "locations" (k, d); "scales" in the shape of the structure; "degrees_of_freedom" (k,); "structure".
+        """
+        own = self.gaussian.parameters()
+        return {
+            "locations": own["means"],
+            "scales": own["covariances"],
+            "degrees_of_freedom": self.dof,
+            "structure": own["structure"],
+        }
 
     def to_arrays(self) -> dict[str, Array]:
         return self.gaussian.to_arrays() | {"dof": self.dof}

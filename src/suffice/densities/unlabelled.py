@@ -43,12 +43,12 @@ class FittedDensity:
         """log p(x) of every row, (n,); its sum is the log-likelihood of the data set."""
         return self.density.log_likelihood(_rows(x))[:, 0]
 
-    def sample(self, n: int = 1, random_state: Any = None) -> Any:
-        """n rows drawn from the density."""
+    def sample(self, n: int = 1, random_state: Any = None) -> Array:
+        """n rows drawn from the density, (n, d)."""
         if not isinstance(n, Integral) or n < 0:
             raise DataError(f"n={n!r} must be a whole number of rows")
         rng = np.random.default_rng(random_state)
-        return self.density.write(self.density.sample(np.zeros(n, np.intp), rng))
+        return np.asarray(self.density.write(self.density.sample(np.zeros(n, np.intp), rng)))
 
 
 def fit_density(family: str, x: Any, *, weight: Any = None, **choices: Any) -> FittedDensity:

@@ -13,11 +13,11 @@ from ..densities import (
     CategoricalDensity,
     ComplementDensity,
     Density,
-    HashedDensity,
     MultinomialDensity,
     NegativeBinomialDensity,
     PoissonDensity,
     PolyaDensity,
+    SparseCountDensity,
 )
 from ..densities.categorical import POLICIES, UNKNOWN
 from ..densities.counts import check_alpha
@@ -95,7 +95,7 @@ class BernoulliClassifier(CountClassifier):
         self.n_jobs = n_jobs
 
     def _estimate(self, statistics: CountStats) -> Density:
-        density = HashedDensity if statistics.is_sparse else BernoulliDensity
+        density = SparseCountDensity if statistics.is_sparse else BernoulliDensity
         return density.estimate(statistics, check_alpha(self.alpha))
 
     def _leave_one_out(self) -> LeaveOneOut:
@@ -205,7 +205,7 @@ class MultinomialClassifier(CountClassifier):
                 raise DataError(
                     "complement and predictive models keep a table of all classes and features: too many here"
                 )
-            return HashedDensity.estimate(statistics, alpha)
+            return SparseCountDensity.estimate(statistics, alpha)
         if self.complement:
             return ComplementDensity.estimate(statistics, alpha, normalize=self.complement == "normalized")
         return (PolyaDensity if self.predictive else MultinomialDensity).estimate(statistics, alpha)
