@@ -5,7 +5,6 @@ To add a family, write its density in `densities/` and add a row to `FAMILIES`.
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -21,19 +20,18 @@ from .densities import (
     ComplementDensity,
     Density,
     GaussianDensity,
-    HashedDensity,
     MultinomialDensity,
     NegativeBinomialDensity,
     PoissonDensity,
     PolyaDensity,
     ProductDensity,
+    SparseCountDensity,
     StudentDensity,
 )
-from .densities.base import seen_classes
 from .densities.categorical import POLICIES
 from .densities.counts import check_alpha
 from .densities.covariance import STRUCTURES
-from .errors import DataError, EmptyClassWarning, one_of
+from .errors import DataError, one_of
 from .leave_one_out import (
     BernoulliLeaveOneOut,
     CategoricalLeaveOneOut,
@@ -174,14 +172,11 @@ class Mixed(Recipe):
 
     def estimate(self, statistics: BundleStats, choices: Choices, names: Names = None) -> ProductDensity:
         names = names or tuple(f"x{j}" for j in range(statistics.n_features))
-        seen_classes(statistics)  # warns once, and not once for each block
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", EmptyClassWarning)
-            parts = {
-                name: FAMILIES[name].estimate(part, choices, tuple(names[j] for j in statistics.columns[name]))
-                for name, part in statistics.parts.items()
-            }
-        return ProductDensity(parts, statistics.columns, names)
+        families = {
+            name: partial(FAMILIES[name].estimate, choices=choices, names=tuple(names[j] for j in columns))
+            for name, columns in statistics.columns.items()
+        }
+        return ProductDensity.estimate(statistics, families, names)
 
     def leave_one_out(self, statistics: BundleStats, density: ProductDensity, choices: Choices) -> LeaveOneOut:
         parts = {
@@ -263,7 +258,7 @@ def _holds_counts(presence: bool, statistics: Any) -> bool:
 
 
 def _bernoulli(statistics: CountStats, choices: Choices, _: Names) -> Density:
-    density = HashedDensity if statistics.is_sparse else BernoulliDensity
+    density = SparseCountDensity if statistics.is_sparse else BernoulliDensity
     return density.estimate(statistics, choices["alpha"])
 
 
@@ -287,7 +282,7 @@ def _multinomial(statistics: CountStats, choices: Choices, _: Names) -> Density:
     if statistics.is_sparse:
         if complement or predictive:
             raise DataError("complement and predictive models keep a table of all classes and features: too many here")
-        return HashedDensity.estimate(statistics, alpha)
+        return SparseCountDensity.estimate(statistics, alpha)
     if complement:
         return ComplementDensity.estimate(statistics, alpha, normalize=complement == "normalized")
     return (PolyaDensity if predictive else MultinomialDensity).estimate(statistics, alpha)
