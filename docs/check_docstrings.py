@@ -33,7 +33,6 @@ NOT_YET = (
     "suffice.selection",
     "suffice.sources",
     "suffice.stats",
-    "suffice.plots",
 )
 
 

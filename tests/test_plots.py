@@ -1,5 +1,6 @@
 """Displays: what they draw, against computations that we did not write; and that what they draw can be read."""
 
+import inspect
 import sys
 from importlib import resources
 from itertools import pairwise
@@ -871,10 +872,10 @@ MIXED = MixedClassifier().fit(TABLE, "y")
         (lambda: plots.TippettDisplay.from_predictions([1, 0], [1.0, 2.0], unit="bits"), "'nat', 'log10'"),
         (
             lambda: plots.BayesErrorDisplay.from_estimator(GaussianNB(), [[1.0]], [0]),
-            "a GaussianNB has no llr; compute its ratios with suffice.cross_val_llr or suffice.as_llr and use from_",
+            "a GaussianNB has no llr method; compute the ratios with suffice.cross_val_llr",
         ),
         (lambda: plots.BayesErrorDisplay.from_estimator(*gaussian(k=3)), "name two of them"),
-        (lambda: plots.BayesErrorDisplay.from_estimator(*gaussian()[:2], [2] * 30), "y holds 2, of which the model"),
+        (lambda: plots.BayesErrorDisplay.from_estimator(*gaussian()[:2], [2] * 30), "y contains 2, which the model"),
         (
             lambda: plots.RocDisplay.from_estimator({"a": gaussian()[0], "b": gaussian(k=3)[0]}, *gaussian()[1:], 1, 5),
             "5 is not a class",
@@ -892,52 +893,52 @@ MIXED = MixedClassifier().fit(TABLE, "y")
         ),
         (
             lambda: plots.DensityDisplay.from_estimator(*gaussian(), ax=plt.subplots()[1]),
-            "2 columns need 2 axes, not 1",
+            "2 columns need 2 axes, got 1",
         ),
-        (lambda: plots.DensityDisplay.from_estimator(*gaussian()[:2], None), "one label for each row"),
+        (lambda: plots.DensityDisplay.from_estimator(*gaussian()[:2], None), "one label per row"),
         (lambda: plots.DensityDisplay.from_estimator(gaussian()[0], Stream(), None), "Stream streams them"),
-        (lambda: plots.DecisionRegionsDisplay.from_estimator(*gaussian(3)), "name two of them as columns"),
-        (lambda: plots.DecisionRegionsDisplay.from_estimator(*gaussian(3), [0, 0]), "name two of them as columns"),
+        (lambda: plots.DecisionRegionsDisplay.from_estimator(*gaussian(3)), "choose two with columns"),
+        (lambda: plots.DecisionRegionsDisplay.from_estimator(*gaussian(3), [0, 0]), "choose two with columns"),
         (lambda: plots.DecisionRegionsDisplay.from_estimator(*gaussian(3), [0, 1]), "column 'x2' .* pass at=\"mean\""),
         (lambda: plots.DecisionRegionsDisplay.from_estimator(*gaussian(3), [0, 1], at="median"), "at='median'"),
         (
             lambda: plots.PosteriorMapDisplay.from_estimator(MIXED, TABLE, "y", ["x", "z"], at="mean"),
-            r"column 'fur' has no mean; say where it is held, as in at=\{'fur': ...\}",
+            r"column 'fur' has no mean; give a value, as in at=\{'fur': ...\}",
         ),
-        (lambda: plots.PosteriorMapDisplay.from_estimator(*gaussian(k=3)), "with 3 classes name one as label"),
+        (lambda: plots.PosteriorMapDisplay.from_estimator(*gaussian(k=3)), "choose one of the 3 classes as label"),
         (lambda: plots.PosteriorMapDisplay.from_estimator(*gaussian(), label="no"), "'no' is not a class"),
         (
             lambda: plots.PosteriorMapDisplay.from_estimator(gaussian()[0], np.full((2, 2), np.nan)),
-            "'x0' holds no finite",
+            "'x0' has no finite",
         ),
         (
             lambda: plots.PosteriorMapDisplay.from_estimator(LinearSVC().fit(*gaussian()[1:]), *gaussian()[1:]),
-            "no posteriors",
+            "has no predict_log_proba",
         ),
         (
             lambda: plots.DecisionRegionsDisplay.from_estimator(
                 MIXED, TABLE.assign(z=np.nan), "y", ["x", "z"], at={"fur": "a"}
             ),
-            "'z' holds no finite number",
+            "'z' has no finite values",
         ),
         (lambda: plots.ConfusionDisplay.from_predictions([0, 1], [0]), "inconsistent numbers"),
-        (lambda: plots.ConfusionDisplay.from_predictions([0, 1], [0, 1], labels=[0]), "labels lack 1"),
-        (lambda: plots.ConfusionDisplay.from_predictions([], []), "no rows"),
-        (lambda: plots.EvidenceDisplay.from_estimator(*gaussian()[:2]), r"X has 30; pass X\[i:i \+ 1\]"),
-        (lambda: plots.EvidenceDisplay.from_estimator(GaussianNB(), [[1.0]]), "cannot explain"),
+        (lambda: plots.ConfusionDisplay.from_predictions([0, 1], [0, 1], labels=[0]), "labels must include 1"),
+        (lambda: plots.ConfusionDisplay.from_predictions([], []), "y_true is empty"),
+        (lambda: plots.EvidenceDisplay.from_estimator(*gaussian()[:2]), r"one row, got 30; pass X\[i:i \+ 1\]"),
+        (lambda: plots.EvidenceDisplay.from_estimator(GaussianNB(), [[1.0]]), "no explain method"),
         (lambda: plots.EvidenceDisplay.from_estimator(gaussian()[0], [[1.0, 0.0]], max_columns=0), "max_columns=0"),
         (lambda: plots.EvidenceDisplay.from_estimator(gaussian()[0], [[1.0, 0.0]], unit="bel"), "unit='bel'"),
         (lambda: plots.ScreeDisplay.from_estimator(gaussian()[0]), "GaussianClassifier has no explained_variance_rat"),
         (lambda: plots.ScreeDisplay.from_estimator(PCA()), "give a fitted PCA or LDA"),
-        (lambda: plots.ScreeDisplay.from_values([]), "one or more"),
-        (lambda: plots.ScreeDisplay.from_values([[1.0]]), "in one row"),
+        (lambda: plots.ScreeDisplay.from_values([]), "one-dimensional"),
+        (lambda: plots.ScreeDisplay.from_values([[1.0]]), "one-dimensional"),
         (lambda: plots.ScreeDisplay.from_values([1.0, np.nan]), "finite"),
-        (lambda: plots.ScreeDisplay.from_values([1.0, -1.0]), "none below zero"),
-        (lambda: plots.ScreeDisplay.from_values([1.0, 2.0], 2.5), "total=2.5 is less than the 3 that"),
+        (lambda: plots.ScreeDisplay.from_values([1.0, -1.0]), "not negative"),
+        (lambda: plots.ScreeDisplay.from_values([1.0, 2.0], 2.5), "total=2.5 is less than the sum of the values, 3"),
         (lambda: plots.ScreeDisplay.from_values([1.0, 2.0], np.nan), "total=nan is less"),
         (
             lambda: plots.ProjectionDisplay.from_estimator(LDA().fit(*gaussian()[1:]), *gaussian()[1:]),
-            "this LDA has one direction, but the plot shows two; .* DensityDisplay",
+            "this LDA has one component, but the plot needs two; .* DensityDisplay",
         ),
         (lambda: plots.ProjectionDisplay.from_estimator(PCA().fit(gaussian()[1]), gaussian()[1], None), "one label"),
     ],
@@ -974,7 +975,7 @@ def test_choices_are_named(kind, choice):
 def test_different_classes_do_not_compare():
     two, X, y = gaussian()
     other = GaussianClassifier("diag").fit(X, 1 - y * 2)
-    with pytest.raises(DataError, match="the model knows nothing"):
+    with pytest.raises(DataError, match="the model does not know"):
         plots.RocDisplay.from_estimator({"a": two, "b": other}, X, y)
     with pytest.raises(DecisionError, match="prior"):
         plots.DecisionRegionsDisplay.from_estimator(two, X, y, prior=[0.5, 0.9])
@@ -1022,4 +1023,4 @@ def test_without_matplotlib_the_error_says_how_to_get_it(name, monkeypatch):
 def test_every_display_is_in_the_documentation():
     text = (Path(__file__).parents[1] / "docs" / "plots.md").read_text()
     assert all(f"plots.{name}." in text for name in plots.__all__)
-    assert all(getattr(plots, name).plot.__doc__ for name in plots.__all__)
+    assert all(inspect.getdoc(getattr(plots, name).plot) for name in plots.__all__)

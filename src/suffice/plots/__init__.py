@@ -1,8 +1,8 @@
-"""Pictures of ratios, decisions, densities and reductions, as Displays in the manner of scikit-learn.
+"""Plots of log-likelihood ratios, decisions, densities and projections, as display classes like scikit-learn's.
 
-A Display holds what it shows. ``from_estimator`` and ``from_predictions`` compute and plot; ``plot(ax=None)`` plots
-again, and leaves `ax_` and `figure_`. Figures are shown, saved and closed by the caller. Only this needs matplotlib:
-``pip install suffice[plot]``.
+``from_estimator`` and ``from_predictions`` compute and plot. The display keeps what it shows, so that ``plot(ax=None)``
+can draw it again, and sets `ax_` and `figure_`. Showing, saving and closing figures is up to the caller. The plots need
+matplotlib: ``pip install suffice[plot]``.
 """
 
 from .bayes_error import BayesErrorDisplay

@@ -12,21 +12,23 @@ from .systems import SystemsDisplay
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_USEFUL = 2.0  # costs beyond twice that of not looking are all alike
+_USEFUL = 2.0  # the axis ends at twice the cost of deciding without data
 
 
 class BayesErrorDisplay(SystemsDisplay[BayesErrorCurve]):
-    """Actual (solid) and minimum (dashed) normalised detection cost over the log odds of the effective prior.
+    """Bayes error plot: actual (solid) and minimum (dashed) normalised detection cost over the effective prior.
 
-    What lies between the two is lost by bad calibration; a cost of 1 is that of deciding without looking.
+    The gap between the two is the cost of bad calibration. A cost of 1 is that of the best decision without data.
 
     Parameters
     ----------
-    curves : dictionary from the names of systems to BayesErrorCurve
+    curves : dict from str to BayesErrorCurve
+        The curve of each system, by name.
 
     Notes
     -----
-    ``from_predictions`` and ``from_estimator`` take ``log_odds``, the points of the curve: -7 to 7 by default.
+    ``from_predictions`` and ``from_estimator`` take ``log_odds``, the log odds of the effective prior to evaluate
+    at: -7 to 7 by default.
 
     Examples
     --------
@@ -42,7 +44,6 @@ class BayesErrorDisplay(SystemsDisplay[BayesErrorCurve]):
         return metrics.bayes_error_curve(y_true, llr, log_odds)
 
     def plot(self, ax: Axes | None = None) -> Self:
-        """Draw on the given axes, or on those of a new figure."""
         ax = self._axes(ax)
         largest = max(float(curve.actual.max()) for curve in self.curves.values())
         top = 1.1 * min(largest, _USEFUL) or 1.1

@@ -1,4 +1,4 @@
-"""What a PCA or an LDA finds: the shares of its directions, and rows in the first two of them."""
+"""Plots of a PCA or an LDA: the variance that its components explain, and rows projected on the first two."""
 
 from __future__ import annotations
 
@@ -20,20 +20,23 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 
-_FEW = 40  # directions whose bars and marks can be told apart
+_FEW = 40  # components up to which bars and markers are drawn separately
 
 
 @dataclass(eq=False)
 class ScreeDisplay(Display):
-    """The share of each component in all variance (bars), and of the first ones together (line).
+    """Scree plot: the share of the variance that each component explains (bars), and the cumulative share (line).
 
-    Of discriminants it is the variance between classes, in units of that within.
+    For an LDA it is the variance between classes, in units of the variance within classes.
 
     Parameters
     ----------
-    share : (m,) of all variance, that of components which were left out included
-    component : what the directions are called
-    variance : what they have a share in
+    share : array of shape (m,)
+        The share of each component in the total variance, which includes components that were left out.
+    component : str, default="component"
+        What to call a component on the axis.
+    variance : str, default="variance"
+        What to call the variance on the axis.
 
     Examples
     --------
@@ -51,12 +54,19 @@ class ScreeDisplay(Display):
 
     @classmethod
     def from_estimator(cls, reduction: Any, *, ax: Axes | None = None) -> Self:
-        """Plot the shares of a fitted reduction.
+        """Plot the explained variance of a fitted PCA or LDA.
 
         Parameters
         ----------
-        reduction : a fitted PCA or LDA, ours or scikit-learn's, or a pipeline that ends with one
-        ax : matplotlib axes to draw on; None makes a new figure
+        reduction : PCA, LDA or Pipeline
+            A fitted PCA or LDA of suffice or scikit-learn, or a pipeline that ends with one.
+        ax : matplotlib.axes.Axes, default=None
+            The axes to draw on. None makes a new figure.
+
+        Returns
+        -------
+        self
+            The display, after plotting.
         """
         share = _share(reduction)
         if share is None:
@@ -68,29 +78,36 @@ class ScreeDisplay(Display):
 
     @classmethod
     def from_values(cls, values: Any, total: float | None = None, *, ax: Axes | None = None) -> Self:
-        """Plot variances, or other eigenvalues.
+        """Plot given variances, or other eigenvalues.
 
         Parameters
         ----------
-        values : (m,) not negative, in the order to show them
-        total : the values of all components, of those that are not given too; None where all are
-        ax : matplotlib axes to draw on; None makes a new figure
+        values : array-like of shape (m,)
+            The variances in the order to show them; none is negative.
+        total : float, default=None
+            The total variance, if some components are not among the values. None means the sum of the values.
+        ax : matplotlib.axes.Axes, default=None
+            The axes to draw on. None makes a new figure.
+
+        Returns
+        -------
+        self
+            The display, after plotting.
         """
         given = np.asarray(values, dtype=np.float64)
         if given.ndim != 1 or not given.size or not np.isfinite(given).all() or (given < 0).any():
-            raise DataError("values must be finite numbers, one or more in one row, and none below zero")
+            raise DataError("values must be a one-dimensional array of finite numbers that are not negative")
         known = float(given.sum())
         if total is not None and not total >= known * (1 - 1e-9):
-            raise DataError(f"total={total!r} is less than the {known:g} that the values are together")
+            raise DataError(f"total={total!r} is less than the sum of the values, {known:g}")
         return cls(given / ((known if total is None else total) or 1.0)).plot(ax)
 
     @property
     def cumulative(self) -> Array:
-        """The share of each component and those before it, (m,)."""
+        """The cumulative share of the components, (m,)."""
         return np.cumsum(self.share)
 
     def plot(self, ax: Axes | None = None) -> Self:
-        """Draw on the given axes, or on those of a new figure."""
         ax = self._axes(ax)
         from matplotlib.patches import Patch
         from matplotlib.ticker import MaxNLocator
@@ -111,13 +128,26 @@ class ScreeDisplay(Display):
 
 
 class ProjectionDisplay(CloudDisplay):
-    """Rows in the first two directions of a reduction, with each class's ellipse at 1 and 2 standard deviations.
+    """Rows projected on the first two components, with an ellipse of each class at 1 and 2 standard deviations.
 
-    Means and covariances (divisor n) are those of the rows that are shown.
+    Means and covariances (divisor n) are those of the rows shown.
 
     Parameters
     ----------
-    points, code, classes, mean, covariance, seen, names : as of ScatterDisplay
+    points : array of shape (n, 2)
+        The projected rows.
+    code : array of shape (n,)
+        The class index of each row.
+    classes : array of shape (k,)
+        The class labels.
+    mean : array of shape (k, 2)
+        The mean of each class.
+    covariance : array of shape (k, 2, 2)
+        The covariance of each class.
+    seen : array of shape (k,)
+        Whether each class has rows, and so an ellipse.
+    names : tuple of two str
+        The labels of the axes.
 
     Examples
     --------
@@ -132,20 +162,30 @@ class ProjectionDisplay(CloudDisplay):
 
     @classmethod
     def from_estimator(cls, reduction: Any, X: Any, y: Any, *, ax: Axes | None = None) -> Self:
-        """Plot labelled rows in the directions of a fitted reduction.
+        """Plot labelled rows, projected by a fitted PCA or LDA.
 
         Parameters
         ----------
-        reduction : a fitted PCA or LDA, ours or scikit-learn's, or a pipeline that ends with one
-        X, y : rows and labels; y may be the name of a column of X
-        ax : matplotlib axes to draw on; None makes a new figure
+        reduction : PCA, LDA or Pipeline
+            A fitted PCA or LDA of suffice or scikit-learn, or a pipeline that ends with one.
+        X : table of shape (n, d)
+            The rows.
+        y : array-like of shape (n,) or str
+            The labels, or the name of their column in `X`.
+        ax : matplotlib.axes.Axes, default=None
+            The axes to draw on. None makes a new figure.
+
+        Returns
+        -------
+        self
+            The display, after plotting.
         """
         source, labels = labelled(reduction, X, y)
         rows = np.asarray(reduction.transform(source if isinstance(y, str) else X), dtype=np.float64)
         if rows.shape[1] < 2:
             raise DataError(
-                f"this {type(reduction).__name__} has one direction, but the plot shows two; of "
-                "reduction.transform(X), fit a GaussianClassifier and plot a DensityDisplay"
+                f"this {type(reduction).__name__} has one component, but the plot needs two; to plot one, fit a "
+                "GaussianClassifier to reduction.transform(X) and use DensityDisplay"
             )
         moments = MomentStats.of(Batch.of(rows[:, :2], labels), layout="full")
         return cls(
@@ -159,7 +199,6 @@ class ProjectionDisplay(CloudDisplay):
         ).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
-        """Draw on the given axes, or on those of a new figure."""
         super().plot(ax)
         from matplotlib.patheffects import withStroke
 
@@ -170,7 +209,7 @@ class ProjectionDisplay(CloudDisplay):
 
 
 def _last(reduction: Any) -> Any:
-    """The reduction itself, or the last step of a pipeline."""
+    """Return the last step of a pipeline, and anything else as it is."""
     return reduction[-1] if hasattr(reduction, "steps") else reduction
 
 
@@ -180,7 +219,7 @@ def _share(reduction: Any) -> Array | None:
 
 
 def _called(reduction: Any) -> tuple[str, str]:
-    """What its directions are called, and what they have a share in."""
+    """Return what to call a component, and the variance that it explains."""
     of_classes = hasattr(_last(reduction), "classes_")
     return ("discriminant", "variance between classes") if of_classes else ("component", "variance")
 

@@ -22,21 +22,24 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 
-_DARK = 0.55  # share above which a cell is too dark for black on it
+_DARK = 0.55  # share above which a cell is too dark for black text
 _READABLE = 40  # columns above which numbers would be too small to read
 
 
 @dataclass(eq=False)
 class ConfusionDisplay(Display):
-    """How often each class was decided for: rows are the truth, columns the decisions.
+    """Confusion matrix: true classes in rows, decisions in columns.
 
-    Colours are shares of the row, so that a rare class looks like a frequent one; numbers are counts or shares.
+    Colours show the share of the row, so that rare and frequent classes look alike; numbers are counts or shares.
 
     Parameters
     ----------
-    counts : (k, m)
-    classes : (k,) of the rows
-    decisions : (m,) of the columns; there may be others than classes, as a cost may have them
+    counts : array of shape (k, m)
+        The number of rows of each true class and decision.
+    classes : array of shape (k,)
+        The true classes, in the order of the rows.
+    decisions : array of shape (m,)
+        The decisions, in the order of the columns. Costs can add decisions that are not classes.
 
     Examples
     --------
@@ -54,15 +57,26 @@ class ConfusionDisplay(Display):
     def from_predictions(
         cls, y_true: Any, y_pred: Any, *, labels: Any = None, shares: bool = False, ax: Axes | None = None
     ) -> Self:
-        """Plot decisions against the truth.
+        """Plot the confusion matrix of given decisions.
 
         Parameters
         ----------
-        y_true, y_pred : (n,) labels and decisions
-        labels : the classes in the order to show them; None takes all that occur, sorted. With them, other decisions
-            than classes are columns without a row
-        shares : write shares of the row in percent rather than counts
-        ax : matplotlib axes to draw on; None makes a new figure
+        y_true : array-like of shape (n,)
+            The true labels.
+        y_pred : array-like of shape (n,)
+            The decisions.
+        labels : array-like of shape (k,), default=None
+            The classes in the order to show them. Decisions that are not among them are columns without a row. None
+            shows all labels that occur, sorted.
+        shares : bool, default=False
+            Write shares of the row in percent instead of counts.
+        ax : matplotlib.axes.Axes, default=None
+            The axes to draw on. None makes a new figure.
+
+        Returns
+        -------
+        self
+            The display, after plotting.
         """
         truth, decided = np.asarray(y_true), np.asarray(y_pred)
         as_labels(decided, len(truth))
@@ -71,7 +85,7 @@ class ConfusionDisplay(Display):
         strange = found[positions(found, classes) < 0]
         if strange.size or not found.size:
             raise DataError(
-                f"labels lack {listed(strange)}, which y_true holds" if found.size else "y_true has no rows"
+                f"labels must include {listed(strange)}, which y_true contains" if found.size else "y_true is empty"
             )
         return cls._count(truth, decided, classes, _extended(classes, decided)).plot(ax, shares=shares)
 
@@ -87,15 +101,29 @@ class ConfusionDisplay(Display):
         shares: bool = False,
         ax: Axes | None = None,
     ) -> Self:
-        """Plot the decisions of a fitted classifier on labelled rows.
+        """Plot the confusion matrix of a fitted classifier on labelled rows.
 
         Parameters
         ----------
-        estimator : a classifier
-        X, y : rows and labels; y may be the name of a column of X
-        prior, cost : of the application, as `predict` takes them
-        shares : write shares of the row in percent rather than counts
-        ax : matplotlib axes to draw on; None makes a new figure
+        estimator : classifier
+            A fitted classifier.
+        X : table of shape (n, d)
+            The rows.
+        y : array-like of shape (n,) or str
+            The labels, or the name of their column in `X`.
+        prior : array-like, dict, float or "uniform", default=None
+            The prior, passed to `predict`.
+        cost : array-like or dict, default=None
+            The costs, passed to `predict`.
+        shares : bool, default=False
+            Write shares of the row in percent instead of counts.
+        ax : matplotlib.axes.Axes, default=None
+            The axes to draw on. None makes a new figure.
+
+        Returns
+        -------
+        self
+            The display, after plotting.
         """
         if isinstance(y, str):
             X, y = labelled(estimator, X, y)
@@ -112,7 +140,20 @@ class ConfusionDisplay(Display):
         return cls(counts, classes, decisions)
 
     def plot(self, ax: Axes | None = None, *, shares: bool = False) -> Self:
-        """Draw on the given axes, or on those of a new figure."""
+        """Draw the plot.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, default=None
+            The axes to draw on. None makes a new figure.
+        shares : bool, default=False
+            Write shares of the row in percent instead of counts.
+
+        Returns
+        -------
+        self
+            The display, after plotting.
+        """
         k, m = self.counts.shape
         side = min(max(4.5, 2 + 0.55 * max(k, m)), 14.0)
         ax = self._axes(ax, (side + 1, side))

@@ -1,4 +1,4 @@
-"""Empirical cross-entropy over priors."""
+"""The empirical cross-entropy plot."""
 
 from __future__ import annotations
 
@@ -13,23 +13,25 @@ from .systems import SystemsDisplay
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_USEFUL = 1.5  # bits; a prior alone costs at most one
+_USEFUL = 1.5  # bits, where the axis ends; the prior alone costs at most one
 
 
 class CrossEntropyDisplay(SystemsDisplay[CrossEntropy]):
-    """Empirical cross-entropy in bits over the log10 odds of the prior.
+    """Empirical cross-entropy (ECE) plot: the cross-entropy in bits over the log10 odds of the prior.
 
-    Of the ratios as they are (solid), after the best monotone calibration by pooling adjacent violators (dashed), and
-    of the prior alone (dotted). Where the solid line is above the dotted one, it would be better not to look at the
-    ratios. Infinite ratios that mislead make the actual cross-entropy infinite; the legend says so.
+    Lines are that of the given ratios (solid), that after the best monotone calibration by pooling adjacent violators
+    (dashed), and that of the prior alone (dotted). Where the solid line is above the dotted one, the ratios do harm. An
+    infinite ratio for the wrong class makes the cross-entropy infinite; the legend says so.
 
     Parameters
     ----------
-    curves : dictionary from the names of systems to CrossEntropy
+    curves : dict from str to CrossEntropy
+        The curve of each system, by name.
 
     Notes
     -----
-    ``from_predictions`` and ``from_estimator`` take ``log10_odds``, the points of the curve: -3 to 3 by default.
+    ``from_predictions`` and ``from_estimator`` take ``log10_odds``, the log10 odds of the prior to evaluate at:
+    -3 to 3 by default.
 
     Examples
     --------
@@ -45,7 +47,6 @@ class CrossEntropyDisplay(SystemsDisplay[CrossEntropy]):
         return metrics.empirical_cross_entropy(y_true, llr, 0.5 * (1 + np.tanh(odds * np.log(10.0) / 2)))
 
     def plot(self, ax: Axes | None = None) -> Self:
-        """Draw on the given axes, or on those of a new figure."""
         ax = self._axes(ax)
         from matplotlib.lines import Line2D
 

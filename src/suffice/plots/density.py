@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 
 _ACROSS = 3  # panels that fit side by side
-_FEW = 4  # classes whose areas can be told apart
+_FEW = 4  # classes up to which histograms are filled
 
 
 @dataclass(frozen=True, eq=False)
 class ColumnDensity:
-    """One column: what was observed of each class, and what the model says."""
+    """One column: the histogram of each class, and its density under the model."""
 
     name: str
     edges: Array  # (m + 1,) of the bins
@@ -37,15 +37,17 @@ class ColumnDensity:
 
 @dataclass(eq=False)
 class DensityDisplay(Display):
-    """Histograms of each class with the densities that a Gaussian model has for it, one panel a column.
+    """Histograms of each class with the fitted Gaussian densities, one panel per column.
 
-    Densities are marginals of the model, whatever its covariance. Of more than four classes, histograms are outlines,
-    cut off at three times the highest density. After plotting `axes_` holds all panels, `ax_` the first.
+    The densities are marginals of the model, whatever its covariance. With more than four classes, histograms are
+    outlines, cut off at three times the highest density. After plotting, `axes_` holds all panels and `ax_` the first.
 
     Parameters
     ----------
     columns : list of ColumnDensity
-    classes : (k,)
+        The histograms and densities of each column.
+    classes : array of shape (k,)
+        The class labels.
 
     Examples
     --------
@@ -68,12 +70,24 @@ class DensityDisplay(Display):
 
         Parameters
         ----------
-        estimator : a GaussianClassifier, or a MixedClassifier with Gaussian columns
-        X, y : rows and labels; y may be the name of a column of X
-        columns : names or positions; None takes all Gaussian ones
-        bins : as numpy.histogram takes them; the same for all classes. Where all values are whole numbers, those that
-            the name of a rule gives are made as wide as some whole number of the steps between values
-        ax : matplotlib axes to draw on, one for each column; None makes a new figure
+        estimator : GaussianClassifier or MixedClassifier
+            A fitted model with Gaussian columns.
+        X : table of shape (n, d)
+            The rows.
+        y : array-like of shape (n,) or str
+            The labels, or the name of their column in `X`.
+        columns : list of str or int, default=None
+            Names or indices of columns. None means all Gaussian columns.
+        bins : int, str or array-like, default="rice"
+            Bins as `numpy.histogram` takes them, the same for all classes. For integer columns, the width that a rule
+            gives is rounded to a multiple of the step between values.
+        ax : list of matplotlib.axes.Axes, default=None
+            The axes to draw on, one per column. None makes a new figure.
+
+        Returns
+        -------
+        self
+            The display, after plotting.
         """
         source, labels = labelled(estimator, X, y)
         table, code = whole(source), codes(labels, estimator.classes_)
@@ -82,7 +96,18 @@ class DensityDisplay(Display):
         return cls(shown, estimator.classes_).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw on the given axes, one for each column, or on those of a new figure."""
+        """Draw the plot.
+
+        Parameters
+        ----------
+        ax : list of matplotlib.axes.Axes, default=None
+            The axes to draw on, one per column. None makes a new figure.
+
+        Returns
+        -------
+        self
+            The display, after plotting.
+        """
         for panel, column in zip(self._panels(ax), self.columns, strict=True):
             lines = [self._draw(panel, column, c) for c in range(len(self.classes))]
             panel.set(xlabel=column.name, ylabel="density", ylim=(0, 1.1 * self._top(column)))
@@ -90,13 +115,13 @@ class DensityDisplay(Display):
         return self
 
     def _top(self, column: ColumnDensity) -> float:
-        """How high a panel goes."""
+        """Return the upper end of the axis of a panel."""
         tallest, fitted = float(column.heights.max()), float(column.density.max())
         if tallest == 0:
             return fitted
-        if len(self.classes) > _FEW:  # where one value is very frequent, the many curves are still told apart
+        if len(self.classes) > _FEW:  # so that a very frequent value does not flatten the curves
             tallest = min(tallest, 3 * fitted)
-        # A class that hardly varies has a density without bounds.
+        # The density of a class that hardly varies is unbounded.
         return max(min(fitted, 3 * tallest), tallest)
 
     def _draw(self, panel: Any, column: ColumnDensity, c: int) -> Artist:
@@ -109,7 +134,7 @@ class DensityDisplay(Display):
         return line
 
     def _panels(self, ax: Any) -> list[Any]:
-        """One axes for each column."""
+        """Return one axes per column."""
         n = len(self.columns)
         if ax is None:
             across = n if n <= _ACROSS else math.isqrt(n - 1) + 1
@@ -123,29 +148,29 @@ class DensityDisplay(Display):
         else:
             panels = list(np.ravel(ax))
             if len(panels) != n:
-                raise DataError(f"{n} columns need {n} axes, not {len(panels)}")
+                raise DataError(f"{n} columns need {n} axes, got {len(panels)}")
         self.axes_ = np.array(panels, object)
         self._axes(panels[0])
         self._owns_figure = ax is None
         return panels
 
 
-def _column(block: GaussianBlock, place: int, values: Array, code: Array, bins: Any) -> ColumnDensity:
+def _column(block: GaussianBlock, index: int, values: Array, code: Array, bins: Any) -> ColumnDensity:
     seen = np.isfinite(values)
     values, code = values[seen], code[seen]
     edges = _edges(values, bins)
     counts = np.stack([np.histogram(values[code == c], edges)[0] for c in range(block.density.n_classes)])
     heights = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1) / np.diff(edges)
     margin = 0.05 * (edges[-1] - edges[0])
-    mean, covariance = block.moments([place])
-    around = mean + np.sqrt(covariance[:, 0]) * np.linspace(-4, 4, 65)  # also a narrow class is drawn round
+    mean, covariance = block.moments([index])
+    around = mean + np.sqrt(covariance[:, 0]) * np.linspace(-4, 4, 65)  # so that narrow classes are drawn smoothly
     grid = np.linspace(edges[0] - margin, edges[-1] + margin, 200)
     grid = np.unique(np.concatenate([grid, around[(around > grid[0]) & (around < grid[-1])]]))
-    return ColumnDensity(block.names[place], edges, heights, grid, block.marginal(place, grid).T)
+    return ColumnDensity(block.names[index], edges, heights, grid, block.marginal(index, grid).T)
 
 
 def _edges(values: Array, bins: Any) -> Array:
-    """Edges of the bins; by a rule, each bin holds equally many of the values that whole numbers can have."""
+    """Return the edges of the bins; by a rule, each bin of an integer column covers equally many values."""
     edges = np.histogram_bin_edges(values, bins)
     if not isinstance(bins, str) or np.abs(edges).max() > 2**53 or (values % 1).any():
         return edges

@@ -1,4 +1,4 @@
-"""Misses against false alarms: ROC and DET."""
+"""Plots of misses against false alarms: ROC and DET curves."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _TICKS = (  # the roundest first
     *(1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.1, 0.9, 0.99),
     *(0.2, 0.4, 0.6, 0.8, 0.05, 0.95, 0.02, 0.005),
 )
-_APART = 0.05  # of the axis, for labels that do not run together
-_NEVER = 1e-12  # where a rate of zero, which has no probit, is drawn: beyond every limit
+_APART = 0.05  # of the axis, the least distance of two tick labels
+_NEVER = 1e-12  # stands for a rate of zero, which has no probit; it lies outside the axes
 
 
 class ErrorRates(NamedTuple):
-    """Error rates of all thresholds, from accepting everything to rejecting everything."""
+    """Error rates of all thresholds, from accepting all rows to rejecting all rows."""
 
     p_miss: Array  # (m,) ascending
     p_false_alarm: Array  # (m,) descending
@@ -53,11 +53,12 @@ class _RatesDisplay(SystemsDisplay[ErrorRates]):
 
 
 class RocDisplay(_RatesDisplay):
-    """The receiver operating characteristic, its convex hull (thin) and the equal error rate on the hull (marked).
+    """ROC curve with its convex hull (thin) and the equal error rate on the hull (marker).
 
     Parameters
     ----------
-    curves : dictionary from the names of systems to ErrorRates
+    curves : dict from str to ErrorRates
+        The error rates of each system, by name.
 
     Examples
     --------
@@ -68,7 +69,6 @@ class RocDisplay(_RatesDisplay):
     """
 
     def plot(self, ax: Axes | None = None) -> Self:
-        """Draw on the given axes, or on those of a new figure."""
         ax = self._axes(ax)
         from matplotlib.lines import Line2D
 
@@ -88,15 +88,16 @@ class RocDisplay(_RatesDisplay):
 
 
 class DetDisplay(_RatesDisplay):
-    """Detection error trade-off: misses against false alarms on probit axes, where Gaussian scores give straight lines.
+    """Detection error trade-off (DET) curve: misses against false alarms on probit axes.
 
-    Axes go from 0.1 % to 50 %; farther down where the rows tell smaller rates, and up to 99.5 % where some system has
-    an equal error rate above 20 %. Where curves meet the dotted line is about the equal error rate; systems without
-    errors are off the scale.
+    Gaussian scores give straight lines. The axes go from 0.1 % to 50 %: lower if the data resolve smaller rates, and
+    up to 99.5 % if the equal error rate of a system is above 20 %. A curve crosses the dotted line at about its equal
+    error rate. Systems without errors lie outside the axes.
 
     Parameters
     ----------
-    curves : dictionary from the names of systems to ErrorRates
+    curves : dict from str to ErrorRates
+        The error rates of each system, by name.
 
     Examples
     --------
@@ -107,7 +108,6 @@ class DetDisplay(_RatesDisplay):
     """
 
     def plot(self, ax: Axes | None = None) -> Self:
-        """Draw on the given axes, or on those of a new figure."""
         ax = self._axes(ax)
         from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
@@ -141,7 +141,7 @@ def _probit(rate: Array) -> Array:
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """Round rates between two limits, as many as have room."""
+    """Return round rates between two limits, as many as fit."""
     room = _APART * (ndtri(high) - ndtri(low))
     kept: list[float] = []
     for tick in _TICKS:

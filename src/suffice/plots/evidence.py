@@ -1,4 +1,4 @@
-"""What spoke for which class in one row."""
+"""The evidence plot: the contribution of each column to the score of one row."""
 
 from __future__ import annotations
 
@@ -22,16 +22,22 @@ _FOR, _AGAINST = PALETTE[0], PALETTE[1]
 
 @dataclass(eq=False)
 class EvidenceDisplay(Display):
-    r"""The shares of the columns in the log-likelihood ratio of one row, the largest first, and their total.
+    r"""The contribution of each column to the log-likelihood ratio of one row, the largest first, and the total.
 
-    Bars to the right speak for class b, bars to the left for class a. The numbers stand right of the axes.
+    Bars to the right are evidence for class b, bars to the left for class a. The numbers are to the right of the axes.
 
     Parameters
     ----------
-    names : (m,) of the columns
-    values : (m,) what stands in them, as text; None where nothing does
-    shares : (m,) in nats; infinite where one class cannot have such a value
-    a, b : the classes: the ratio is of b over a
+    names : list of str
+        The names of the columns.
+    values : list of str or None
+        The values of the row as text; None for a missing value.
+    shares : array of shape (m,)
+        The contributions in nats; infinite if a value is impossible under one class.
+    a : label
+        The class in the denominator of the ratio.
+    b : label
+        The class in the numerator of the ratio.
 
     Examples
     --------
@@ -62,22 +68,35 @@ class EvidenceDisplay(Display):
         max_columns: int = 12,
         ax: Axes | None = None,
     ) -> Self:
-        """Plot what a fitted model makes of one row.
+        """Plot the evidence that a fitted model finds in one row.
 
         Parameters
         ----------
-        estimator : a classifier with `explain`
-        X : one row, as a table: ``X[i:i + 1]``
-        a, b : the ratio is of class b over class a; of two classes, the second over the first
-        unit : "nat" or "log10"
-        max_columns : columns to show; the rest are one bar
-        ax : matplotlib axes to draw on; None makes a new figure
+        estimator : classifier
+            A fitted classifier with an `explain` method.
+        X : table of shape (1, d)
+            One row, as in ``X[i:i + 1]``.
+        a : label, default=None
+            The class in the denominator of the ratio. None means the first of two.
+        b : label, default=None
+            The class in the numerator of the ratio. None means the second of two.
+        unit : {"nat", "log10"}, default="nat"
+            The unit of the axis.
+        max_columns : int, default=12
+            The number of columns to show. The rest share one bar.
+        ax : matplotlib.axes.Axes, default=None
+            The axes to draw on. None makes a new figure.
+
+        Returns
+        -------
+        self
+            The display, after plotting.
         """
         if not hasattr(estimator, "explain"):
-            raise DataError(f"a {type(estimator).__name__} cannot explain; use a generative classifier")
+            raise DataError(f"a {type(estimator).__name__} has no explain method; use a generative classifier")
         source = local(estimator, X)
         if source.n_rows != 1:
-            raise DataError(f"evidence is of one row, but X has {source.n_rows}; pass X[i:i + 1]")
+            raise DataError(f"X must have one row, got {source.n_rows}; pass X[i:i + 1]")
         table = estimator.explain(source, a, b, tidy=True).to_pydict()
         names = [name if isinstance(name, str) else f"x{name}" for name in table["column"]]
         one, two = estimator.classes_[:2] if a is None else (a, b)
@@ -90,7 +109,22 @@ class EvidenceDisplay(Display):
         return float(self.shares.sum())
 
     def plot(self, ax: Axes | None = None, *, unit: str = "nat", max_columns: int = 12) -> Self:
-        """Draw on the given axes, or on those of a new figure."""
+        """Draw the plot.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, default=None
+            The axes to draw on. None makes a new figure.
+        unit : {"nat", "log10"}, default="nat"
+            The unit of the axis.
+        max_columns : int, default=12
+            The number of columns to show. The rest share one bar.
+
+        Returns
+        -------
+        self
+            The display, after plotting.
+        """
         size, name = ratio_unit(unit)
         labels, shares = self._bars(max_columns)
         shares = shares / size
@@ -103,10 +137,10 @@ class EvidenceDisplay(Display):
         colors = [_FOR if share > 0 else _AGAINST for share in shares]
         hatches = [""] * (len(shares) - 1) + ["//"]
         ax.barh(range(len(shares)), ends, color=colors, hatch=hatches, edgecolor="white", height=0.7)
-        for place, share in enumerate(shares):  # beside the bars, where nothing else is
+        for row, share in enumerate(shares):  # right of the axes, where nothing else is
             ax.annotate(
                 f"{share:+.2f}".replace("inf", "∞"),
-                (1.0, place),
+                (1.0, row),
                 xycoords=ax.get_yaxis_transform(),
                 xytext=(4, 0),
                 textcoords="offset points",
@@ -123,9 +157,9 @@ class EvidenceDisplay(Display):
         return self
 
     def _bars(self, max_columns: int) -> tuple[list[str], Array]:
-        """Labels and heights of the bars: the columns, what the rest add up to, and the total."""
+        """Return labels and lengths of the bars: the columns, the sum of the rest, and the total."""
         if max_columns < 1:
-            raise DataError(f"max_columns={max_columns!r} must be above 0")
+            raise DataError(f"max_columns={max_columns!r} must be at least 1")
         order = np.argsort(-np.abs(self.shares), kind="stable")
         shown, rest = order[:max_columns], order[max_columns:]
         labels = [self.names[j] if self.values[j] is None else f"{self.names[j]} = {self.values[j]}" for j in shown]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..densities import GaussianDensity, ProductDensity, StudentDensity
 from ..errors import DataError, listed
 from ..tables.table import Table
-from .rows import names_of, places_of
+from .rows import indices_of, names_of
 
 Array = NDArray[Any]
 
@@ -22,12 +22,12 @@ class GaussianBlock:
     """The Gaussian columns of a model."""
 
     density: GaussianDensity | StudentDensity
-    places: tuple[int, ...]  # of its columns in the table
+    indices: tuple[int, ...]  # of its columns in the table
     names: tuple[str, ...]  # of all columns of the table
 
     @classmethod
     def of(cls, estimator: Any, table: Table) -> GaussianBlock:
-        """Of a GaussianClassifier, or of the Gaussian columns of a MixedClassifier."""
+        """Return the block of a GaussianClassifier, or of the Gaussian columns of a MixedClassifier."""
         density, names = getattr(estimator, "density_", None), names_of(table)
         if isinstance(density, GaussianDensity | StudentDensity):
             return cls(density, tuple(range(density.n_features)), names)
@@ -39,28 +39,28 @@ class GaussianBlock:
         )
 
     def chosen(self, columns: Sequence[Any] | None) -> list[int]:
-        """Places in the table of the columns asked for, all Gaussian ones by default."""
-        places = list(self.places) if columns is None else places_of(columns, self.names)
-        if not places:
-            raise DataError("columns is empty; name one column or more")
-        strange = [self.names[j] for j in places if j not in self.places]
+        """Return the indices in the table of the chosen columns; None chooses all Gaussian ones."""
+        indices = list(self.indices) if columns is None else indices_of(columns, self.names)
+        if not indices:
+            raise DataError("columns is empty; name at least one column")
+        strange = [self.names[j] for j in indices if j not in self.indices]
         if strange:
-            gaussian = listed([self.names[j] for j in self.places], 10)
+            gaussian = listed([self.names[j] for j in self.indices], 10)
             raise DataError(f"column {listed(strange)} is not Gaussian in this model; choose among {gaussian}")
-        return places
+        return indices
 
-    def moments(self, places: Sequence[int]) -> tuple[Array, Array]:
-        """Means (k, m) and covariances (k, m, m), or scale matrices if predictive, of some columns of the table."""
+    def moments(self, indices: Sequence[int]) -> tuple[Array, Array]:
+        """Return means (k, m) and covariances (k, m, m), or scale matrices if predictive, of some columns."""
         gaussian = self.density.gaussian if isinstance(self.density, StudentDensity) else self.density
-        own, covariance = self._own(places), gaussian.covariance
+        own, covariance = self._own(indices), gaussian.covariance
         block = covariance[:, own][:, :, own] if covariance.ndim == 3 else covariance[:, own, None] * np.eye(len(own))
         return gaussian.mean[:, own], np.broadcast_to(block, (self.density.n_classes, len(own), len(own)))
 
-    def marginal(self, place: int, x: Array) -> Array:
-        """p(x | class) of one column at (n,) values, (n, k)."""
+    def marginal(self, index: int, x: Array) -> Array:
+        """Return p(x | class) of one column at values (n,), of shape (n, k)."""
         rows = np.full((len(x), self.density.n_features), np.nan)
-        rows[:, self._own([place])[0]] = x
+        rows[:, self._own([index])[0]] = x
         return np.exp(self.density.marginal(rows))
 
-    def _own(self, places: Sequence[int]) -> list[int]:
-        return [self.places.index(j) for j in places]
+    def _own(self, indices: Sequence[int]) -> list[int]:
+        return [self.indices.index(j) for j in indices]

@@ -1,4 +1,4 @@
-"""A grid over two columns of a model, the other columns held."""
+"""A grid over two columns of a model, with the other columns held at fixed values."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from ..errors import DataError, listed
 from ..sources import LocalSource
 from ..tables.table import ArrayColumn, Column, Frame, Matrix, Table
-from .rows import codes, floats, labelled, local, names_of, places_of, whole
+from .rows import codes, floats, indices_of, labelled, local, names_of, whole
 
 Array = NDArray[Any]
 
 _POINTS = 300  # along each axis
-_SAID = 6  # held columns that a caption names
-_LETTERS = 72  # of a caption that fit above the axes
+_SAID = 6  # held columns that the caption names
+_LETTERS = 72  # width of the caption
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,13 +30,13 @@ class Plane:
     names: tuple[str, str]
     x: Array  # (g,)
     y: Array  # (g,)
-    points: Array  # (n, 2) rows; none where no labels are given
+    points: Array  # (n, 2) rows; empty without labels
     code: Array  # (n,) their classes
-    held: dict[str, Any]  # values of the other columns that the model looks at
+    held: dict[str, Any]  # fixed values of the other columns that the model uses
 
     @property
     def caption(self) -> str:
-        """Where the other columns are held."""
+        """The fixed values of the other columns."""
         said = [f"{name} {_said(value)}" for name, value in islice(self.held.items(), _SAID)]
         more = [f"{len(self.held) - _SAID} more held"] if len(self.held) > _SAID else []
         unbroken = [part.replace(" ", "\N{NO-BREAK SPACE}") for part in said + more]
@@ -50,38 +50,44 @@ class Plane:
 
 
 def over(estimator: Any, X: Any, y: Any, columns: Sequence[Any] | None, at: Any) -> tuple[Plane, Any]:
-    """A plane over two columns of X, and the rows (g * g, d) of its grid, x running faster.
+    """Return a plane over two columns of X, and the rows (g * g, d) of its grid, with x running faster.
 
     Parameters
     ----------
-    y : labels, the name of their column, or None for no points
-    columns : names or positions of two columns; None where X has no more than two
-    at : where the other columns are held: a dictionary by column, "mean", or None where there are none. Columns that a
-        dictionary does not hold are held at their mean.
+    estimator : classifier
+        A fitted classifier.
+    X : table of shape (n, d)
+        The rows; they set the range of the grid.
+    y : array-like of shape (n,), str or None
+        Labels, the name of their column, or None for no points.
+    columns : list of str or int, or None
+        Names or indices of two columns. None if X has only two.
+    at : dict, "mean" or None
+        Fixed values of the other columns. Columns that a dictionary does not name are held at their mean.
     """
     source, labels = (local(estimator, X), None) if y is None else labelled(estimator, X, y)
     table = whole(source)
     names = names_of(table)
-    places = list(range(len(names))) if columns is None else places_of(columns, names)
-    if len(set(places)) != 2:
+    indices = list(range(len(names))) if columns is None else indices_of(columns, names)
+    if len(set(indices)) != 2:
         raise DataError(
-            f"regions are drawn over two columns, but there are {len(set(places))}: name two of them as "
-            f'columns=[...] and say where the others are held, as in at="mean"; there are {listed(names, 10)}'
+            f"this plot shows two columns, got {len(set(indices))}; choose two with columns=[...] and hold the others "
+            f'at fixed values, as in at="mean"; the columns are {listed(names, 10)}'
         )
-    rest = [j for j in range(len(names)) if j not in places]
+    rest = [j for j in range(len(names)) if j not in indices]
     if rest and at is None:
         raise DataError(
-            f'column {listed([names[j] for j in rest])} has to be held somewhere: pass at="mean", or a dictionary by '
-            "column as at={...}"
+            f'column {listed([names[j] for j in rest])} must be held at a fixed value: pass at="mean", or a dictionary '
+            "by column, at={...}"
         )
-    points = floats(table, places)
-    grid = [_range(points[:, i], names[j]) for i, j in enumerate(places)]
-    cells = dict(zip(places, (axis.ravel() for axis in np.meshgrid(*grid)), strict=True))
+    points = floats(table, indices)
+    grid = [_range(points[:, i], names[j]) for i, j in enumerate(indices)]
+    cells = dict(zip(indices, (axis.ravel() for axis in np.meshgrid(*grid)), strict=True))
     held = _held(estimator, table, rest, at)
-    # What a model does not look at may be anything.
+    # Columns that the model does not use can have any value.
     cells |= {j: np.full(_POINTS * _POINTS, held.get(j, np.nan)) for j in rest}
     code = np.empty(0, np.intp) if labels is None else codes(labels, estimator.classes_)
-    shown = names[places[0]], names[places[1]]
+    shown = names[indices[0]], names[indices[1]]
     plane = Plane(shown, grid[0], grid[1], points[: len(code)], code, {names[j]: v for j, v in held.items()})
     return plane, _rows(estimator, source, [cells[j] for j in range(len(names))])
 
@@ -95,7 +101,7 @@ def _range(values: Array, name: str) -> Array:
 def _finite(values: Array, name: str) -> Array:
     seen = values[np.isfinite(values)]
     if not len(seen):
-        raise DataError(f"column {name!r} holds no finite number")
+        raise DataError(f"column {name!r} has no finite values")
     return seen
 
 
@@ -105,19 +111,19 @@ def _outer(grid: Array) -> tuple[float, float]:
 
 
 def _held(estimator: Any, table: Table, rest: Sequence[int], at: Any) -> dict[int, Any]:
-    """Values of the other columns, without those that the model drops."""
+    """Return the fixed values of the other columns, without those that the model drops."""
     names = names_of(table)
     if not rest:
         return {}
     if not isinstance(at, Mapping) and at != "mean":
         raise DataError(f'at={at!r} is not known; pass "mean", or a dictionary by column')
-    given = dict(zip(places_of(list(at), names), at.values(), strict=True)) if isinstance(at, Mapping) else {}
+    given = dict(zip(indices_of(list(at), names), at.values(), strict=True)) if isinstance(at, Mapping) else {}
     schema = getattr(estimator, "schema_", None)
     families = dict.fromkeys(rest, "gaussian") if schema is None else {j: schema.families[j] for j in rest}
     unnumbered = [j for j in rest if j not in given and families[j] in ("categorical", "bernoulli")]
     if unnumbered:
         raise DataError(
-            f"column {listed([names[j] for j in unnumbered])} has no mean; say where it is held, as in "
+            f"column {listed([names[j] for j in unnumbered])} has no mean; give a value, as in "
             f"at={{{names[unnumbered[0]]!r}: ...}}"
         )
 
@@ -135,11 +141,11 @@ def _said(value: Any) -> str:
 
 
 def _rows(estimator: Any, source: LocalSource, columns: list[Array]) -> Any:
-    """Rows in the form that the model knows: an array, or columns with their names."""
+    """Return rows in the form that the model expects: an array, or columns with their names."""
     table = whole(source)
     if isinstance(table, Matrix) and table.names is None and table.values.dtype != object:
         return np.column_stack(columns)
-    if table.names is not None and not hasattr(estimator, "llr"):  # somebody else's
+    if table.names is not None and not hasattr(estimator, "llr"):  # a classifier of another library
         return type(source.frame)(dict(zip(table.names, columns, strict=True)))
     parts: tuple[Column, ...] = tuple(ArrayColumn.of(column) for column in columns)
     return Frame(parts, table.names, len(columns[0]))

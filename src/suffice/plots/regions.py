@@ -23,24 +23,29 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 
-_FEW = 4  # decisions whose pairs can be told apart
+_FEW = 4  # decisions up to which dotted lines are drawn
 
 
 @dataclass(eq=False)
 class DecisionRegionsDisplay(Display):
-    """What is decided where, over two columns.
+    """Decision regions over two columns, with solid borders and the name of each decision.
 
-    Solid lines part the regions. With up to four decisions, dotted ones go on where two decisions would be equally good
-    if there were no others; not those of other people's classifiers, whose posteriors may jump. Regions have their
-    names in them. The title says where other columns are held.
+    With up to four decisions, dotted lines show where two decisions would be equally good if there were no others. They
+    are left out for classifiers of other libraries, whose posteriors can jump. The title shows the fixed values of the
+    other columns.
 
     Parameters
     ----------
-    plane : Plane, the grid and the rows
-    score : (g, g, m) how good each decision is: its log posterior, or minus its expected cost; rows are those of y
-    decisions : (m,)
-    classes : (k,) of the rows
-    ties : whether to show where two decisions are equally good
+    plane : Plane
+        The grid and the rows.
+    score : array of shape (g, g, m)
+        The log posterior of each decision, or minus its expected cost, on the grid; the first axis is y.
+    decisions : array of shape (m,)
+        The decisions.
+    classes : array of shape (k,)
+        The classes of the rows.
+    ties : bool, default=True
+        Draw dotted lines where two decisions are equally good.
 
     Examples
     --------
@@ -77,14 +82,28 @@ class DecisionRegionsDisplay(Display):
 
         Parameters
         ----------
-        estimator : a classifier with posteriors
-        X : rows, which say how far the plot goes
-        y : labels, or the name of their column in X, to show the rows; None does not show them
-        columns : names or positions of two columns; None where X has no more
-        at : where the other columns are held: a dictionary by column, or "mean", which also serves for columns that the
-            dictionary does not hold
-        prior, cost : of the application, as `predict` takes them
-        ax : matplotlib axes to draw on; None makes a new figure
+        estimator : classifier
+            A fitted classifier with `predict_log_proba`.
+        X : table of shape (n, d)
+            The rows; they set the range of the axes.
+        y : array-like of shape (n,) or str, default=None
+            Labels, or the name of their column in `X`, to show the rows as points. None shows no points.
+        columns : list of two str or int, default=None
+            Names or indices of two columns. None if there are only two.
+        at : dict or "mean", default=None
+            Fixed values of the other columns, by column. "mean" holds them at their mean, and so are columns that a
+            dictionary does not name.
+        prior : array-like, dict, float or "uniform", default=None
+            The prior, as in `predict`.
+        cost : array-like or dict, default=None
+            The costs, as in `predict`.
+        ax : matplotlib.axes.Axes, default=None
+            The axes to draw on. None makes a new figure.
+
+        Returns
+        -------
+        self
+            The display, after plotting.
         """
         plane, rows = over(estimator, X, y, columns, at)
         score, classes = _log_posterior(estimator, rows, prior), np.asarray(estimator.classes_)
@@ -97,11 +116,10 @@ class DecisionRegionsDisplay(Display):
 
     @property
     def region(self) -> Array:
-        """The place in `decisions` of the best one, (g, g); a tie goes to the earlier one."""
+        """The index of the best decision, (g, g); a tie goes to the lower index."""
         return np.asarray(self.score.argmax(axis=2))
 
     def plot(self, ax: Axes | None = None) -> Self:
-        """Draw on the given axes, or on those of a new figure."""
         ax = self._axes(ax)
         from matplotlib.lines import Line2D
 
@@ -124,30 +142,34 @@ class DecisionRegionsDisplay(Display):
         return self
 
     def _name_region(self, ax: Axes, i: int, name: str) -> None:
-        """Write a name where the region is widest."""
+        """Write the name of a decision where its region is widest."""
         from scipy.ndimage import distance_transform_edt
 
-        inside = np.pad(self.region == i, 1)  # the frame is a border, too
+        inside = np.pad(self.region == i, 1)  # the frame counts as a border
         if inside.any():
             row, column = np.unravel_index(distance_transform_edt(inside).argmax(), inside.shape)
             box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 1.5}
-            place = self.plane.x[column - 1], self.plane.y[row - 1]
-            ax.text(*place, name, ha="center", va="center", fontsize="small", bbox=box, clip_on=True)
+            centre = self.plane.x[column - 1], self.plane.y[row - 1]
+            ax.text(*centre, name, ha="center", va="center", fontsize="small", bbox=box, clip_on=True)
 
 
 @dataclass(eq=False)
 class PosteriorMapDisplay(Display):
     """The posterior of one class over two columns, with lines where it is 0.1, 0.5 and 0.9.
 
-    It is 1 where the colour is that of the class, and 0 where it is white; of two classes, white is 1/2 and the colour
-    of the other one is 0. The title says where other columns are held.
+    The full colour of the class means 1, and white means 0. For two classes, white means 1/2 and the colour of the
+    other class means 0. The title shows the fixed values of other columns.
 
     Parameters
     ----------
-    plane : Plane, the grid and the rows
-    posterior : (g, g) rows are those of y
-    label : the class
-    classes : (k,)
+    plane : Plane
+        The grid and the rows.
+    posterior : array of shape (g, g)
+        The posterior at each point of the grid; the first axis is y.
+    label : label
+        The class.
+    classes : array of shape (k,)
+        The class labels.
 
     Examples
     --------
@@ -183,24 +205,43 @@ class PosteriorMapDisplay(Display):
 
         Parameters
         ----------
-        label : the class; None takes the second of two
-        estimator, X, y, columns, at, prior, ax : as of DecisionRegionsDisplay
+        estimator : classifier
+            A fitted classifier with `predict_log_proba`.
+        X : table of shape (n, d)
+            The rows; they set the range of the axes.
+        y : array-like of shape (n,) or str, default=None
+            Labels, or the name of their column in `X`, to show the rows as points. None shows no points.
+        columns : list of two str or int, default=None
+            Names or indices of two columns. None if there are only two.
+        label : label, default=None
+            The class. None means the second of two.
+        at : dict or "mean", default=None
+            Fixed values of the other columns, by column. "mean" holds them at their mean, and so are columns that a
+            dictionary does not name.
+        prior : array-like, dict, float or "uniform", default=None
+            The prior, as in `predict`.
+        ax : matplotlib.axes.Axes, default=None
+            The axes to draw on. None makes a new figure.
+
+        Returns
+        -------
+        self
+            The display, after plotting.
         """
         classes = np.asarray(estimator.classes_)
         if label is None and len(classes) != 2:
-            raise DataError(f"with {len(classes)} classes name one as label=...; they are {listed(classes, 10)}")
-        place = 1 if label is None else position(label, classes)
+            raise DataError(f"choose one of the {len(classes)} classes as label=...; they are {listed(classes, 10)}")
+        chosen = 1 if label is None else position(label, classes)
         plane, rows = over(estimator, X, y, columns, at)
-        posterior = np.exp(_log_posterior(estimator, rows, prior)[:, place])
-        return cls(plane, posterior.reshape(len(plane.y), len(plane.x)), classes[place], classes).plot(ax)
+        posterior = np.exp(_log_posterior(estimator, rows, prior)[:, chosen])
+        return cls(plane, posterior.reshape(len(plane.y), len(plane.x)), classes[chosen], classes).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
-        """Draw on the given axes, or on those of a new figure."""
         ax = self._axes(ax)
         from matplotlib.colors import LinearSegmentedColormap
 
-        plane, place = self.plane, position(self.label, self.classes)
-        colors = [*([tint(1 - place, 0.45)] * (len(self.classes) == 2)), (1.0, 1.0, 1.0), tint(place, 0.45)]
+        plane, c = self.plane, position(self.label, self.classes)
+        colors = [*([tint(1 - c, 0.45)] * (len(self.classes) == 2)), (1.0, 1.0, 1.0), tint(c, 0.45)]
         image = ax.imshow(
             self.posterior,
             extent=plane.extent,
@@ -219,7 +260,7 @@ class PosteriorMapDisplay(Display):
 
 
 def _draw_rows(ax: Axes, plane: Plane, classes: Array) -> list[Artist]:
-    """Name the axes and draw the rows, if there are any; returns what a legend shows."""
+    """Label the axes, draw the rows if there are any, and return the handles for a legend."""
     ax.set(xlabel=plane.names[0], ylabel=plane.names[1])
     if plane.held:
         ax.set_title(plane.caption, fontsize="small")
@@ -228,24 +269,24 @@ def _draw_rows(ax: Axes, plane: Plane, classes: Array) -> list[Artist]:
 
 def _log_posterior(estimator: Any, rows: Any, prior: Any) -> Array:
     if not hasattr(estimator, "predict_log_proba"):
-        raise DataError(f"a {type(estimator).__name__} has no posteriors, as predict_log_proba")
-    with np.errstate(divide="ignore"):  # many take the logarithm of a zero
+        raise DataError(f"a {type(estimator).__name__} has no predict_log_proba method, which this plot needs")
+    with np.errstate(divide="ignore"):  # some classifiers take the logarithm of zero
         return np.asarray(estimator.predict_log_proba(rows, **({} if prior is None else {"prior": prior})))
 
 
 def _difference(one: Array, two: Array) -> Array:
-    """How much better one decision is; as far as a line needs it, since scores may be infinite."""
+    """Return how much better one decision is, clipped because scores can be infinite."""
     with np.errstate(invalid="ignore"):
         return np.asarray(np.clip(np.nan_to_num(one - two, nan=0.0), -1e6, 1e6))
 
 
 def _margin(score: Array, i: int) -> Array:
-    """How much better decision i is than the best of the others, (g, g)."""
+    """Return how much better decision i is than the best of the others, (g, g)."""
     return _difference(score[..., i], np.delete(score, i, axis=2).max(axis=2))
 
 
 def _line(ax: Axes, plane: Plane, values: Array, **look: Any) -> Any:
-    """Draw where values are zero, if they are so anywhere."""
+    """Draw the line where values are zero, if there is one."""
     if values.min() < 0 < values.max():
         return ax.contour(plane.x, plane.y, values, levels=[0.0], colors="black", **look)
     return None

@@ -1,4 +1,4 @@
-"""Rows as plots need them: labels as codes, columns by name."""
+"""Rows as the plots need them: labels as class indices, columns by name."""
 
 from __future__ import annotations
 
@@ -18,28 +18,27 @@ Array = NDArray[Any]
 
 
 def local(model: Any, X: Any, y: Any = None) -> LocalSource:
-    """Rows that every classifier of ours scores, with their labels where they have any; of X that holds more columns,
-    those of the model."""
+    """Return X in memory, with labels if given. Extra columns, which the model does not know, are ignored."""
     names = getattr(model, "feature_names_in_", None)
     return as_source(X, y, names=None if names is None else tuple(names)).in_memory()
 
 
 def labelled(model: Any, X: Any, y: Any) -> tuple[LocalSource, Array]:
-    """Rows and their labels; y may be the name of a column of X."""
+    """Return rows and their labels; y can be the name of a column of X."""
     source = local(model, X, y)
     labels = source.batch(0, source.n_rows).y
     if labels is None or isinstance(labels, SoftLabels):
-        raise DataError("plots need one label for each row, as y")
+        raise DataError("plots need y, with one label per row")
     encode(labels)  # refuses missing and continuous labels
     return source, labels
 
 
 def codes(labels: Array, classes: Array) -> Array:
-    """The place of each label in the classes of a model, or an error that names the labels it does not know."""
+    """Return the class index of each label, or raise an error that names unknown labels."""
     code = positions(labels, classes)
     if (code < 0).any():
         unknown = listed(sorted(set(labels[code < 0].tolist())))
-        raise DataError(f"y holds {unknown}, of which the model knows nothing; its classes are {listed(classes, 10)}")
+        raise DataError(f"y contains {unknown}, which the model does not know; its classes are {listed(classes, 10)}")
     return code
 
 
@@ -48,17 +47,17 @@ def whole(source: LocalSource) -> Table:
 
 
 def names_of(table: Table) -> tuple[str, ...]:
-    """Names of all columns; those that have none are known by their position."""
+    """Return the names of all columns; columns without a name are named by their index."""
     return table.names_of(range(table.n_features))
 
 
-def places_of(columns: Sequence[Any], names: Sequence[str]) -> list[int]:
-    """Where columns stand that are given by name or by position."""
+def indices_of(columns: Sequence[Any], names: Sequence[str]) -> list[int]:
+    """Return the indices of columns that are given by name or index."""
     known = {name: j for j, name in enumerate(names)}
-    return [_place(column, known) for column in columns]
+    return [_index(column, known) for column in columns]
 
 
-def _place(column: Any, known: dict[str, int]) -> int:
+def _index(column: Any, known: dict[str, int]) -> int:
     if isinstance(column, str) and column in known:
         return known[column]
     if isinstance(column, Integral) and 0 <= int(column) < len(known):
@@ -66,6 +65,6 @@ def _place(column: Any, known: dict[str, int]) -> int:
     raise DataError(f"there is no column {column!r}; the columns are {listed(known, 10)}")
 
 
-def floats(table: Table, places: Sequence[int]) -> Array:
-    """Some columns as numbers, (n, m), NaN where they are missing."""
-    return np.asarray(table.take(places).floats(), dtype=np.float64)
+def floats(table: Table, indices: Sequence[int]) -> Array:
+    """Return some columns as numbers (n, m), with NaN for missing values."""
+    return np.asarray(table.take(indices).floats(), dtype=np.float64)

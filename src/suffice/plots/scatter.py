@@ -1,4 +1,4 @@
-"""Rows in two columns, with the Gaussians of the classes."""
+"""Scatter plots of two columns, with the Gaussians of the classes."""
 
 from __future__ import annotations
 
@@ -36,15 +36,27 @@ class CloudDisplay(Display):
     names: tuple[str, str]  # of the two columns
 
     def contour(self, c: int, deviations: float) -> Array:
-        """The points (m, 2) at a number of standard deviations from the mean of class c."""
+        """Return the points (m, 2) of an ellipse around the mean of a class.
+
+        Parameters
+        ----------
+        c : int
+            The class index.
+        deviations : float
+            The radius of the ellipse in standard deviations.
+
+        Returns
+        -------
+        array of shape (m, 2)
+            Points of the ellipse.
+        """
         (xx, xy), (_, yy) = self.covariance[c]
         slope = xy / np.sqrt(xx) if xx > 0 else 0.0
-        # Cholesky's, also where a class does not vary
+        # Cholesky's factor, also of a class without variance
         factor = np.array([[np.sqrt(xx), 0.0], [slope, np.sqrt(max(yy - slope**2, 0.0))]])
         return np.asarray(self.mean[c] + deviations * (factor @ _CIRCLE).T)
 
     def plot(self, ax: Axes | None = None) -> Self:
-        """Draw on the given axes, or on those of a new figure."""
         ax = self._axes(ax)
         from matplotlib.lines import Line2D
 
@@ -63,19 +75,26 @@ class CloudDisplay(Display):
 
 
 class ScatterDisplay(CloudDisplay):
-    """Rows in two columns, with each class's Gaussian at 1 and 2 standard deviations.
+    """Scatter plot of two columns, with the Gaussian of each class at 1 and 2 standard deviations.
 
-    Of a model with more columns it is the marginal of these two; of a predictive one, that of its scale matrix.
+    For a model of more columns it shows the marginal of these two; for a predictive model, the scale matrix.
 
     Parameters
     ----------
-    points : (n, 2)
-    code : (n,) class of each row
-    classes : (k,)
-    mean : (k, 2)
-    covariance : (k, 2, 2)
-    seen : (k,) whether the model had rows of the class
-    names : of the two columns
+    points : array of shape (n, 2)
+        The rows in the two columns.
+    code : array of shape (n,)
+        The class index of each row.
+    classes : array of shape (k,)
+        The class labels.
+    mean : array of shape (k, 2)
+        The mean of each class.
+    covariance : array of shape (k, 2, 2)
+        The covariance of each class.
+    seen : array of shape (k,)
+        Whether the model had rows of each class, so that it has an ellipse.
+    names : tuple of two str
+        The labels of the axes.
 
     Examples
     --------
@@ -97,10 +116,21 @@ class ScatterDisplay(CloudDisplay):
 
         Parameters
         ----------
-        estimator : a GaussianClassifier, or a MixedClassifier with Gaussian columns
-        X, y : rows and labels; y may be the name of a column of X
-        columns : the names or positions of two columns; None where the model has no more than two
-        ax : matplotlib axes to draw on; None makes a new figure
+        estimator : GaussianClassifier or MixedClassifier
+            A fitted model with Gaussian columns.
+        X : table of shape (n, d)
+            The rows.
+        y : array-like of shape (n,) or str
+            The labels, or the name of their column in `X`.
+        columns : list of two str or int, default=None
+            Names or indices of two columns. None if there are only two.
+        ax : matplotlib.axes.Axes, default=None
+            The axes to draw on. None makes a new figure.
+
+        Returns
+        -------
+        self
+            The display, after plotting.
         """
         source, labels = labelled(estimator, X, y)
         table, classes = whole(source), estimator.classes_
@@ -116,20 +146,20 @@ class ScatterDisplay(CloudDisplay):
         ).plot(ax)
 
 
-def pair_of(places: Sequence[int], names: Sequence[str]) -> tuple[int, int]:
-    """Two places, or an error that says how to choose them."""
-    if len(places) != 2:
-        found = [names[j] for j in places]
+def pair_of(indices: Sequence[int], names: Sequence[str]) -> tuple[int, int]:
+    """Return two column indices, or raise an error that says how to choose them."""
+    if len(indices) != 2:
+        found = [names[j] for j in indices]
         raise DataError(
-            f"this plot shows two columns, not {len(places)}; choose two, as in columns={found[:2] or names}"
+            f"this plot shows two columns, got {len(indices)}; choose two, as in columns={found[:2] or names}"
         )
-    return places[0], places[1]
+    return indices[0], indices[1]
 
 
 def draw_points(ax: Axes, points: Array, code: Array, classes: Array) -> list[Artist]:
-    """Rows as points, with the colour and the marker of their class; returns what a legend shows.
+    """Draw rows as points with the colour and marker of their class, and return the handles for a legend.
 
-    They are drawn in a fixed random order, so that where classes overlap none is painted over by the next.
+    The order is random but fixed, so that no class hides another where they overlap.
     """
     from matplotlib.lines import Line2D
     from matplotlib.markers import MarkerStyle

@@ -1,9 +1,10 @@
-"""What all plots share: axes, legends, and colours that come with a line style or a marker of their own."""
+"""Parts that all plots share: axes, legends, and colours, each with its own line style and marker."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -13,14 +14,14 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-# First those of Okabe and Ito, without the yellow, which is lost on white, and a dark red: people see these eight apart
-# whatever they do not see. The others are as far from them, and from each other, for most people.
+# First the colours of Okabe and Ito, without the yellow, which is hard to see on white, and a dark red: these eight are
+# safe for colour-blind readers. The others differ clearly for most readers.
 PALETTE = (
     *("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#A40122"),
     *("#8400CD", "#8C564B", "#332288", "#9F0162"),
 )
 GREY = "#666666"
-# As many as share no divisor with the colours, so that pairs of a colour and one of these repeat late.
+# Their numbers share no divisor with the number of colours, so that a pair of colour and marker repeats late.
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p")
 DASHES = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))
 _UNITS = {
@@ -28,7 +29,7 @@ _UNITS = {
     "log10": (float(np.log(10.0)), "log10 of the likelihood ratio"),
 }
 
-_INSIDE = 3  # entries of a legend that find room beside the data
+_INSIDE = 3  # entries of a legend that fit inside the axes
 
 
 def color(i: int) -> str:
@@ -40,7 +41,7 @@ def marker(i: int) -> str:
 
 
 def tint(i: int, strength: float) -> tuple[float, float, float]:
-    """A colour mixed with white, for areas that have something drawn on them."""
+    """Return a colour mixed with white, for backgrounds."""
     red, green, blue = (1 - strength * (1 - int(color(i)[j : j + 2], 16) / 255) for j in (1, 3, 5))
     return red, green, blue
 
@@ -50,12 +51,12 @@ def dashes(i: int) -> Any:
 
 
 def ratio_unit(unit: str) -> tuple[float, str]:
-    """How many nats a unit of ratios is worth, and what an axis says."""
+    """Return the size of a unit of ratios in nats, and the label of an axis in this unit."""
     return _UNITS[one_of("unit", unit, _UNITS)]
 
 
 def pyplot() -> Any:
-    """matplotlib.pyplot, or an error that says how to get it."""
+    """Import matplotlib.pyplot, or raise an error that says how to install it."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
@@ -64,26 +65,43 @@ def pyplot() -> Any:
 
 
 class Display:
-    """What was plotted, and where."""
+    """Base class of the displays: what was plotted, and where."""
 
     ax_: Axes
-    figure_: Any  # the figure, or the part of one, that `ax_` lies in
+    figure_: Any  # the figure or subfigure of `ax_`
+
+    @abstractmethod
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw the plot.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, default=None
+            The axes to draw on. None makes a new figure.
+
+        Returns
+        -------
+        self
+            The display, after plotting.
+        """
 
     def _axes(self, ax: Axes | None, figsize: tuple[float, float] | None = None) -> Axes:
-        """The axes to draw on: those given, or the only ones of a new figure."""
+        """Return the axes to draw on: the given ones, or those of a new figure."""
         self._owns_figure = ax is None
         self.ax_ = pyplot().subplots(figsize=figsize, layout="constrained")[1] if ax is None else ax
         self.figure_ = self.ax_.figure
         return self.ax_
 
     def _legend(self, handles: Sequence[Artist], beside: bool = False, title: str | None = None) -> None:
-        """A legend beside the data if it is long or would hide some of them anywhere, else where it hides least. In the
-        figure of somebody else there may be no room beside."""
+        """Add a legend: beside the axes if it is long, otherwise where it hides least.
+
+        A figure of the caller may have no room beside the axes, so that the legend always goes inside.
+        """
         if not handles:
             return
         if self._owns_figure and (beside or len(handles) > _INSIDE):
             legend = self.figure_.legend(handles=handles, loc="outside right upper", title=title)
-            width, height = self.figure_.get_size_inches()  # the data keep the room they had
+            width, height = self.figure_.get_size_inches()  # keep the size of the axes
             self.figure_.set_size_inches(width + legend.get_window_extent().width / self.figure_.dpi, height)
         else:
             self.ax_.legend(handles=handles, loc="best", title=title)

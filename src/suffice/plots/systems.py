@@ -1,4 +1,4 @@
-"""Displays that compare the ratios of several systems on the same rows."""
+"""Displays that compare the log-likelihood ratios of several systems on the same rows."""
 
 from __future__ import annotations
 
@@ -25,18 +25,14 @@ Curve = TypeVar("Curve")
 
 @dataclass(eq=False)
 class SystemsDisplay(Display, Generic[Curve]):
-    """One curve for each system; one without a name has the name ""."""
+    """One curve for each system. A single system without a name has the name ""."""
 
     curves: dict[str, Curve]
 
     @staticmethod
     @abstractmethod
     def _curve(y_true: Any, llr: Any) -> Any:
-        """The curve of one system; further arguments are choices of the Display."""
-
-    @abstractmethod
-    def plot(self, ax: Axes | None = None) -> Self:
-        """Draw on the given axes, or on those of a new figure."""
+        """Compute the curve of one system; further arguments are options of the display."""
 
     @classmethod
     def from_predictions(cls, y_true: Any, llr: Any, *, ax: Axes | None = None, **choices: Any) -> Self:
@@ -44,44 +40,66 @@ class SystemsDisplay(Display, Generic[Curve]):
 
         Parameters
         ----------
-        y_true : (n,) 1 (or True) for targets, 0 for the rest
-        llr : (n,) natural logarithms, infinite ones too; or a dictionary of such arrays by the name of the system
-        ax : matplotlib axes to draw on; None makes a new figure
-        choices : further choices, as the class says
+        y_true : array-like of shape (n,)
+            1 (or True) for targets, 0 for non-targets.
+        llr : array-like of shape (n,) or dict
+            Log-likelihood ratios in nats; they can be infinite. A dictionary from names to arrays compares systems.
+        ax : matplotlib.axes.Axes, default=None
+            The axes to draw on. None makes a new figure.
+        **choices : dict
+            Options of this display; the class documents them.
+
+        Returns
+        -------
+        self
+            The display, after plotting.
         """
         cls._check("from_predictions", choices)
         systems = llr if isinstance(llr, Mapping) else {"": llr}
         if not systems:
-            raise DataError("llr is an empty dictionary; give the ratios of one system or more")
+            raise DataError("llr is an empty dictionary; give the ratios of at least one system")
         return cls({str(name): cls._curve(y_true, own, **choices) for name, own in systems.items()}).plot(ax)
 
     @classmethod
     def from_estimator(
         cls, estimator: Any, X: Any, y: Any, a: Any = None, b: Any = None, *, ax: Axes | None = None, **choices: Any
     ) -> Self:
-        """Plot the ratios that fitted classifiers give to labelled rows.
+        """Plot the log-likelihood ratios of fitted classifiers for labelled rows.
 
         Parameters
         ----------
-        estimator : a classifier with `llr`, or a dictionary of such classifiers by name; of others, compute the ratios
-            with `suffice.cross_val_llr` or `suffice.as_llr` and use ``from_predictions``
-        X, y : rows and labels; y may be the name of a column of X
-        a, b : the ratio is of class b, the targets, over class a, and rows of other classes are left out; of two
-            classes, the second over the first
-        ax : matplotlib axes to draw on; None makes a new figure
-        choices : further choices, as the class says
+        estimator : classifier or dict
+            A fitted classifier with an `llr` method, or a dictionary from names to classifiers. For other classifiers,
+            compute the ratios with `suffice.cross_val_llr` or `suffice.as_llr` and use ``from_predictions``.
+        X : table of shape (n, d)
+            The rows.
+        y : array-like of shape (n,) or str
+            The labels, or the name of their column in `X`.
+        a : label, default=None
+            The class of non-targets. Rows of classes other than `a` and `b` are left out. None means the first of two.
+        b : label, default=None
+            The class of targets. None means the second of two.
+        ax : matplotlib.axes.Axes, default=None
+            The axes to draw on. None makes a new figure.
+        **choices : dict
+            Options of this display; the class documents them.
+
+        Returns
+        -------
+        self
+            The display, after plotting.
         """
         cls._check("from_estimator", choices)
         systems = estimator if isinstance(estimator, Mapping) else {type(estimator).__name__: estimator}
         if not systems:
-            raise DataError("estimator is an empty dictionary; give one classifier or more")
+            raise DataError("estimator is an empty dictionary; give at least one classifier")
         parts = {name: _pair_ratios(model, *labelled(model, X, y), a, b) for name, model in systems.items()}
-        y_true = next(iter(parts.values()))[0]  # the same for all: they know all labels
+        y_true = next(iter(parts.values()))[0]  # the same for all systems
         return cls.from_predictions(y_true, {name: llr for name, (_, llr) in parts.items()}, ax=ax, **choices)
 
     @classmethod
     def _check(cls, call: str, choices: Mapping[str, Any]) -> None:
-        """Raise the error that Python has for an unexpected keyword, but of the call that has it."""
+        """Raise Python's error for an unexpected keyword, in the name of the method that was called."""
         known = list(signature(cls._curve).parameters)[2:]
         for name in choices:
             if name not in known:
@@ -91,7 +109,7 @@ class SystemsDisplay(Display, Generic[Curve]):
                 )
 
     def _look(self, i: int) -> dict[str, Any]:
-        """Colour and, where there are several systems, markers of system i, each system's at other places."""
+        """Return the colour of system i and, if there are several, its markers, which are staggered between systems."""
         if len(self.curves) == 1:
             return {"color": color(i)}
         start = 0.16 * i / len(self.curves)
@@ -100,8 +118,7 @@ class SystemsDisplay(Display, Generic[Curve]):
     def _explain(
         self, lines: Mapping[str, Any], names: Mapping[str, str] | None = None, more: Sequence[Artist] = ()
     ) -> None:
-        """A legend that says what each line style means, and which system has which colour; the name of a single
-        system is its title."""
+        """Add a legend of line styles and systems; the name of a single system is its title."""
         from matplotlib.lines import Line2D
 
         shown = list(self.curves) if names is None else [names[name] for name in self.curves]
@@ -116,11 +133,11 @@ class SystemsDisplay(Display, Generic[Curve]):
 
 
 def _pair_ratios(model: Any, rows: Any, labels: Array, a: Any, b: Any) -> tuple[Array, Array]:
-    """Whether each row of two classes is of the second, and its ratio."""
+    """Return whether each row of the two classes is a target, and its log-likelihood ratio."""
     if not hasattr(model, "llr"):
         raise DataError(
-            f"a {type(model).__name__} has no llr; compute its ratios with suffice.cross_val_llr or suffice.as_llr and "
-            "use from_predictions"
+            f"a {type(model).__name__} has no llr method; compute the ratios with suffice.cross_val_llr or "
+            "suffice.as_llr and use from_predictions"
         )
     llr, classes = model.llr(rows, a, b), model.classes_
     code = codes(labels, classes)

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 
-_USEFUL = 20 * float(np.log(10.0))  # nats; stronger evidence is not told apart
+_USEFUL = 20 * float(np.log(10.0))  # nats; the axis ends there
 
 
 class TippettCurve(NamedTuple):
-    """Shares of the rows whose ratio is greater than each of these."""
+    """Shares of the rows whose ratio is greater than each of some values."""
 
     ratio: Array  # (m,) -inf, then the finite ones ascending, in the unit
     targets: Array  # (m,)
@@ -30,25 +30,27 @@ class TippettCurve(NamedTuple):
     unit: str  # "log10" or "nat"
 
     def beyond(self, low: float, high: float) -> int:
-        """How many ratios are not above `low`, or above `high`."""
+        """Return how many ratios lie outside of the range above `low`, up to `high`."""
         shares, n = np.stack([self.targets, self.others]), np.array([self.n_targets, self.n_others])
         below, above = (shares[:, np.searchsorted(self.ratio, x, side="right") - 1] for x in (low, high))
         return round(float(n @ (1 - below + above)))
 
 
 class TippettDisplay(SystemsDisplay[TippettCurve]):
-    """The shares of targets (solid) and non-targets (dashed) whose likelihood ratio is greater than x.
+    """Tippett plot: the shares of targets (solid) and non-targets (dashed) whose likelihood ratio is greater than x.
 
-    At x = 0 what the solid line lacks to 100 % and what the dashed one has are the rates of misleading evidence. The
-    axis ends at 20 powers of ten; the legend says how many ratios lie beyond, infinite ones among them.
+    At x = 0, the rates of misleading evidence are 100 % minus the solid line for targets, and the dashed line for
+    non-targets. The axis ends at 20 powers of ten; the legend counts the ratios beyond, which can be infinite.
 
     Parameters
     ----------
-    curves : dictionary from the names of systems to TippettCurve
+    curves : dict from str to TippettCurve
+        The curve of each system, by name.
 
     Notes
     -----
-    ``from_predictions`` and ``from_estimator`` take ``unit``, "log10" or "nat". Ratios are given in nats always.
+    ``from_predictions`` and ``from_estimator`` take ``unit``, the unit of the axis: "log10" or "nat". The
+    ratios passed in are always in nats.
 
     Examples
     --------
@@ -67,7 +69,6 @@ class TippettDisplay(SystemsDisplay[TippettCurve]):
         return TippettCurve(ratio / size, 1.0 - miss, alarm, len(scores.targets), len(scores.others), unit)
 
     def plot(self, ax: Axes | None = None) -> Self:
-        """Draw on the given axes, or on those of a new figure."""
         ax = self._axes(ax)
         size, name = ratio_unit(next(iter(self.curves.values())).unit)
         low, high = self._limits(_USEFUL / size)
@@ -87,7 +88,7 @@ class TippettDisplay(SystemsDisplay[TippettCurve]):
         return self
 
     def _limits(self, useful: float) -> tuple[float, float]:
-        """All finite ratios and 0, with a margin, up to what is useful."""
+        """Return the ends of the axis: all finite ratios and 0 with a margin, at most `useful`."""
         ends = np.concatenate([[0.0], *(curve.ratio[1:] for curve in self.curves.values())])
         margin = 0.05 * float(np.ptp(ends)) or 1.0
         return max(float(ends.min()) - margin, -useful), min(float(ends.max()) + margin, useful)
