@@ -1,0 +1,26 @@
+"""The map of the source in the documentation names every folder and module, in the order of imports."""
+
+import re
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+MAP = (ROOT / "docs/how-it-works.md").read_text().partition("## A map of the source")[2]
+DRAWN = [re.findall(r"`(\w+/?)`", names) for names in re.findall(r"^\| (`[^|]+`) \|", MAP, re.MULTILINE)]
+
+
+def test_the_map_names_every_folder_and_module():
+    package = ROOT / "src/suffice"
+    folders = {f"{path.parent.name}/" for path in package.glob("*/__init__.py")}
+    modules = {path.stem for path in package.glob("*.py") if not path.stem.startswith("_")}
+    drawn = [name for row in DRAWN for name in row]
+    assert sorted(drawn) == sorted(folders | modules)
+
+
+def test_the_map_follows_the_order_of_imports():
+    """Whatever stands higher in the map stands in the same or a higher layer."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    layers = [re.findall(r"\w+", layer) for layer in next(c for c in contracts if c["type"] == "layers")["layers"]]
+    level = {name: i for i, layer in enumerate(layers) for name in layer}
+    order = [level[name.rstrip("/")] for row in DRAWN for name in row if name.rstrip("/") in level]
+    assert order == sorted(order)
