@@ -3,11 +3,15 @@
 import doctest
 import re
 import shlex
+import shutil
+from importlib import resources
 from pathlib import Path
 
 import pytest
+from pyarrow import csv, parquet
 from typer.testing import CliRunner
 
+from suffice import load
 from suffice.cli import app
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -50,3 +54,31 @@ def test_every_command_is_shown():
         line.split()[1] for _, block in blocks((DOCS / "command-line.md").read_text()) for line, _ in commands(block)
     }
     assert shown == {command.callback.__name__ for command in app.registered_commands} - {"demo"}
+
+
+README = (DOCS.parent / "README.md").read_text()
+
+
+def test_commands_of_the_readme_work_in_their_order(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    penguins = csv.read_csv(str(resources.files("suffice") / "data/penguins.csv")).drop_null()
+    csv.write_csv(penguins.take(list(range(0, 333, 2))), "birds.csv")
+    csv.write_csv(penguins.take(list(range(1, 333, 2))), "test.csv")
+    (tmp_path / "new").mkdir()
+    parquet.write_table(penguins, "new/all.parquet")
+    lines = [line.strip() for line in README.splitlines() if line.startswith("    suffice ")]
+    assert len(lines) == 4
+    for line in lines:
+        done = CliRunner().invoke(app, shlex.split(line)[1:], catch_exceptions=False)
+        assert done.exit_code == 0, f"$ {line}\n{done.output}"
+        if not Path("more.safetensors").exists():  # a model of other rows of the same kind, to be merged
+            shutil.copy("birds.safetensors", "more.safetensors")
+    assert parquet.read_table("scores.parquet").num_rows == 333
+    assert load("all.safetensors").statistics_.total == 2 * load("birds.safetensors").statistics_.total
+
+
+def test_targets_of_the_readme_are_those_of_the_makefile():
+    named = re.findall(r"^    make (\w+)", README, re.MULTILINE)
+    phony = re.search(r"^\.PHONY: (.+)$", (DOCS.parent / "Makefile").read_text(), re.MULTILINE)
+    assert named
+    assert set(named) <= set(phony[1].split())
