@@ -12,7 +12,6 @@ import pyarrow as pa
 import pytest
 import sqlalchemy as sa
 from sklearn.naive_bayes import GaussianNB
-from suffice.sources.sql.source import SqlSource
 
 import suffice
 from suffice import (
@@ -32,6 +31,7 @@ from suffice.errors import DatabaseError, DataError, MissingLabelsError, Suffice
 from suffice.sources import as_source
 from suffice.sources.sql import databases
 from suffice.sources.sql import source as module
+from suffice.sources.sql.source import SqlSource
 from suffice.stats import CollectMoments
 from tests.sources.samples import Home
 
