@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import check_cv
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from .. import decisions
 from ..errors import DataError
 from ..sources.frames.arrays import array_source
 from ..tables.labels import encode, position
+from ._sklearn import safe_indexing
 from .classifier import Prior
 
 Array = NDArray[Any]
@@ -91,7 +91,7 @@ def cross_val_llr(
     classes, _ = encode(labels)
     out: Array | None = None
     for train, test in folds(cv, X, labels, groups):
-        fitted = clone(estimator).fit(_safe_indexing(X, train), labels[train])
+        fitted = clone(estimator).fit(safe_indexing(X, train), labels[train])
         if len(fitted.classes_) < len(classes):
             raise DataError("a class is missing in the training rows of a fold; use fewer folds, or stratified ones")
         held = prior
@@ -99,7 +99,7 @@ def cross_val_llr(
             if getattr(innermost(fitted)[0], "class_weight", None) is not None:
                 raise DataError("class_weight changes the prior that the posteriors hold; give it as prior=")
             held = np.unique(labels[train], return_counts=True)[1] / len(train)
-        llr = as_llr(fitted, _safe_indexing(X, test), held, a, b)
+        llr = as_llr(fitted, safe_indexing(X, test), held, a, b)
         out = np.full((len(labels), *llr.shape[1:]), np.nan) if out is None else out
         out[test] = llr
     assert out is not None

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics._scorer import _MultimetricScorer
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 
 from ..errors import DataError
+from ..estimators._sklearn import named_scorers
 from ..sources import PartedSource
 from ..tables.batch import Batch
 from ..tables.table import Table
@@ -34,8 +34,7 @@ class PartedWork(Work):
         super().__init__(base, points, source, *args)
         self.source = source
         self.n_splits, self.stratified = _folds(cv)
-        several = isinstance(self.scorer, _MultimetricScorer)
-        scorers = self.scorer._scorers if several else {"score": self.scorer}
+        scorers = named_scorers(self.scorer) or {"score": self.scorer}
         self.tallies = {name: tally(one) for name, one in scorers.items()}
         for candidate in self.candidates:
             if candidate.error is None and candidate.root not in self.roots:
@@ -96,7 +95,7 @@ class PartedWork(Work):
                     UserWarning,
                     stacklevel=2,
                 )
-        return scores if isinstance(self.scorer, _MultimetricScorer) else scores["score"]
+        return scores if named_scorers(self.scorer) else scores["score"]
 
 
 def _folds(cv: Any) -> tuple[int, bool]:

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils._set_output import _get_output_config
 
+from .. import estimators
 from ..errors import DataError
+from ..estimators._sklearn import returns_arrays
 from ..estimators.classifier import LLRClassifier
 from ..estimators.gaussian import GaussianClassifier
 from ..estimators.learner import Learner
@@ -208,12 +209,12 @@ def _key(thing: Any) -> str:
 
 def _is_ours(step: Any) -> bool:
     """Whether a step does what its class here does; others may have another fit."""
-    return type(step).__module__.startswith(f"{__package__}.")
+    return type(step).__module__.startswith(f"{estimators.__name__}.")
 
 
 def _is_plain(step: Any, source: Source) -> bool:
     """Whether a step in front of the classifier is as good as its formula."""
-    if _get_output_config("transform", step)["dense"] != "default":
+    if not returns_arrays(step):
         return False
     if isinstance(step, StandardScaler):
         is_sparse = isinstance(source, ArraySource) and isinstance(source.table, Sparse)

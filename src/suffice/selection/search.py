@@ -12,15 +12,22 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.metrics._scorer import _BaseScorer, _MultimetricScorer, _PassthroughScorer
 from sklearn.model_selection import GridSearchCV, ParameterGrid, check_cv
-from sklearn.model_selection._search import _search_estimator_has
-from sklearn.model_selection._validation import _insert_error_scores, _score, _warn_or_raise_about_fit_failures
-from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _check_method_params, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from ..errors import DataError, listed
+from ..estimators._sklearn import (
+    insert_error_scores,
+    is_own_score,
+    named_scorers,
+    params_of_rows,
+    safe_indexing,
+    score_of_fold,
+    scorer_parts,
+    search_estimator_has,
+    warn_or_raise_about_fit_failures,
+)
 from ..estimators.table_estimator import given_labels
 from ..progress import progress
 from ..sources import ClusterSource, PartedSource, as_source, in_memory
@@ -47,7 +54,7 @@ def _of_best(name: str) -> Any:
         return getattr(self.best_estimator_, name)(X, **params)
 
     call.__name__, call.__doc__ = name, f"`{name}` of the best model, which may be given its `prior` and `cost`, too."
-    return available_if(_search_estimator_has(name))(call)
+    return available_if(search_estimator_has(name))(call)
 
 
 class OnePassSearchCV(GridSearchCV):
@@ -109,11 +116,11 @@ class OnePassSearchCV(GridSearchCV):
         if self.verbose > 0:
             print(f"Fitting {work.n_splits} folds for each of {len(points)} candidates, from one pass")
         out = work.results()
-        _warn_or_raise_about_fit_failures(out, self.error_score)
+        warn_or_raise_about_fit_failures(out, self.error_score)
         if callable(self.scoring):
-            _insert_error_scores(out, self.error_score)
+            insert_error_scores(out, self.error_score)
         self.n_splits_, self.multimetric_ = work.n_splits, isinstance(out[0]["test_scores"], dict)
-        self.scorer_ = scorer._scorers if isinstance(scorer, _MultimetricScorer) else scorer
+        self.scorer_ = named_scorers(scorer) or scorer
         if callable(self.scoring) and self.multimetric_:
             self._check_refit_for_multimetric(out[0]["test_scores"])
             refit_metric = self.refit
@@ -241,22 +248,23 @@ class _Work(Work):
             estimator = end.steps[-1] if self.is_simple else candidate.fitted(end.steps)
         for i, side in enumerate(self.sides):
             rows = places[side]
-            X = end.rows[i] if end is not None and self.is_simple else _safe_indexing(self.source.frame, rows)
-            chosen = _check_method_params(self.source.frame, params=self.score_params, indices=rows)
-            y = _safe_indexing(self.source.y, rows)
-            taken[f"{side}_scores"] = _score(estimator, X, y, self.scorer, chosen, self.error_score)
+            X = end.rows[i] if end is not None and self.is_simple else safe_indexing(self.source.frame, rows)
+            chosen = params_of_rows(self.source.frame, params=self.score_params, indices=rows)
+            y = safe_indexing(self.source.y, rows)
+            taken[f"{side}_scores"] = score_of_fold(estimator, X, y, self.scorer, chosen, self.error_score)
         return taken | {"score_time": time.perf_counter() - start}
 
     def _fitted_to_rows(self, candidate: Candidate, train: Array) -> Any:
         frame = self.source.frame
-        params = _check_method_params(frame, params=self.fit_params, indices=train)
+        params = params_of_rows(frame, params=self.fit_params, indices=train)
         return clone(candidate.estimator).fit(
-            _safe_indexing(frame, train), _safe_indexing(self.source.y, train), **params
+            safe_indexing(frame, train), safe_indexing(self.source.y, train), **params
         )
 
 
 def _asks_for_results_alone(scorer: Any) -> bool:
     """Whether a scorer calls predict and its kin, and does not look at the rows or the steps itself."""
-    if isinstance(scorer, _MultimetricScorer):
-        return all(map(_asks_for_results_alone, scorer._scorers.values()))
-    return isinstance(scorer, _BaseScorer | _PassthroughScorer | ResultScorer)
+    several = named_scorers(scorer)
+    if several:
+        return all(map(_asks_for_results_alone, several.values()))
+    return isinstance(scorer, ResultScorer) or is_own_score(scorer) or scorer_parts(scorer) is not None

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score, log_loss
-from sklearn.metrics._scorer import _BaseScorer, _PassthroughScorer
 
 from .. import decisions, metrics
 from ..errors import DataError, listed
+from ..estimators._sklearn import ScorerParts, is_own_score, scorer_parts
 from ..tables.labels import encode, positions
 from .scorers import HeldOutScorer, knows, scores_of
 
@@ -41,7 +41,7 @@ class Truth:
 class Tally(ABC):
     """A scorer that adds up."""
 
-    scorer: Any
+    scorer: Any  # one of ours, or the parts of one of scikit-learn's
 
     @abstractmethod
     def of(self, model: Any, X: Any, y: Array, weight: Array | None, truth: Truth) -> Sums:
@@ -75,10 +75,7 @@ class _Decisions(Tally):
         return np.asarray(model.predict(X))
 
     def _judged(self, model: Any, y: Array, decided: Array, times: Array) -> float:  # noqa: ARG002
-        if isinstance(self.scorer, _PassthroughScorer):
-            return float(accuracy_score(y, decided, sample_weight=times))
-        metric, kwargs = self.scorer._score_func, self.scorer._kwargs
-        return float(self.scorer._sign * metric(y, decided, sample_weight=times, **kwargs))
+        return float(self.scorer.sign * self.scorer.metric(y, decided, sample_weight=times, **self.scorer.options))
 
 
 class _Cost(_Decisions):
@@ -99,18 +96,18 @@ class _Cost(_Decisions):
 
 class _LogLoss(Tally):
     def of(self, model: Any, X: Any, y: Array, weight: Array | None, truth: Truth) -> Sums:  # noqa: ARG002
-        kwargs = {"labels": model.classes_} | self.scorer._kwargs | {"normalize": False}
+        kwargs = {"labels": model.classes_} | self.scorer.options | {"normalize": False}
         loss = log_loss(y, model.predict_proba(X), sample_weight=weight, **kwargs)
         return {"loss": float(loss), "weight": float(len(y) if weight is None else weight.sum())}
 
     def score(self, total: Sums, model: Any, truth: Truth) -> float:
-        if "labels" not in self.scorer._kwargs and truth.classes.tolist() != model.classes_.tolist():
+        if "labels" not in self.scorer.options and truth.classes.tolist() != model.classes_.tolist():
             raise DataError(
                 f"the rows to judge by are of classes {listed(truth.classes)}, but the model knows "
                 f"{listed(model.classes_)}; use stratified folds"
             )
-        rows = total["weight"] if self.scorer._kwargs.get("normalize", True) else 1.0
-        return float(self.scorer._sign * total["loss"] / rows)
+        rows = total["weight"] if self.scorer.options.get("normalize", True) else 1.0
+        return float(self.scorer.sign * total["loss"] / rows)
 
 
 class _LogCost(Tally):
@@ -153,20 +150,22 @@ _OURS: dict[str, Callable[[Any], Tally]] = {
     "neg_log_cost": _LogCost,
 }
 
+_ACCURACY = ScorerParts(accuracy_score, {}, 1, "predict", True)  # what classifiers are scored by
+
 
 def tally(scorer: Any) -> Tally:
     """The sums that a scorer can be had from, or an error that names those that can."""
-    if isinstance(scorer, _PassthroughScorer):
-        return _Decisions(scorer)
+    if is_own_score(scorer):
+        return _Decisions(_ACCURACY)
     if isinstance(scorer, HeldOutScorer):
         return _OURS[scorer.name](scorer)
-    if isinstance(scorer, _BaseScorer):
-        own = scorer._score_func
-        if own is log_loss:
-            return _LogLoss(scorer)
-        from_sklearn = own.__module__.startswith("sklearn.metrics.")
-        if scorer._response_method == "predict" and from_sklearn and scorer._accept_sample_weight():
-            return _Decisions(scorer)
+    parts = scorer_parts(scorer)
+    if parts is not None:
+        if parts.metric is log_loss:
+            return _LogLoss(parts)
+        from_sklearn = parts.metric.__module__.startswith("sklearn.metrics.")
+        if parts.response == "predict" and from_sklearn and parts.takes_weights:
+            return _Decisions(parts)
     raise NeedsRowsError(
         f"{scorer!r} needs the scores of all rows at once, which lie in parts; choose accuracy or another of decisions "
         f"(balanced_accuracy, f1_macro, precision, recall, ...), neg_log_loss, or one of {listed(_OURS)}"

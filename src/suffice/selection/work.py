@@ -10,10 +10,10 @@ from itertools import groupby
 from typing import Any, TypeVar
 
 from sklearn.base import clone
-from sklearn.metrics._scorer import _MultimetricScorer
 from sklearn.pipeline import Pipeline
 
 from ..errors import DataError
+from ..estimators._sklearn import named_scorers
 from ..sources import Source
 from .paths import ROWS, Candidate, State, is_passed, paths
 
@@ -90,8 +90,8 @@ class Work(ABC):
     def _failed(self, error: Exception) -> dict[str, Any]:
         if self.error_score == "raise":
             raise error
-        several = isinstance(self.scorer, _MultimetricScorer)
-        scores = dict.fromkeys(self.scorer._scorers, self.error_score) if several else self.error_score
+        several = named_scorers(self.scorer)
+        scores = dict.fromkeys(several, self.error_score) if several else self.error_score
         reason = f"{type(error).__name__}: {error}"
         return {f"{side}_scores": scores for side in self.sides} | {"fit_error": reason, "score_time": 0.0}
 

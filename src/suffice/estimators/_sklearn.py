@@ -1,0 +1,81 @@
+"""What scikit-learn keeps private and we need: the one file to look at when a new version of it comes out.
+
+Names that are imported from here behave alike in every version that `pyproject.toml` allows; `make test-lowest` runs
+the tests with the oldest. `OnePassSearchCV` also calls five methods of its base class that are private:
+`_get_scorers`, `_get_routed_params_for_fit`, `_check_refit_for_multimetric`, `_format_results`, `_select_best_index`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+# A scorer made by `make_scorer`, several of them by name, and the `score` method of an estimator.
+from sklearn.metrics._scorer import _BaseScorer, _MultimetricScorer, _PassthroughScorer
+
+# Whether the estimator of a search has a method: what its own predict_proba and the like are offered by.
+from sklearn.model_selection._search import _search_estimator_has as search_estimator_has
+
+# The scores of a fold, and the warnings and the scores of fits that failed, in the words of GridSearchCV.
+from sklearn.model_selection._validation import _insert_error_scores as insert_error_scores
+from sklearn.model_selection._validation import _score as score_of_fold
+from sklearn.model_selection._validation import _warn_or_raise_about_fit_failures as warn_or_raise_about_fit_failures
+
+# Rows of whatever a table is: arrays, sparse matrices, frames, lists.
+from sklearn.utils import _safe_indexing as safe_indexing
+
+# What `set_output` asked a transformer to return.
+from sklearn.utils._set_output import _get_output_config
+
+# Parameters of fit and score that hold one value for each row, for some rows.
+from sklearn.utils.validation import _check_method_params as params_of_rows
+
+__all__ = [
+    "ScorerParts",
+    "insert_error_scores",
+    "is_own_score",
+    "named_scorers",
+    "params_of_rows",
+    "returns_arrays",
+    "safe_indexing",
+    "score_of_fold",
+    "scorer_parts",
+    "search_estimator_has",
+    "warn_or_raise_about_fit_failures",
+]
+
+
+def named_scorers(scorer: Any) -> dict[str, Any] | None:
+    """The scorers of a search with several metrics by name, or None if there is a single one."""
+    return dict(scorer._scorers) if isinstance(scorer, _MultimetricScorer) else None
+
+
+def is_own_score(scorer: Any) -> bool:
+    """Whether a scorer is the `score` method of the estimator."""
+    return isinstance(scorer, _PassthroughScorer)
+
+
+@dataclass(frozen=True)
+class ScorerParts:
+    """What `make_scorer` was given."""
+
+    metric: Callable[..., Any]
+    options: dict[str, Any]  # of the metric
+    sign: int  # -1 for a loss
+    response: Any  # the method, or methods, of the estimator that it calls
+    takes_weights: bool
+
+
+def scorer_parts(scorer: Any) -> ScorerParts | None:
+    """The parts of a scorer of scikit-learn, or None for any other."""
+    if not isinstance(scorer, _BaseScorer):
+        return None
+    return ScorerParts(
+        scorer._score_func, scorer._kwargs, scorer._sign, scorer._response_method, scorer._accept_sample_weight()
+    )
+
+
+def returns_arrays(transformer: Any) -> bool:
+    """Whether a transformer returns arrays, and not the frames that `set_output` may ask for."""
+    return bool(_get_output_config("transform", transformer)["dense"] == "default")
