@@ -11,7 +11,7 @@ import numpy as np
 from .checkpoint import Checkpoint, described
 from .errors import DataError, MissingLabelsError
 from .pushdown import aggregated
-from .sources import LocalSource, Source
+from .sources import Source
 from .stats import Statistics
 from .tables.batch import Batch
 from .tables.labels import count_missing, missing_message
@@ -26,7 +26,7 @@ def collect(source: Source, of: Callable[[Batch], S]) -> S:
     except MissingLabelsError:  # one batch saw some; all of them are worth reporting
         count = source.reduce(lambda batch: 0 if batch.y is None else count_missing(np.asarray(batch.y)), operator.add)
         raise MissingLabelsError(missing_message(count)) from None
-    if not (isinstance(source, LocalSource) or statistics.weight.any()):  # in memory, weights are looked at before
+    if not statistics.weight.any():
         raise DataError("all weights are zero: there is nothing to learn from")
     if not statistics.is_finite():
         refuse_nonfinite(source)

@@ -50,15 +50,16 @@ _WEIGHT, _BAD_WEIGHT = Term("weight"), Term("bad_weight")
 
 def aggregated(source: Source, of: Callable[[Batch], Any]) -> Any:
     """The statistic of every row from sums of the source's own, or None where the rows must be read."""
-    if not isinstance(source, SummingSource):
+    engine = source.summing()
+    if engine is None:
         return None
     together, of = (True, of.of) if isinstance(of, CollectTogether) else (False, of)
     try:
-        plan = _planned(of, tuple(range(source.n_features)), source)
-        if not source.affords(len(plan.terms), len(plan.counted)):
+        plan = _planned(of, tuple(range(engine.n_features)), engine)
+        if not engine.affords(len(plan.terms), len(plan.counted)):
             return None
-        centers = _centers(source, plan.centred)
-        return plan.statistic(_Answers.to(source, plan.terms, centers, together))
+        centers = _centers(engine, plan.centred)
+        return plan.statistic(_Answers.to(engine, plan.terms, centers, together))
     except (_Unsuited, DataError) as error:
         if isinstance(error, DatabaseError) and not isinstance(error, UnsummableError):
             raise  # it ran out of time, say, and reading rows would only hide that

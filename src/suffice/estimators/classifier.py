@@ -16,7 +16,7 @@ from ..densities.scorer import Scorer
 from ..errors import DataError
 from ..export.outputs import check_kept, check_outputs
 from ..scoring.application import Application
-from ..scoring.rows import in_steps, refuse, row_by_row
+from ..scoring.rows import in_steps, refuse
 from ..scoring.writing import parquet_file, write_scores
 from ..sources import RowResults, in_memory
 from ..tables.labels import position
@@ -228,7 +228,7 @@ class LLRClassifier(ClassifierMixin, TableEstimator):
     def _rows(self, X: Any, work: Callable[[Any, Array], bool], results: RowResults) -> Any:
         """One row of results for each row of X, on several threads; refuse NaN and infinity."""
         density, source = self._scorer, self._scored(X)  # estimated here, not in the threads
-        return row_by_row(source, results, lambda batch, out: in_steps(density, batch.table, out, work), refuse)
+        return source.map_rows(lambda batch, out: in_steps(density, batch.table, out, work), results, refuse)
 
     def _pair(self, a: Any, b: Any) -> tuple[int, int]:
         classes = self.classes_

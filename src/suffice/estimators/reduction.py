@@ -23,8 +23,7 @@ from ..projection import (
     principal_components,
     wide_principal_components,
 )
-from ..scoring.rows import row_by_row
-from ..sources import LocalSource, RowResults, Source
+from ..sources import RowResults, Source
 from ..stats import CollectMoments, CollectTogether, MomentStats
 from ..stats.collectors import NO_LABELS
 from ..tables.batch import Batch
@@ -35,9 +34,9 @@ _WIDE = 1000  # columns, from which on a matrix of them is avoided where there a
 _ROWS = 1 << 18  # cells that are projected at a time
 
 
-def is_wide(source: LocalSource) -> bool:
+def is_wide(source: Source) -> bool:
     """Whether a matrix of columns is to be avoided."""
-    return source.n_features > max(_WIDE, source.n_rows)
+    return source.n_rows is not None and source.n_features > max(_WIDE, source.n_rows)
 
 
 class Reduction(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Learner):
@@ -59,9 +58,9 @@ class Reduction(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Learner):
 
     def _fit_source(self, source: Source) -> Self:
         # Files are taken for long: whoever has few rows can hold them in memory.
-        if not (isinstance(source, LocalSource) and is_wide(source)):
+        if source.n_rows is None or not is_wide(source):
             return super()._fit_source(source)
-        batch = source.batch(0, source.n_rows)
+        batch = source.in_memory().batch(0, source.n_rows)
         if not np.isfinite(batch.X).all():
             refuse_nonfinite(source)
         whole, classes = self._wide(batch)
@@ -109,7 +108,7 @@ class Reduction(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Learner):
             return bool(np.isfinite(out).all())
 
         results = RowResults(type(self).__name__.lower(), range(projection.directions.shape[1]))
-        return row_by_row(source, results, project, refuse_nonfinite)
+        return source.map_rows(project, results, refuse_nonfinite)
 
     def _of(self, projection: Projection, classes: Array, names: tuple[str, ...] | None) -> Self:
         """This estimator with a projection of rows of some classes that was found elsewhere."""

@@ -12,7 +12,7 @@ from sklearn.exceptions import DataConversionWarning, NotFittedError
 
 from ..errors import DataError
 from ..scoring.rows import refuse_empty
-from ..sources import ClusterSource, LocalSource, Source, as_source, with_texts
+from ..sources import LocalSource, Source, as_source, with_texts
 from ..stats import Statistics
 from ..tables.labels import family
 
@@ -27,15 +27,11 @@ class TableEstimator(BaseEstimator):
 
     def _scored(self, X: Any) -> Source:
         """X as a source of rows to score."""
-        source = self._source(X)
-        if not source.in_order:
-            raise DataError(f"{type(source).__name__} cannot be scored row by row here")
-        return source
+        return self._source(X)
 
     def _here(self, X: Any) -> Source:
         """X as a source whose rows are scored in this process, where what comes of all of them is needed at once."""
-        source = self._scored(X)
-        return source.in_memory() if isinstance(source, ClusterSource) else source
+        return self._source(X).here()
 
     def _in_memory(self, X: Any) -> LocalSource:
         """X as a source of rows that are needed at once."""

@@ -16,7 +16,7 @@ from .. import decisions
 from ..atomic import replacing
 from ..errors import DataError, listed
 from ..export.outputs import check_kept, check_outputs, columns_of, plain_labels, refuse_taken
-from ..sources import ClusterSource, LocalSource, Run, Source, as_source, with_texts
+from ..sources import Run, Source, as_source, with_texts
 from ..sources.base import ColumnsSource
 from ..sources.frames.arrays import arrow_type, to_arrow
 from ..tables.batch import Batch
@@ -133,7 +133,7 @@ class _Repeated:
 
         self.places = places
         # All rows of a table in memory, since its objects may be of any type; of what streams, the types are known.
-        head = source.head(source.n_rows if isinstance(source, LocalSource) else 1)
+        head = source.head(source.n_rows or 1)
         if isinstance(head, Sparse) and places:
             raise DataError("the columns of a sparse table are too many to repeat; pass keep=[]")
         fields = []
@@ -199,7 +199,7 @@ def _sources(clf: Any, X: Any, kept: list[str]) -> tuple[Source, ColumnsSource]:
     known = clf._names()
     more = [name for name in kept if name not in (known or ())]
     source = as_source(with_texts(X, clf._texts()), n_jobs=clf.n_jobs, names=None if known is None else (*known, *more))
-    if isinstance(source, ClusterSource) or not source.in_order:
+    if source.is_lazy or not source.in_order:
         raise DataError(
             f"the rows of a {type(source).__name__} are scored where they are: predict and llr give columns of its "
             "own, which it can write"

@@ -23,10 +23,9 @@ from ..estimators.learner import Learner
 from ..estimators.reduction import Reduction, is_wide
 from ..projection import Projection
 from ..sources import LocalSource, Source
-from ..sources.frames.arrays import ArraySource
 from ..stats import CollectMoments, MomentStats, Statistics
 from ..tables.batch import Batch
-from ..tables.table import Sparse, Table
+from ..tables.table import Table
 
 Array = NDArray[Any]
 Collector = Callable[[Batch], Statistics]
@@ -217,8 +216,7 @@ def _is_plain(step: Any, source: Source) -> bool:
     if not returns_arrays(step):
         return False
     if isinstance(step, StandardScaler):
-        is_sparse = isinstance(source, ArraySource) and isinstance(source.table, Sparse)
-        return not is_sparse and {step.with_mean, step.with_std} <= {True, False}
+        return not source.is_sparse and {step.with_mean, step.with_std} <= {True, False}
     return _is_ours(step)
 
 
@@ -238,7 +236,7 @@ def _layout(steps: tuple[Any, ...], source: Source) -> str | None:
         return None  # of projected rows they do not follow from those of the rows
     if all(isinstance(step, StandardScaler) for step in reductions):
         return layout
-    if isinstance(source, LocalSource) and is_wide(source):
+    if is_wide(source):
         return None
     return "pooled" if layout == "pooled" else "full"
 
@@ -282,6 +280,6 @@ def _fit_scaler(scaler: Any, moments: MomentStats, names: tuple[str, ...] | None
 
 
 def _floats(X: Any) -> Array:
-    if isinstance(X, LocalSource):
-        X = X.batch(0, X.n_rows).table
+    if isinstance(X, Source):
+        X = X.in_memory().array_source().table
     return X.floats() if isinstance(X, Table) else X

@@ -30,7 +30,7 @@ from ..estimators._sklearn import (
 )
 from ..estimators.table_estimator import given_labels
 from ..progress import progress
-from ..sources import ClusterSource, PartedSource, as_source, in_memory
+from ..sources import as_source, in_memory
 from ..sources.frames.arrays import ArraySource
 from ..tables.labels import encode
 from ..tables.table import contiguous
@@ -130,11 +130,11 @@ class OnePassSearchCV(GridSearchCV):
     def _work(self, X: Any, y: Any, weight: Any, points: Any, scorer: Any, routed: Any) -> Work:
         args = routed, scorer, self.return_train_score, self.error_score
         given = as_source(X, y, weight, self.n_jobs)
-        if isinstance(given, PartedSource):
+        if (parted := given.parted()) is not None:
             try:
-                return PartedWork(self.cv, self.estimator, points, given, *args)
+                return PartedWork(self.cv, self.estimator, points, parted, *args)
             except NeedsRowsError:
-                if isinstance(given, ClusterSource):
+                if given.is_lazy:
                     raise
         source = in_memory(given)
         encode(np.asarray(source.y))  # refuses labels that are missing

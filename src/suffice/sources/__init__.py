@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..errors import DataError
 from ..tables.table import Table
 from .base import LocalSource, PartedSource, RowResults, Run, Source
 from .cluster import ClusterSource
@@ -61,9 +60,7 @@ def as_source(
 
 def in_memory(X: Any, y: Any = None, weight: Any = None, n_jobs: int | None = None) -> ArraySource:
     """The source for anything tabular, with its rows in memory, for what takes them in any order."""
-    source = as_source(X, y, weight, n_jobs).in_memory()
-    if not isinstance(source, ArraySource):
-        raise DataError(f"{type(source).__name__} does not give its rows in any order; pass the table itself")
+    source = as_source(X, y, weight, n_jobs).in_memory().array_source()
     source.n_jobs = n_jobs
     return source
 

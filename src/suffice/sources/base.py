@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,13 @@ from ..tables.batch import Batch
 from ..tables.table import Table
 from ..threads import reduce_ordered, thread_count
 
+if TYPE_CHECKING:
+    from .frames.arrays import ArraySource
+    from .summing import SummingSource
+
 T = TypeVar("T")
+Array = NDArray[Any]
+Score = Callable[[Batch, Array], bool]  # writes the results of a batch; False if some of its rows cannot be scored
 
 # Elements of X in a piece of work: a millisecond of memory traffic, and the largest copy made where the
 # rows must be converted. It does not depend on the number of threads, hence neither does any result.
@@ -52,7 +59,7 @@ class RowResults:
     labels: Sequence[Any] | None = None
     dtype: Any = np.float64
 
-    def empty(self, n: int) -> NDArray[Any]:
+    def empty(self, n: int) -> Array:
         """Room for n rows, (n,) or (n, labels)."""
         return np.empty(n if self.labels is None else (n, len(self.labels)), self.dtype)
 
@@ -62,18 +69,53 @@ class RowResults:
 
 
 class Source(ABC):
-    """Rows from somewhere. It knows nothing of statistics; its one verb is `reduce`."""
+    """Rows from somewhere. It knows nothing of statistics; its two verbs are `reduce` and `map_rows`."""
 
     names: tuple[str, ...] | None  # of the feature columns, where they have names
     n_features: int
+    n_rows: int | None = None  # None where only a pass over the rows would tell
     n_jobs: int | None = None
     frame: Any = None  # the table as it came, for selectors of columns
     in_order = False  # whether results are merged in the order of the rows, so that rows can be scored
-    checkpoint: str | os.PathLike[str] | None = None  # where runs are noted, so that they can be gone on with
+    is_lazy = False  # whether `map_rows` returns a column or table of an engine, computed when it is asked for
+    is_sparse = False  # whether only the cells that are not zero are stored
+    checkpoint: str | os.PathLike[str] | None = None  # the file that an interrupted run resumes from
 
     @abstractmethod
     def reduce(self, map_batch: Callable[[Batch], T], merge: Callable[[T, T], T], run: Run[T] | None = None) -> T:
         """Merge ``map_batch(batch)`` over batches that cover every row once; a run covers those that it has not yet."""
+
+    def map_rows(self, score: Score, results: RowResults, refuse: Callable[[Source], object]) -> Any:
+        """Compute one row of results for each row, in the order of the rows.
+
+        Parameters
+        ----------
+        score : callable
+            ``score(batch, out)`` writes the results of a batch into `out`, and returns whether all could be computed.
+        results : RowResults
+            The name, the labels and the dtype of the results.
+        refuse : callable
+            ``refuse(source)`` raises the error that names the rows that could not be scored.
+
+        Returns
+        -------
+        ndarray of shape (n,) or (n, labels), or a column or table of the engine where the source is lazy
+        """
+        if not self.in_order:
+            return self.in_memory().map_rows(score, results, refuse)
+
+        def part(batch: Batch) -> tuple[list[Array], bool]:
+            out = results.empty(len(batch))
+            return [out], score(batch, out)
+
+        def merge(a: tuple[list[Array], bool], b: tuple[list[Array], bool]) -> tuple[list[Array], bool]:
+            a[0].extend(b[0])
+            return a[0], a[1] and b[1]
+
+        parts, fine = self.reduce(part, merge)
+        if not fine:
+            refuse(self)
+        return np.concatenate(parts)
 
     def head(self, n: int) -> Table:
         """The first rows, n or fewer."""
@@ -82,6 +124,18 @@ class Source(ABC):
     def in_memory(self) -> LocalSource:
         """All rows, for what needs them at once."""
         raise DataError(f"this needs the rows in memory; {type(self).__name__} streams them")
+
+    def here(self) -> Source:
+        """The same rows in an order, to be scored in this process."""
+        return self if self.in_order else self.in_memory()
+
+    def parted(self) -> PartedSource | None:
+        """The same rows as parts that each pass finds again, or None if there are no such parts."""
+        return None
+
+    def summing(self) -> SummingSource | None:
+        """The same rows as a source whose engine computes sums, or None if rows have to be read."""
+        return None
 
     def reads(self, path: str | os.PathLike[str]) -> bool:  # noqa: ARG002
         """Whether a file is one of those that rows are read from."""
@@ -112,6 +166,19 @@ class LocalSource(Source):
     def in_memory(self) -> Self:
         return self
 
+    def array_source(self) -> ArraySource:
+        """The rows as one table, from which rows can be taken by their indices."""
+        from .frames.arrays import ArraySource
+
+        batch = self.batch(0, self.n_rows)
+        return ArraySource(batch.table, batch.y, batch.weight, self.frame)
+
+    def map_rows(self, score: Score, results: RowResults, refuse: Callable[[Source], object]) -> Array:
+        whole = results.empty(self.n_rows)
+        if not self.reduce(lambda batch: score(batch, whole[batch.start : batch.start + len(batch)]), operator.and_):
+            refuse(self)
+        return whole
+
     def reduce(self, map_batch: Callable[[Batch], T], merge: Callable[[T, T], T], run: Run[T] | None = None) -> T:
         threads, start = thread_count(self.n_jobs), None if run is None else run.total
         return reduce_ordered(lambda piece: map_batch(self.batch(*piece)), merge, self.pieces(), threads, start=start)
@@ -126,6 +193,9 @@ class PartedSource(Source):
     """Rows in parts that each pass finds again, under the same numbers and in the same order."""
 
     in_order = True
+
+    def parted(self) -> Self:
+        return self
 
     @abstractmethod
     def reduce_parts(self, of_part: Callable[[int, Iterator[Batch]], T], merge: Callable[[T, T], T]) -> T:
@@ -142,7 +212,7 @@ class ColumnsSource(Source):
 
     def __init__(self, whole: Source, places: Sequence[int], names: tuple[str, ...] | None) -> None:
         self.whole, self.places, self.names, self.n_features = whole, places, names, len(places)
-        self.n_jobs, self.in_order = whole.n_jobs, whole.in_order
+        self.n_jobs, self.in_order, self.n_rows = whole.n_jobs, whole.in_order, whole.n_rows
 
     def reduce(self, map_batch: Callable[[Batch], T], merge: Callable[[T, T], T], run: Run[T] | None = None) -> T:
         return self.whole.reduce(lambda batch: map_batch(replace(batch, table=self.of(batch.table))), merge, run)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..errors import DataError, SufficeError, listed
 from ..tables.batch import Batch, checked_weight
 from ..threads import single_threaded_blas
-from .base import PartedSource, RowResults, Run
+from .base import PartedSource, RowResults, Run, Score, Source
 from .frames.arrays import ArraySource, as_column, converted, feature_columns
 
 T = TypeVar("T")
@@ -32,6 +32,11 @@ Outcome: TypeAlias = T | SufficeError | None
 class ClusterSource(PartedSource):
     """Rows in the parts of a table that an engine holds; functions go to them, and small results come back."""
 
+    is_lazy = True
+
+    def here(self) -> Source:
+        return self.in_memory()
+
     def reduce(self, map_batch: Callable[[Batch], T], merge: Callable[[T, T], T], run: Run[T] | None = None) -> T:  # noqa: ARG002
         return self.reduce_parts(partial(_total, map_batch, merge), merge)
 
@@ -48,9 +53,16 @@ class ClusterSource(PartedSource):
     def _outcome(self, of_part: OfPart[T], merge: Callable[[T, T], T]) -> Outcome[T]:
         """The outcomes of all parts, merged."""
 
+    def map_rows(self, score: Score, results: RowResults, refuse: Callable[[Source], object]) -> Any:
+        return self._map_parts(partial(_scored, score, results, refuse), results)
+
     @abstractmethod
-    def map_rows(self, work: Callable[[ArraySource], Array], results: RowResults) -> Any:
+    def _map_parts(self, work: Callable[[ArraySource], Array], results: RowResults) -> Any:
         """What `work` makes of the rows of each part, lazily, as a table or column of the same engine."""
+
+
+def _scored(score: Score, results: RowResults, refuse: Callable[[Source], object], part: ArraySource) -> Array:
+    return part.map_rows(score, results, refuse)
 
 
 def part_source(X: Any, y: Any = None, weight: Any = None) -> ArraySource:

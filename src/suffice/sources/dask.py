@@ -99,7 +99,7 @@ class DaskFrame(DaskSource):
     def head(self, n: int) -> Table:
         return array_source(self.features.head(n, npartitions=-1, compute=True)).table
 
-    def map_rows(self, work: Callable[[ArraySource], Array], results: RowResults) -> Any:
+    def _map_parts(self, work: Callable[[ArraySource], Array], results: RowResults) -> Any:
         meta = _as_pandas(results.empty(0), self.frame.index, results)
         return self.features.map_partitions(_frame_of, work, results, meta=meta)
 
@@ -146,7 +146,7 @@ class DaskArray(DaskSource):
                 break
         return array_source(np.concatenate(found)[:n]).table
 
-    def map_rows(self, work: Callable[[ArraySource], Array], results: RowResults) -> Any:
+    def _map_parts(self, work: Callable[[ArraySource], Array], results: RowResults) -> Any:
         meta = results.empty(0)
         shape = {"drop_axis": 1} if results.labels is None else {"chunks": (self.X.chunks[0], (len(results.labels),))}
         return self.X.map_blocks(_array_of, work, results, dtype=results.dtype, meta=meta, **shape)

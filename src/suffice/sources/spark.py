@@ -170,7 +170,7 @@ class SparkSource(ClusterSource, SummingSource):
 
     # Scores.
 
-    def map_rows(self, work: Callable[[ArraySource], Array], results: RowResults) -> Any:
+    def _map_parts(self, work: Callable[[ArraySource], Array], results: RowResults) -> Any:
         """The frame with the results as further columns: rows of Spark have no other way to stay together."""
         from pyspark.sql.pandas.types import from_arrow_type
         from pyspark.sql.types import StructField, StructType

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from numpy.typing import NDArray
 
@@ -70,6 +70,9 @@ class SummingSource(Source):
 
     kinds: Sequence[str]  # of the feature columns: "float", "integer", "boolean", "text" or "other"
     has_types = True  # whether the engine sees to it that cells are of the types of their columns
+
+    def summing(self) -> Self:
+        return self
 
     @abstractmethod
     def affords(self, n_sums: int, n_counts: int) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,7 @@ class ArraySource(LocalSource):
 
     def __init__(self, table: Table, y: Any, weight: Any, frame: Any = None) -> None:
         self.table, self.names, self.frame = table, table.names, frame
+        self.is_sparse = isinstance(table, Sparse)
         self.n_rows, self.n_features = len(table), table.n_features
         if self.n_features == 0:
             raise DataError(f"0 feature(s) (shape={(self.n_rows, 0)}) while a minimum of 1 is required.")
@@ -57,6 +58,9 @@ class ArraySource(LocalSource):
         y = None if self.y is None else self.y[start:stop]
         weight = None if self.weight is None else self.weight[start:stop]
         return Batch(self.table[start:stop], y, weight, start)
+
+    def array_source(self) -> Self:
+        return self
 
     def rows(self, places: Array) -> LocalSource:
         """Some of the rows as a source of their own; they are copied a piece at a time, if at all."""
