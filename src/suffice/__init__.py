@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         cross_val_llr,
         load,
     )
+    from .scoring import Evaluation, Model, load_model
     from .selection import OnePassSearchCV, fit, scorer
     from .sources.files import files
     from .sources.sql import sql
@@ -47,12 +48,14 @@ _HOMES = {
     "CategoricalDensity": "densities",
     "CategoryStats": "stats",
     "CountStats": "stats",
+    "Evaluation": "scoring",
     "GaussianClassifier": "estimators",
     "GaussianDensity": "densities",
     "LDA": "estimators",
     "LLRCalibrator": "estimators",
     "LogisticClassifier": "estimators",
     "MixedClassifier": "estimators",
+    "Model": "scoring",
     "MomentStats": "stats",
     "MultinomialClassifier": "estimators",
     "MultinomialDensity": "densities",
@@ -68,6 +71,7 @@ _HOMES = {
     "fit": "selection",
     "fit_density": "densities",
     "load": "estimators",
+    "load_model": "scoring",
     "scorer": "selection",
     "show_versions": "versions",
     "sql": "sources.sql",
@@ -84,11 +88,13 @@ __all__ = [
     "CategoricalDensity",
     "CategoryStats",
     "CountStats",
+    "Evaluation",
     "GaussianClassifier",
     "GaussianDensity",
     "LLRCalibrator",
     "LogisticClassifier",
     "MixedClassifier",
+    "Model",
     "MomentStats",
     "MultinomialClassifier",
     "MultinomialDensity",
@@ -104,14 +110,20 @@ __all__ = [
     "fit",
     "fit_density",
     "load",
+    "load_model",
     "scorer",
     "show_versions",
     "sql",
 ]
 
 
+_MODULES = ("decisions", "errors", "metrics", "plots")
+
+
 def __getattr__(name: str) -> object:
     """Load a public name when it is asked for, so that ``import suffice`` costs milliseconds."""
+    if name in _MODULES:
+        return import_module(f".{name}", __name__)
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
@@ -120,4 +132,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return [*__all__, *_MODULES]

@@ -5,12 +5,12 @@ To add a family, write its density in `densities/` and add a row to `FAMILIES`.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from numbers import Real
-from typing import Any, ClassVar
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -43,6 +43,8 @@ from .leave_one_out import (
     PolyaLeaveOneOut,
     ProductLeaveOneOut,
 )
+from .projection import DiscriminantRecipe, PrincipalRecipe
+from .recipe import Blocks, Choices, Names, Recipe
 from .stats import (
     BundleStats,
     CategoryStats,
@@ -58,38 +60,8 @@ from .stats import (
 from .stats.bundle import Collector
 from .tables.summary import ColumnSummary
 
-Choices = Mapping[str, Any]  # parameters by name; a family takes those it knows
-Names = tuple[str, ...] | None  # of columns
-Blocks = Mapping[str, tuple[int, ...]]  # the columns of every family, by index
-
 FEW = 16  # integers with at most this many different values are categories
 COUNTED = 20  # integers with a mean of at most this may be counts: beyond, a Gaussian does as well
-
-
-class Recipe(ABC):
-    """How a model is made of rows: what is kept of them, and what is estimated from that."""
-
-    merges_columns = False  # whether statistics of different named columns align by name
-
-    @abstractmethod
-    def chosen(self, params: Choices) -> dict[str, Any]:
-        """The parameters that this model depends on, checked."""
-
-    @abstractmethod
-    def collector(self, choices: Choices, blocks: Blocks | None = None) -> Collector:
-        """The function from a batch of rows to its statistic."""
-
-    @abstractmethod
-    def adopted(self, statistics: Any, choices: Choices) -> Any:
-        """A statistic in the form that this model needs, or an error if it does not hold enough."""
-
-    @abstractmethod
-    def estimate(self, statistics: Any, choices: Choices, names: Names = None) -> Density:
-        """The density from an adopted statistic."""
-
-    @abstractmethod
-    def leave_one_out(self, statistics: Any, density: Any, choices: Choices) -> LeaveOneOut:
-        """What was learnt, ready to do without any one row; or an error where that has no closed form."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,11 +81,10 @@ class Family(Recipe):
     converted: Callable[[Any, Choices], Any] = lambda statistics, _: statistics  # to the layout that is needed
     infer: Callable[[ColumnSummary], str | None] = lambda _: None  # why a column should have this family
     merges_columns: bool = False
+    classifies: bool = True
 
-    def chosen(self, params: Choices) -> dict[str, Any]:
-        choices = {name: params.get(name, default) for name, default in self.defaults.items()}
+    def check_choices(self, choices: dict[str, Any]) -> None:
         self.check(choices)
-        return choices
 
     def collector(self, choices: Choices, blocks: Blocks | None = None) -> Collector:  # noqa: ARG002
         return self.collect(choices)
@@ -137,16 +108,18 @@ class Family(Recipe):
 class Mixed(Recipe):
     """Blocks of columns that are independent given the class, each with a family from the table."""
 
-    defaults: ClassVar[Choices] = {
-        "alpha": 1.0,
-        "covariance": "diag",
-        "unknown": "smooth",
-        "shrinkage": None,
-        "variance_floor": 1e-9,
-    }
+    classifies = True
+    defaults: Choices = MappingProxyType(
+        {
+            "alpha": 1.0,
+            "covariance": "diag",
+            "unknown": "smooth",
+            "shrinkage": None,
+            "variance_floor": 1e-9,
+        }
+    )
 
-    def chosen(self, params: Choices) -> dict[str, Any]:
-        choices = {name: params.get(name, default) for name, default in self.defaults.items()}
+    def check_choices(self, choices: dict[str, Any]) -> None:
         if isinstance(choices["shrinkage"], str) and choices["shrinkage"] == "loo":
             raise DataError(
                 'MixedClassifier has no shrinkage="loo"; fit a GaussianClassifier to the numbers and pass its '
@@ -154,7 +127,6 @@ class Mixed(Recipe):
             )
         for family in FAMILIES.values():
             family.chosen(choices)
-        return choices
 
     def collector(self, choices: Choices, blocks: Blocks | None = None) -> Collector:
         assert blocks is not None
@@ -405,8 +377,10 @@ FAMILIES: dict[str, Family] = {
 
 MIXED = Mixed()
 
-# How the classifiers of files are made, by name.
+# How the estimators of model files are made, by name.
 RECIPES: dict[str, Recipe] = {
     **{family.estimator: family for family in FAMILIES.values() if family.estimator is not None},
     "MixedClassifier": MIXED,
+    "PCA": PrincipalRecipe(),
+    "LDA": DiscriminantRecipe(),
 }

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, field
+from typing import Any, Protocol, Self
 
+import numpy as np
 from numpy.typing import NDArray
 
 from . import arrayfile
 from ._version import __version__
+from .densities import Density
 from .errors import ModelFileError
 from .projection import LearntProjection
 from .regression import LogisticModel
-from .scoring.choice import Choice
-from .stats import BundleStats, CategoryStats, CountStats, MomentStats
+from .stats import Statistics
 
 Array = NDArray[Any]
 
@@ -37,22 +38,46 @@ class Learnt(Protocol):
     def from_arrays(cls, classes: Array, arrays: Mapping[str, Array]) -> Learnt: ...
 
 
-_LEARNT: dict[str, type[Learnt]] = {
-    kind.__name__: kind
-    for kind in (MomentStats, CountStats, CategoryStats, BundleStats, LogisticModel, LearntProjection)
-}
+@dataclass(frozen=True)
+class SavedDensity:
+    """A density with its classes, where there is no statistic behind it."""
+
+    classes: Array  # (k,)
+    density: Any
+
+    @property
+    def n_features(self) -> int:
+        return int(self.density.n_features)
+
+    def to_arrays(self) -> dict[str, Array]:
+        kind = type(self.density).__name__
+        return {f"{kind}:{name}": array for name, array in self.density.to_arrays().items()}
+
+    @classmethod
+    def from_arrays(cls, classes: Array, arrays: Mapping[str, Array]) -> Self:
+        kinds = {name.partition(":")[0] for name in arrays}
+        if len(kinds) != 1:
+            raise ValueError("it holds several densities")
+        own = {name.partition(":")[2]: np.array(array) for name, array in arrays.items()}
+        density = Density.kinds[kinds.pop()].from_arrays(own)
+        if density.n_classes != len(classes):
+            raise ValueError(f"its density has {density.n_classes} classes, not {len(classes)}")
+        return cls(np.array(classes), density)
+
+
+_OTHERS: dict[str, type[Learnt]] = {kind.__name__: kind for kind in (LogisticModel, LearntProjection, SavedDensity)}
 
 
 @dataclass(frozen=True)
 class ModelFile:
-    """What a file says of a model: enough to score, and to go on learning."""
+    """What a file says of a model: enough to score, and to go on learning where it holds a statistic."""
 
-    estimator: str  # the class's name
+    estimator: str  # the name of the class
     params: dict[str, Any]
-    names: tuple[str, ...] | None  # of the features
+    names: tuple[str, ...] | None  # of the columns
     learnt: Learnt
     version: str = __version__  # of the library that wrote it
-    choice: Choice | None = None  # what else was tried, where the model was chosen automatically
+    choice: dict[str, Any] | None = field(default=None)  # what else was tried, where the model was chosen automatically
 
 
 def write(path: str | os.PathLike[str], model: ModelFile) -> None:
@@ -65,7 +90,7 @@ def write(path: str | os.PathLike[str], model: ModelFile) -> None:
             "params": {name: arrayfile.plain(value) for name, value in model.params.items()},
             "names": model.names,
             "learnt": type(model.learnt).__name__,
-            "choice": None if model.choice is None else model.choice.to_header(),
+            "choice": model.choice,
             **arrayfile.labels_to_header(model.learnt.classes),
         }
     except ValueError as error:
@@ -86,10 +111,10 @@ def _model(header: dict[str, Any], arrays: dict[str, Array]) -> ModelFile:
     classes = arrayfile.labels_from_header(header)
     if not isinstance(header["estimator"], str):
         raise ValueError(f"its estimator is {header['estimator']!r}")
-    learnt = _LEARNT[header["learnt"]].from_arrays(classes, arrays)
+    kinds: Mapping[str, type[Learnt]] = {**Statistics.kinds, **_OTHERS}
+    learnt = kinds[header["learnt"]].from_arrays(classes, arrays)
     names = None if header["names"] is None else tuple(header["names"])
     if names is not None and len(names) != learnt.n_features:
         raise ValueError(f"{len(names)} names for {learnt.n_features} features")
     params = {name: arrayfile.restored(value) for name, value in header["params"].items()}
-    choice = None if header.get("choice") is None else Choice.from_header(header["choice"])
-    return ModelFile(header["estimator"], params, names, learnt, header["version"], choice)
+    return ModelFile(header["estimator"], params, names, learnt, header["version"], header.get("choice"))

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import warnings
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from numbers import Integral, Real
+from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .errors import DataError, SingularWarning
-from .stats import MomentStats
+from .recipe import Blocks, Choices, Names, Recipe
+from .stats import CollectMoments, CollectTogether, MomentStats
+from .stats.bundle import Collector
+from .stats.collectors import NO_LABELS
 
 Array = NDArray[Any]
 
@@ -135,3 +141,105 @@ def _with_signs(directions: Array) -> Array:
     """Directions (d, m) such that the largest entry of each is positive: a sign is arbitrary, but should not vary."""
     largest = directions[np.abs(directions).argmax(axis=0), np.arange(directions.shape[1])]
     return np.ascontiguousarray(directions * np.where(largest < 0, -1.0, 1.0))
+
+
+class ProjectionRecipe(Recipe):
+    """A projection from pooled moments: all directions, and then as many of them as are wanted."""
+
+    def check_choices(self, choices: dict[str, Any]) -> None:
+        n = choices["n_components"]
+        whole = isinstance(n, Integral) and not isinstance(n, bool) and int(n) >= 1
+        if n is not None and not whole:
+            raise DataError(f"n_components={n!r} must be a whole number above zero, or None")
+
+    def collector(self, choices: Choices, blocks: Blocks | None = None) -> Collector:  # noqa: ARG002
+        return CollectMoments("pooled")
+
+    def adopted(self, statistics: Any, choices: Choices) -> MomentStats:  # noqa: ARG002
+        if not isinstance(statistics, MomentStats):
+            raise DataError(f"PCA and LDA need MomentStats, not {statistics!r}")
+        return statistics.to_layout("pooled")
+
+    def estimate(self, statistics: MomentStats, choices: Choices, names: Names = None) -> Projection:  # noqa: ARG002
+        whole = self.whole(statistics, choices)
+        return whole.first(self.kept(whole, choices))
+
+    @abstractmethod
+    def whole(self, moments: MomentStats, choices: Choices) -> Projection:
+        """All directions."""
+
+    @abstractmethod
+    def kept(self, projection: Projection, choices: Choices) -> int:
+        """How many directions of a whole projection are kept."""
+
+    @staticmethod
+    def _at_most(projection: Projection, n: int | None, what: str) -> int:
+        most = len(projection.values)
+        if n is not None and n > most:
+            raise DataError(f"n_components={n} is more than the {most} that {what}")
+        return most if n is None else int(n)
+
+
+class PrincipalRecipe(ProjectionRecipe):
+    """Principal components of all rows, whatever their labels."""
+
+    defaults: Choices = MappingProxyType({"n_components": None, "whiten": False})
+
+    def check_choices(self, choices: dict[str, Any]) -> None:
+        if not _is_share(choices["n_components"]):
+            super().check_choices(choices)
+
+    def collector(self, choices: Choices, blocks: Blocks | None = None) -> Collector:
+        return CollectTogether(super().collector(choices, blocks))
+
+    def adopted(self, statistics: Any, choices: Choices) -> MomentStats:
+        moments = super().adopted(statistics, choices)
+        if len(moments.classes) == 1 and moments.classes.dtype == np.int8:
+            return moments
+        center, covariance = overall(moments)
+        one = NO_LABELS, np.array([moments.total]), center[None]
+        return MomentStats(*one, covariance * moments.total, "pooled")
+
+    def whole(self, moments: MomentStats, choices: Choices) -> Projection:
+        return self.whitened(principal_components(moments), choices)
+
+    def kept(self, projection: Projection, choices: Choices) -> int:
+        n = choices["n_components"]
+        if _is_share(n):
+            reached = np.cumsum(projection.values) / (projection.total or 1.0)
+            return min(int(np.searchsorted(reached, float(n), side="right")) + 1, len(reached))
+        if n is None:  # directions without variance are arbitrary
+            enough = len(projection.values) * np.finfo(float).eps * projection.values[:1].sum()
+            return max(1, int((projection.values > enough).sum()))
+        return self._at_most(projection, n, "the rows have")
+
+    def whitened(self, projection: Projection, choices: Choices) -> Projection:
+        """The projection with components of variance one, if that was chosen."""
+        if not choices["whiten"]:
+            return projection
+        some = projection.values > np.finfo(float).eps * projection.total
+        scale = np.where(some, np.sqrt(np.where(some, projection.values, 1.0)), np.inf)
+        return replace(projection, directions=projection.directions / scale)
+
+
+class DiscriminantRecipe(ProjectionRecipe):
+    """Linear discriminants of classes."""
+
+    defaults: Choices = MappingProxyType({"n_components": None})
+
+    def whole(self, moments: MomentStats, choices: Choices) -> Projection:  # noqa: ARG002
+        return discriminants(moments)
+
+    def kept(self, projection: Projection, choices: Choices) -> int:
+        if not len(projection.values):
+            raise DataError(
+                "discriminants need two classes or more, and columns that vary within them; here is 1 class, or none "
+                "of the columns does"
+            )
+        what = "these classes have: one fewer than classes, and not more than columns"
+        return self._at_most(projection, choices["n_components"], what)
+
+
+def _is_share(n: Any) -> bool:
+    """Whether a number of components is a share of the variance."""
+    return isinstance(n, Real) and not isinstance(n, Integral) and 0 < float(n) < 1

@@ -40,6 +40,11 @@ class LogisticModel(Scorer):
     slope: Array  # (k, p)
     constant: Array  # (k,)
     expansion: str = "linear"
+    has_likelihoods = False
+
+    @property
+    def seen(self) -> Array:  # type: ignore[override]
+        return np.ones(self.n_classes, bool)
 
     @property
     def n_classes(self) -> int:

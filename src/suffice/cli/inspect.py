@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..scoring.text import aligned
 from .options import AsJson
-from .text import aligned
 
 if TYPE_CHECKING:
     from ..description import Description

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,7 +10,7 @@ import typer
 
 from ..errors import StatisticsError
 from .data import check_out, reading
-from .options import Data, Model, Out, Query, Target, Weight
+from .options import Data, ModelPath, Out, Query, Target, Weight
 
 
 def merge(
@@ -18,45 +19,60 @@ def merge(
     ],
     out: Out,
 ) -> None:
-    """Add models up: the result is the model of all their rows, none of which are needed. Settings are those of the
+    """Merge models: the result is the model of all their rows, which are not needed. Settings are those of the
     first."""
+    from ..families import RECIPES
+    from ..learning import merged
+
     check_out(out)
     first, *others = models
-    merged = _learnt(first)
+    total = _trained(first)
     for path in others:
-        model = _learnt(path)
-        if type(model) is not type(merged):
-            kinds = f"{first} is a {type(merged).__name__}, {path} a {type(model).__name__}"
+        model = _trained(path)
+        if model.estimator != total.estimator:
+            kinds = f"{first} is a {total.estimator}, {path} a {model.estimator}"
             raise StatisticsError(f"models of different kinds do not merge: {kinds}")
         try:
-            merged = merged + model
+            aligns = RECIPES[total.estimator].merges_columns
+            learnt, names = merged(total.learnt, total.names, model.learnt, model.names, aligns)
         except StatisticsError as error:
             raise StatisticsError(f"{path} does not merge with {first}: {error}") from None
-    _write(merged, out)
+        total = replace(total, learnt=learnt, names=names)
+    _write(total, out)
 
 
-def forget(model: Model, data: Data, target: Target, out: Out, weight: Weight = None, query: Query = None) -> None:
-    """Take rows out of a model that it was fitted on: the result is the model that never saw them."""
-    known = _learnt(model)
-    columns = getattr(known, "feature_names_in_", None)
-    with reading(data, query, columns=None if columns is None else columns.tolist()) as rows:
+def forget(model: ModelPath, data: Data, target: Target, out: Out, weight: Weight = None, query: Query = None) -> None:
+    """Remove rows from a model that was fitted on them: the result is the model that never saw them."""
+    from ..families import RECIPES
+    from ..learning import collector_of, forgotten
+    from ..scoring.columns import Columns
+
+    known = _trained(model)
+    statistics, recipe = known.learnt, RECIPES[known.estimator]
+    kinds, classes = statistics.category_kinds(), statistics.classes
+    columns = Columns(known.names, statistics.n_features, known.estimator, kinds, classes)
+    with reading(data, query, columns=None if known.names is None else list(known.names)) as rows:
         check_out(out, rows)
-        known.forget(rows, target, sample_weight=weight)
-    _write(known, out)
+        source = columns.source(rows, target, weight)
+        of = collector_of(recipe, recipe.chosen(known.params), statistics)
+        rest = forgotten(statistics, known.names, source, of)
+    _write(replace(known, learnt=rest), out)
 
 
-def _learnt(path: Path) -> Any:
-    """The model of a file, or an error where it has no statistics."""
-    from ..estimators import load
-    from ..estimators.learner import Learner
+def _trained(path: Path) -> Any:
+    """What a file holds, or an error where it has no statistics."""
+    from .. import modelfile
+    from ..stats import Statistics
 
-    model = load(path)
-    if not isinstance(model, Learner):
-        raise StatisticsError(f"{path} holds a {type(model).__name__}, which has no statistics to add or subtract")
+    model = modelfile.read(path)
+    if not isinstance(model.learnt, Statistics):
+        raise StatisticsError(f"{path} holds a {model.estimator}, which has no statistics to add or subtract")
     return model
 
 
 def _write(model: Any, out: Path) -> None:
-    model.save(out)
-    weight = model.statistics_.weight.sum()
-    print(f"{type(model).__name__} of {model.n_features_in_} columns, weight {weight:g}\nWritten to {out}")
+    from .. import __version__, modelfile
+
+    modelfile.write(out, replace(model, choice=None, version=__version__))
+    weight = model.learnt.weight.sum()
+    print(f"{model.estimator} of {model.learnt.n_features} columns, weight {weight:g}\nWritten to {out}")

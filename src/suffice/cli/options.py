@@ -10,7 +10,7 @@ import typer
 
 from ..errors import DataError, DecisionError
 
-Model = Annotated[Path, typer.Argument(help="A model file, as suffice fit writes it.", show_default=False)]
+ModelPath = Annotated[Path, typer.Argument(help="A model file, as suffice fit writes it.", show_default=False)]
 Data = Annotated[
     list[str],
     typer.Argument(
@@ -94,16 +94,6 @@ def cost_of(text: str | None, classes: Any) -> Any:
     if isinstance(found, dict):
         return {decision: _labelled(row, classes) for decision, row in found.items()}
     return found
-
-
-def classifier(path: Path) -> Any:
-    """The classifier of a file, or an error where it holds something else."""
-    from ..estimators import LLRClassifier, load
-
-    model = load(path)
-    if not isinstance(model, LLRClassifier):
-        raise DataError(f"{path} holds a {type(model).__name__}, which decides nothing; give the file of a classifier")
-    return model
 
 
 def _json(text: str, option: str) -> Any:

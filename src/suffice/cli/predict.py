@@ -11,11 +11,11 @@ from typing import Annotated, Any
 import typer
 
 from .data import reading
-from .options import Cost, Data, Keep, Model, Outputs, Prior, Query, classifier, cost_of, names, prior_of
+from .options import Cost, Data, Keep, ModelPath, Outputs, Prior, Query, cost_of, names, prior_of
 
 
 def predict(
-    model: Model,
+    model: ModelPath,
     data: Data,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="The Parquet file to write; without, CSV goes to the output.")
@@ -28,13 +28,14 @@ def predict(
 ) -> None:
     """Score the rows of files or a database: decisions, posteriors, log-likelihood ratios. Memory need not hold all of
     them."""
+    from ..scoring import load_model
     from ..scoring.writing import parquet_file, write_scores
 
     opened = _csv if out is None else parquet_file(out)
-    clf = classifier(model)
-    case = prior_of(prior, clf.classes_), cost_of(cost, clf.classes_)
+    loaded = load_model(model)
+    case = prior_of(prior, loaded.classes), cost_of(cost, loaded.classes)
     with reading(data, query) as rows:
-        n = write_scores(clf, rows, opened, *case, names(keep), names(outputs))
+        n = write_scores(loaded, rows, opened, *case, names(keep), names(outputs))
     if out is not None:
         print(f"{n} rows, written to {out}")
 

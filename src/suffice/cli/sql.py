@@ -7,11 +7,11 @@ from typing import Annotated
 import typer
 
 from ..errors import DataError
-from .options import Cost, Keep, Model, Outputs, Prior, classifier, cost_of, names, prior_of
+from .options import Cost, Keep, ModelPath, Outputs, Prior, cost_of, names, prior_of
 
 
 def sql(
-    model: Model,
+    model: ModelPath,
     table: Annotated[str, typer.Argument(help="The table to score, also as schema.table.", show_default=False)],
     dialect: Annotated[
         str, typer.Option(help="postgresql, duckdb, sqlite, mysql, snowflake, bigquery or spark.")
@@ -22,9 +22,11 @@ def sql(
     outputs: Outputs = None,
 ) -> None:
     """Print a model as one SELECT that scores the rows of a table where they are."""
-    clf = classifier(model)
-    case = prior_of(prior, clf.classes_), cost_of(cost, clf.classes_)
+    from ..scoring import load_model
+
+    loaded = load_model(model)
+    case = prior_of(prior, loaded.classes), cost_of(cost, loaded.classes)
     try:
-        print(clf.to_sql(table.split("."), dialect, *case, keep=names(keep), outputs=names(outputs)))
+        print(loaded.to_sql(table.split("."), dialect, *case, keep=names(keep), outputs=names(outputs)))
     except ImportError as error:
         raise DataError(str(error)) from None

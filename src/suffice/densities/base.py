@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..errors import DataError, EmptyClassWarning, listed
 from ..sources import as_table
+from ..tables.table import Table
 from .scorer import Scorer
 
 Array = NDArray[Any]
@@ -115,6 +116,10 @@ class Density(Scorer):
     def fill(self, X: Any, posterior: Array) -> Any:
         """The rows with each missing cell replaced by its expectation, or by the most probable category, given what is
         observed and the posterior (n, k) of the classes."""
+
+    def unknown_cells(self, table: Table) -> Array:
+        """Which cells hold a category that was never seen in training, (n, d) bool."""
+        return np.zeros((len(table), table.n_features), bool)
 
     def missing(self, X: Any) -> Array:
         """Which cells are missing, (n, d) bool."""

@@ -64,6 +64,14 @@ class CategoricalDensity(Density):
         size = f"{self.n_classes} classes, {self.n_features} features, {self.log_probability.shape[1]} categories"
         return f"CategoricalDensity({size})"
 
+    def unknown_cells(self, table: Table) -> Array:
+        lenient = replace(self, unknown="ignore")  # which does not refuse to read them
+        return np.asarray(lenient.places(lenient.read(table)) == UNKNOWN)
+
+    def category_kinds(self) -> dict[int, str]:
+        kinds = map(vocabularies.kind_of, self.categories)
+        return {j: kind for j, kind in enumerate(kinds) if kind is not None}
+
     @property
     def n_classes(self) -> int:
         return len(self.seen)

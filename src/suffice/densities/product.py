@@ -140,8 +140,22 @@ class ProductDensity(Density):
         return next(iter(self.parts.values())).n_classes
 
     @property
+    def seen(self) -> Array:  # type: ignore[override]
+        return next(iter(self.parts.values())).seen
+
+    @property
     def n_features(self) -> int:
         return len(self.names)
+
+    def unknown_cells(self, table: Table) -> Array:
+        cells = np.zeros((len(table), table.n_features), bool)
+        for name, part in self.parts.items():
+            cells[:, list(self.columns[name])] = part.unknown_cells(table.take(self.columns[name]))
+        return cells
+
+    def category_kinds(self) -> dict[int, str]:
+        parts = self.parts.items()
+        return {self.columns[name][j]: kind for name, part in parts for j, kind in part.category_kinds().items()}
 
     @property
     def places_read(self) -> Sequence[int]:

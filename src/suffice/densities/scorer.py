@@ -27,7 +27,9 @@ class Wanted(NamedTuple):
 class Scorer(ABC):
     """The parameters of k classes, with no prior in them."""
 
+    seen: Array  # (k,) bool, which classes anything is known of: one without rows has log-likelihood -inf
     reads_sparse = False  # whether `read` leaves sparse rows sparse
+    has_likelihoods = True  # whether scores are log-likelihoods, rather than these up to a term of the row
 
     def read(self, table: Table) -> Any:
         """Rows in the form that this family scores: numbers (n, d), codes of categories, or whatever it has."""
@@ -82,6 +84,10 @@ class Scorer(ABC):
     def places_read(self) -> Sequence[int]:
         """The positions of the columns that play a part."""
         return range(self.n_features)
+
+    def category_kinds(self) -> dict[int, str]:
+        """What the categories of columns are, "text", "numbers" or "truths", by the index of the column."""
+        return {}
 
     @abstractmethod
     def of_classes(self, places: Sequence[int]) -> Self:

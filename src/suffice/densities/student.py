@@ -49,7 +49,7 @@ class StudentDensity(Density):
         return self.gaussian.n_features
 
     @property
-    def seen(self) -> Array:
+    def seen(self) -> Array:  # type: ignore[override]
         return self.gaussian.seen
 
     @property

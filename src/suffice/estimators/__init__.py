@@ -53,11 +53,31 @@ _SAVED: dict[str, type[Learner] | type[LogisticClassifier]] = {
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Read a model that `save` wrote. Loading runs no code from the file."""
+    """Read an estimator that `save` wrote. Loading runs no code from the file.
+
+    Parameters
+    ----------
+    path : path
+        The file. To score only, `suffice.load_model` is faster.
+
+    Returns
+    -------
+    estimator
+        Of the class that was saved.
+
+    Examples
+    --------
+    >>> from suffice import GaussianClassifier, load
+    >>> GaussianClassifier().fit([[1.0], [2.0], [4.0], [5.0]], ["a", "a", "b", "b"]).save("model.safetensors")
+    >>> load("model.safetensors").partial_fit([[6.0]], ["b"]).predict([[1.5], [5.5]]).tolist()
+    ['a', 'b']
+    """
     model = modelfile.read(path)
+    if model.estimator == "Model":
+        raise ModelFileError(f"{path} holds a model without an estimator; read it with suffice.load_model")
     if model.estimator not in _SAVED:
         raise ModelFileError(f"{path} holds a {model.estimator!r}, which this version of suffice does not know")
     try:
         return _SAVED[model.estimator]._from_file(model)
-    except (TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError) as error:
         raise ModelFileError(f"{path} does not fit this version of suffice: {error}") from None

@@ -12,10 +12,10 @@ from sklearn.utils import ClassifierTags
 from .. import decisions
 from ..calibration import AffineMap, MonotoneMap
 from ..errors import DataError, DecisionError, listed, one_of
+from ..scoring.model import Prior
 from ..sources.frames.arrays import ArraySource, array_source
 from ..tables.batch import as_labels, as_weight
 from ..tables.labels import SoftLabels, encode
-from .classifier import Prior
 from .ratios import folds
 from .table_estimator import TableEstimator, given_labels
 
@@ -96,7 +96,7 @@ class LLRCalibrator(TransformerMixin, TableEstimator):
                 "X.reshape(1, -1) makes it one row"
             )
         if source.names is not None or ndim == 2:
-            self._check_columns(source)
+            self._columns().check(source)
         table = _scores(source)
         if isinstance(self.map_, MonotoneMap):
             llr = self.map_(table[:, 0])

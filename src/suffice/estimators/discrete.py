@@ -2,39 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
-from ..densities import (
-    BernoulliDensity,
-    CategoricalDensity,
-    ComplementDensity,
-    Density,
-    MultinomialDensity,
-    NegativeBinomialDensity,
-    PoissonDensity,
-    PolyaDensity,
-    SparseCountDensity,
-)
-from ..densities.categorical import POLICIES, UNKNOWN
-from ..densities.counts import check_alpha
-from ..errors import DataError, one_of
-from ..leave_one_out import (
-    BernoulliLeaveOneOut,
-    CategoricalLeaveOneOut,
-    LeaveOneOut,
-    MultinomialLeaveOneOut,
-    NegativeBinomialLeaveOneOut,
-    PoissonLeaveOneOut,
-    PolyaLeaveOneOut,
-)
-from ..sources import Source
-from ..stats import CategoryStats, CollectCategories, CollectCounts, CountStats
-from ..tables.batch import Batch
-from .classifier import Prior
+from ..families import FAMILIES
+from ..scoring.model import Model, Prior
+from ..stats import CategoryStats, CountStats
+from .classifier import of_model
 from .generative import GenerativeClassifier
 
 Array = NDArray[Any]
@@ -45,25 +20,11 @@ class CountClassifier(GenerativeClassifier):
 
     alpha: float
     statistics_: CountStats
-    _presence = False
-    _merges_columns = True
-
-    def _statistic(self, source: Source, new: bool) -> Callable[[Batch], CountStats]:  # noqa: ARG002
-        self._choices()
-        return CollectCounts(self._presence)
-
-    def _adopted(self, statistics: Any) -> CountStats:
-        if not isinstance(statistics, CountStats) or statistics.presence != self._presence:
-            raise DataError(f"a {type(self).__name__} needs CountStats of {'presence' if self._presence else 'sums'}")
-        return statistics
-
-    def _choices(self) -> tuple[Any, ...]:
-        return (check_alpha(self.alpha),)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
-        tags.input_tags.positive_only = not self._presence
+        tags.input_tags.positive_only = True
         return tags
 
 
@@ -87,19 +48,17 @@ class BernoulliClassifier(CountClassifier):
     array([1.269])
     """
 
-    _presence = True
+    _recipe = FAMILIES["bernoulli"]
 
     def __init__(self, alpha: float = 1.0, prior: Prior = None, *, n_jobs: int | None = None) -> None:
         self.alpha = alpha
         self.prior = prior
         self.n_jobs = n_jobs
 
-    def _estimate(self, statistics: CountStats) -> Density:
-        density = SparseCountDensity if statistics.is_sparse else BernoulliDensity
-        return density.estimate(statistics, check_alpha(self.alpha))
-
-    def _leave_one_out(self) -> LeaveOneOut:
-        return BernoulliLeaveOneOut(self.statistics_, self._model, check_alpha(self.alpha))
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = False
+        return tags
 
 
 class PoissonClassifier(CountClassifier):
@@ -124,6 +83,8 @@ class PoissonClassifier(CountClassifier):
     ['calm', 'busy']
     """
 
+    _recipe = FAMILIES["poisson"]
+
     def __init__(
         self, alpha: float = 1.0, prior: Prior = None, *, predictive: bool = False, n_jobs: int | None = None
     ) -> None:
@@ -131,19 +92,6 @@ class PoissonClassifier(CountClassifier):
         self.prior = prior
         self.predictive = predictive
         self.n_jobs = n_jobs
-
-    def _choices(self) -> tuple[Any, ...]:
-        return *super()._choices(), self.predictive
-
-    def _estimate(self, statistics: CountStats) -> Density:
-        if statistics.is_sparse:
-            raise DataError("a Poisson model keeps a rate for every class and feature: these are too many")
-        density = NegativeBinomialDensity if self.predictive else PoissonDensity
-        return density.estimate(statistics, check_alpha(self.alpha))
-
-    def _leave_one_out(self) -> LeaveOneOut:
-        ready = NegativeBinomialLeaveOneOut if self.predictive else PoissonLeaveOneOut
-        return ready(self.statistics_, self._model, check_alpha(self.alpha))
 
 
 class MultinomialClassifier(CountClassifier):
@@ -171,6 +119,8 @@ class MultinomialClassifier(CountClassifier):
     array([0.385])
     """
 
+    _recipe = FAMILIES["multinomial"]
+
     def __init__(
         self,
         alpha: float = 1.0,
@@ -186,35 +136,10 @@ class MultinomialClassifier(CountClassifier):
         self.predictive = predictive
         self.n_jobs = n_jobs
 
-    def _choices(self) -> tuple[Any, ...]:
-        if self.complement not in (False, True, "normalized"):
-            raise DataError(f'complement={self.complement!r} is not known; give False, True or "normalized"')
-        if self.complement and self.predictive:
-            raise DataError("complement weights have no predictive; choose one of the two")
-        return *super()._choices(), self.complement, self.predictive
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True  # on features that are no counts, as scikit-learn's own
         return tags
-
-    def _estimate(self, statistics: CountStats) -> Density:
-        alpha = check_alpha(self.alpha)
-        if statistics.is_sparse:
-            if self.complement or self.predictive:
-                raise DataError(
-                    "complement and predictive models keep a table of all classes and features: too many here"
-                )
-            return SparseCountDensity.estimate(statistics, alpha)
-        if self.complement:
-            return ComplementDensity.estimate(statistics, alpha, normalize=self.complement == "normalized")
-        return (PolyaDensity if self.predictive else MultinomialDensity).estimate(statistics, alpha)
-
-    def _leave_one_out(self) -> LeaveOneOut:
-        if self.complement:
-            raise DataError("complement weights are no probabilities: leave_one_out is not defined")
-        ready = PolyaLeaveOneOut if self.predictive else MultinomialLeaveOneOut
-        return ready(self.statistics_, self._model, check_alpha(self.alpha))
 
 
 class CategoricalClassifier(GenerativeClassifier):
@@ -241,8 +166,8 @@ class CategoricalClassifier(GenerativeClassifier):
     [0.0, inf, -inf]
     """
 
+    _recipe = FAMILIES["categorical"]
     statistics_: CategoryStats
-    _merges_columns = True
 
     def __init__(
         self, alpha: float = 1.0, unknown: str = "smooth", prior: Prior = None, *, n_jobs: int | None = None
@@ -252,34 +177,13 @@ class CategoricalClassifier(GenerativeClassifier):
         self.prior = prior
         self.n_jobs = n_jobs
 
-    def _statistic(self, source: Source, new: bool) -> Callable[[Batch], CategoryStats]:  # noqa: ARG002
-        self._choices()
-        return CollectCategories()
-
-    def _adopted(self, statistics: Any) -> CategoryStats:
-        if not isinstance(statistics, CategoryStats):
-            raise DataError(f"a CategoricalClassifier needs CategoryStats, not {type(statistics).__name__}")
-        return statistics
-
-    def _choices(self) -> tuple[Any, ...]:
-        return check_alpha(self.alpha), one_of("unknown", self.unknown, POLICIES)
-
-    def _estimate(self, statistics: CategoryStats) -> CategoricalDensity:
-        return CategoricalDensity.estimate(statistics, check_alpha(self.alpha), self.unknown)
-
-    def _leave_one_out(self) -> LeaveOneOut:
-        return CategoricalLeaveOneOut(self.statistics_, self._model, check_alpha(self.alpha))
-
     @property
     def categories_(self) -> tuple[Array, ...]:
         """The categories of every column, sorted."""
-        return self._adopted(self._fitted()).categories
+        self._check_fitted()
+        return self.statistics_.categories
 
-    def unknown_cells(self, X: Any) -> Array:
-        """Which cells hold a category that was never seen in training, (n, d) bool."""
-        density = CategoricalDensity.estimate(self._adopted(self._fitted()), check_alpha(self.alpha), "ignore")
-        source = self._in_memory(X)
-        return np.asarray(density.places(density.read(source.batch(0, source.n_rows).table)) == UNKNOWN)
+    unknown_cells = of_model(Model.unknown_cells)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

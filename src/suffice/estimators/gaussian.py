@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from numbers import Real
 from typing import Any, Self, cast
 
 import numpy as np
@@ -12,41 +10,17 @@ from numpy.typing import NDArray
 
 from ..densities import GaussianDensity, StudentDensity
 from ..densities.covariance import STRUCTURES, estimated_shrinkage
-from ..errors import DataError, SufficeWarning, one_of
-from ..leave_one_out import GaussianLeaveOneOut, best_shrinkage
+from ..errors import DataError, SufficeWarning
+from ..families import FAMILIES
+from ..leave_one_out import GaussianLeaveOneOut, LeaveOneOut, best_shrinkage
 from ..regression import LogisticModel
+from ..scoring.model import Prior
 from ..sources import Source
-from ..stats import CollectMoments, MomentStats
-from ..tables.batch import Batch
-from .classifier import Prior
+from ..stats import MomentStats
 from .generative import GenerativeClassifier
 from .logistic import LogisticClassifier
 
 Array = NDArray[Any]
-
-
-def check_covariance(covariance: Any, shrinkage: Any, variance_floor: Any) -> str:
-    """The layout of moments that these choices need, or an error if they make no sense."""
-    shape = STRUCTURES[one_of("covariance", covariance, STRUCTURES)].shape
-    if isinstance(shrinkage, str):
-        if shrinkage not in ("loo", "oas", "ledoit_wolf"):
-            raise DataError(f'shrinkage={shrinkage!r} is not known; give a number, "loo", "oas" or "ledoit_wolf"')
-        if shrinkage == "loo" and shape == "spherical":
-            raise DataError(f'shrinkage="loo" has no effect on covariance={covariance!r}; leave it out')
-        if shrinkage != "loo" and shape != "full":
-            raise DataError(f'shrinkage={shrinkage!r} needs covariance="full" or "tied"; give a number instead')
-    elif shrinkage is not None and not (isinstance(shrinkage, Real) and 0 <= float(shrinkage) <= 1):
-        raise DataError(f"shrinkage={shrinkage!r} must be a number from 0 to 1")
-    if not (isinstance(variance_floor, Real) and 0 < float(variance_floor) < 1):
-        raise DataError(f"variance_floor={variance_floor!r} must be a number between 0 and 1")
-    return STRUCTURES[covariance].layout(shrinkage)
-
-
-def no_closed_form(what: str) -> DataError:
-    return DataError(
-        f"leave_one_out has no closed form for {what}; fit once for each row by scikit-learn's "
-        "cross_val_predict(clf, X, y, cv=LeaveOneOut())"
-    )
 
 
 class GaussianClassifier(GenerativeClassifier):
@@ -90,6 +64,7 @@ class GaussianClassifier(GenerativeClassifier):
     ('m', 'f')
     """
 
+    _recipe = FAMILIES["gaussian"]
     statistics_: MomentStats
     _chosen: tuple[float, tuple[Any, ...]] | None = None
 
@@ -110,28 +85,14 @@ class GaussianClassifier(GenerativeClassifier):
         self.variance_floor = variance_floor
         self.n_jobs = n_jobs
 
-    def _layout(self) -> str:
-        layout = check_covariance(self.covariance, self.shrinkage, self.variance_floor)
-        if self.predictive and self.shrinkage:
-            raise DataError("predictive=True shrinks by its own prior; leave shrinkage out")
-        return layout
-
-    def _statistic(self, source: Source, new: bool) -> Callable[[Batch], MomentStats]:  # noqa: ARG002
-        return CollectMoments(self._layout())
-
-    def _adopted(self, statistics: Any) -> MomentStats:
-        if not isinstance(statistics, MomentStats):
-            raise DataError(f"a Gaussian model needs MomentStats, not {type(statistics).__name__}")
-        return statistics.to_layout(self._layout())
-
-    def _choices(self) -> tuple[Any, ...]:
-        return self.covariance, self._shrinkage(), self.predictive, self.variance_floor
-
-    def _learn(self, statistics: Any, source: Source | None = None) -> Self:
+    def _learn(self, statistics: Any, source: Source | None = None, inferred: Any = None) -> Self:
         chosen = self._choose_shrinkage(statistics, source) if self.shrinkage == "loo" else None
-        super()._learn(statistics, source)
+        super()._learn(statistics, source, inferred)
         self._chosen = None if chosen is None else (chosen, self._chosen_for())
         return self
+
+    def _settled(self) -> dict[str, Any]:
+        return self._validate() | {"shrinkage": self._shrinkage()}
 
     def _chosen_for(self) -> tuple[Any, ...]:
         """All that the choice of a shrinkage depends on."""
@@ -160,12 +121,6 @@ class GaussianClassifier(GenerativeClassifier):
         """The number that was chosen is kept: a file has no rows to choose it by."""
         return super()._saved_params() | {"shrinkage": self._shrinkage()}
 
-    def _estimate(self, statistics: MomentStats) -> GaussianDensity | StudentDensity:
-        choices: dict[str, Any] = {"floor": self.variance_floor, "names": self._names()}
-        if self.predictive:
-            return StudentDensity.estimate(statistics, self.covariance, **choices)
-        return GaussianDensity.estimate(statistics, self.covariance, self._shrinkage(), **choices)
-
     @property
     def density_(self) -> GaussianDensity | StudentDensity:
         """p(x | class), estimated from `statistics_`."""
@@ -190,26 +145,23 @@ class GaussianClassifier(GenerativeClassifier):
         used = self._shrinkage()
         if not isinstance(used, str):
             return float(used or 0.0)
-        statistics, structure = self._adopted(self._fitted()), STRUCTURES[self.covariance]
+        structure = STRUCTURES[self.covariance]
+        statistics = self._recipe.adopted(self._fitted(), self._settled())
         found = estimated_shrinkage(statistics, structure, used)
         return float(found[0]) if structure.tied else found
 
-    def _leave_one_out(self) -> GaussianLeaveOneOut:
-        if self.predictive:
-            raise no_closed_form("predictive models")
+    def _leave_one_out(self) -> LeaveOneOut:
         if self.shrinkage == "loo":
             raise DataError(
-                'leave_one_out has no closed form for shrinkage="loo", which every row has a say in; fit, and settle '
+                'leave_one_out has no closed form for shrinkage="loo", which is chosen by every row; fit, and settle '
                 "for the number that was chosen: set_params(shrinkage=clf.shrinkage_)"
             )
-        if isinstance(self.shrinkage, str):
-            raise no_closed_form(f"shrinkage={self.shrinkage!r}")
-        density = self._plug_in("leave_one_out")
-        return GaussianLeaveOneOut(self.statistics_, density, float(self.shrinkage or 0.0), self.variance_floor)
+        return super()._leave_one_out()
 
     def quadratic_form(self, a: Any = None, b: Any = None) -> tuple[Array, Array, float]:
         """A (d, d), b (d,) and c with ``llr(x, a, b) = x'Ax + x'b + c``; A is zero for tied structures."""
-        i, j = self._with_rows(self._pair(a, b))
+        model = self.to_model()
+        i, j = model.with_rows(model.pair(a, b))
         density = self._plug_in("quadratic_form")
         lower, upper = density.precision(i), density.precision(j)
         m0, m1 = density.mean[i], density.mean[j]
@@ -223,12 +175,12 @@ class GaussianClassifier(GenerativeClassifier):
         """The logistic model that a tied structure is, with the same ratios and, for the prior given here, the same
         posterior."""
         density = self._plug_in("to_logistic")
-        self._with_rows(range(len(self.classes_)))
+        self.to_model().with_rows(range(len(self.classes_)))
         if not density.structure.tied:
             raise DataError(
                 f'covariance={self.covariance!r} is quadratic in x, not logistic; use "tied" or "tied_diag"'
             )
-        chosen = self._prior(prior)
+        chosen = self.to_model().as_prior(prior)
         if not chosen.all():
             raise DataError("a class with prior 0 has no logistic model; give a prior without zeros")
         model = LogisticModel(self.classes_, chosen, *density.linear())

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
-from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Self
+from dataclasses import replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +13,15 @@ from sklearn.base import clone
 
 from .. import modelfile
 from ..collect import collect
-from ..errors import ColumnWarning, StatisticsError, listed
+from ..errors import ModelFileError
+from ..learning import forgotten, merged, warn_of_kinds
+from ..recipe import Recipe
 from ..scoring.choice import Choice
-from ..sources import Source
+from ..scoring.columns import Columns
+from ..scoring.rows import refuse_empty
+from ..sources import Source, as_source
 from ..stats import Statistics
-from ..tables.batch import Batch
+from ..stats.bundle import Collector
 from ..tables.labels import encode, union
 from .table_estimator import TableEstimator, given_labels
 
@@ -28,27 +31,31 @@ Array = NDArray[Any]
 class Learner(TableEstimator):
     """An estimator whose data enter through a statistic alone."""
 
+    _recipe: ClassVar[Recipe]  # what is collected, and what is estimated from it
     statistics_: Statistics
     choice_: Choice  # of models that `suffice.fit` has chosen
 
-    # What a family provides.
+    # What depends on the parameters and the rows: these hooks compute and return; they store nothing.
 
-    @abstractmethod
-    def _statistic(self, source: Source, new: bool) -> Callable[[Batch], Any]:
-        """The function from a batch to a statistic, after a check of the parameters; `new` where nothing that was
-        learnt before should play a part."""
+    def _params(self) -> dict[str, Any]:
+        """The parameters that the recipe takes."""
+        return {name: getattr(self, name) for name in self._recipe.defaults}
 
-    @abstractmethod
-    def _adopted(self, statistics: Any) -> Any:
-        """A statistic from elsewhere as this model keeps it, or an error if it does not hold enough."""
+    def _validate(self) -> dict[str, Any]:
+        """The parameters that an estimate depends on, or an error where they make no sense."""
+        return self._recipe.chosen(self._params())
 
-    @abstractmethod
-    def _choices(self) -> tuple[Any, ...]:
-        """The parameters that an estimate depends on."""
+    def _settled(self) -> dict[str, Any]:
+        """The same, with what was chosen by the rows."""
+        return self._validate()
 
-    @abstractmethod
-    def _estimate(self, statistics: Any) -> Any:
-        """The model from a statistic and the parameters."""
+    def _infer(self, source: Source) -> Any:  # noqa: ARG002
+        """What the parameters leave to the first rows of a source."""
+        return None
+
+    def _collector(self, inferred: Any) -> Collector:  # noqa: ARG002
+        """The function from a batch to a statistic."""
+        return self._recipe.collector(self._validate())
 
     def _labels(self, y: Any) -> Any:
         """Labels as a source takes them, or an error where there must be some."""
@@ -61,23 +68,29 @@ class Learner(TableEstimator):
 
         Parameters
         ----------
-        X : anything tabular, (n, d)
-        y : the labels (n,), or the name of the column of X that holds them
-        sample_weight : (n,) not negative, or the name of a column of X; a weight of k counts as k copies of the row
+        X : anything tabular, of shape (n, d)
+            An array, a sparse matrix, a data frame, a path or glob, a Dask or Spark frame, a table of a database.
+        y : array-like of shape (n,) or str
+            The labels, or the name of the column of X that holds them.
+        sample_weight : array-like of shape (n,), str or None
+            Weights that are not negative, or the name of a column of X; a weight of k counts as k copies of the row.
+
+        Returns
+        -------
+        self
         """
-        return self._fit_source(self._source(X, self._labels(y), sample_weight, new=True))
+        return self._fit_source(self._new_source(X, self._labels(y), sample_weight))
 
     def _fit_source(self, source: Source) -> Self:
         with self._unless_it_fails():
-            statistics = collect(source, self._statistic(source, new=True))
-            self._set_columns(source.names, source.n_features)
-            return self._learn(statistics, source)._estimated()
+            inferred = self._infer(source)
+            statistics = collect(source, self._collector(inferred))
+            return self._learn(statistics, source, inferred)._estimated()
 
     def _fit_known(self, source: Source, statistics: Any) -> Self:
         """As a fit leaves a new model, where the statistic of all rows is known already."""
-        self._statistic(source, new=True)  # keeps what it sees of the columns
-        self._set_columns(source.names, source.n_features)
-        return self._learn(self._adopted(statistics), source)._estimated()
+        statistics = self._recipe.adopted(statistics, self._validate())
+        return self._learn(statistics, source, self._infer(source))._estimated()
 
     @contextmanager
     def _unless_it_fails(self) -> Iterator[None]:
@@ -95,100 +108,134 @@ class Learner(TableEstimator):
 
         Parameters
         ----------
-        classes : labels that may come later, to have them in `classes_` from the start; they need not be announced
+        X : anything tabular, of shape (n, d)
+            The rows.
+        y : array-like of shape (n,) or str
+            The labels, or the name of the column of X that holds them.
+        classes : array-like or None
+            Labels that may come later, to have them in `classes_` from the start. They need not be announced.
+        sample_weight : array-like of shape (n,), str or None
+            Weights that are not negative, or the name of a column of X.
+
+        Returns
+        -------
+        self
         """
-        first = not hasattr(self, "statistics_")
-        source = self._source(X, self._labels(y), sample_weight, new=first, more=True)
+        if not hasattr(self, "statistics_"):
+            source = self._new_source(X, self._labels(y), sample_weight)
+            with self._unless_it_fails():
+                inferred = self._infer(source)
+                return self._learn(_announced(collect(source, self._collector(inferred)), classes), source, inferred)
+        source = self._more_source(X, self._labels(y), sample_weight)
         with self._unless_it_fails():
-            statistics = collect(source, self._statistic(source, new=first))
-            if not first:
-                _warn_of_kinds(self.statistics_, statistics)
-            if classes is not None and len(classes):
-                statistics = statistics.aligned(union(encode(np.asarray(classes))[0], statistics.classes))
-            statistics = statistics if first else self.statistics_ + statistics
-            if first or statistics.n_features != self.n_features_in_:
-                self._set_columns(source.names if first else statistics.names, statistics.n_features)
-            return self._learn(statistics)
+            more = collect(source, self._collector(self._inferred()))
+            warn_of_kinds(self.statistics_, more)
+            return self._learn(self.statistics_ + _announced(more, classes))
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Unlearn rows that were learnt before, in place. The model equals one that never saw them.
 
         Rows are not kept, so whether these were learnt can be checked only as far as the statistics tell.
+
+        Parameters
+        ----------
+        X : anything tabular, of shape (n, d)
+            The rows.
+        y : array-like of shape (n,) or str
+            The labels, or the name of the column of X that holds them.
+        sample_weight : array-like of shape (n,), str or None
+            The weights that they were learnt with.
+
+        Returns
+        -------
+        self
         """
         self._check_fitted()
-        source = self._source(X, self._labels(y), sample_weight, more=True)
-        rest = self._fitted() - collect(source, self._statistic(source, new=False))
-        if rest.n_features != self.n_features_in_:
-            new = set(source.names or ()) - set(self._names() or ())
-            raise StatisticsError(f"cannot forget rows with column {listed(sorted(new))}, which was never learnt")
-        return self._learn(rest)
+        source = self._more_source(X, self._labels(y), sample_weight)
+        return self._learn(forgotten(self._fitted(), self._names(), source, self._collector(self._inferred())))
 
     def fit_statistics(self, statistics: Any) -> Self:
-        """The model from a statistic alone, for instance `statistics_` of another model."""
+        """Make the model from a statistic alone, for instance `statistics_` of another model.
+
+        Parameters
+        ----------
+        statistics : Statistics
+            What is known of the rows.
+
+        Returns
+        -------
+        self
+        """
         with self._unless_it_fails():
-            statistics = self._adopted(statistics)
-            self._set_columns(statistics.names, statistics.n_features)
-            return self._learn(statistics)._estimated()
+            self._learn(self._recipe.adopted(statistics, self._validate()))
+            self._set_columns(self.statistics_.names, self.statistics_.n_features)
+            return self._estimated()
 
     def __add__(self, other: Self) -> Self:
         """A model of the rows of both, with the settings of the left one."""
         if type(other) is not type(self):
             return NotImplemented
-        self._check_fitted()
-        other._check_fitted()
-        mine, theirs = self._names(), other._names()
-        aligns = self._merges_columns and mine is not None and theirs is not None
-        if mine != theirs and not aligns:
-            if mine is None or theirs is None:
-                one, two = (listed(names) if names else "columns without names" for names in (mine, theirs))
-                raise StatisticsError(f"models of different columns do not merge: {one}; and {two}")
-            differ = sorted(set(mine) ^ set(theirs))
-            why = f"only one of them has {listed(differ)}" if differ else "they stand in another order"
-            raise StatisticsError(f"models of different columns do not merge: {why}")
-        merged: Self = clone(self)
-        _warn_of_kinds(self._fitted(), other._fitted())
-        statistics = self._fitted() + other._fitted()
-        merged._set_columns(statistics.names if aligns else mine, statistics.n_features)
-        return merged._learn(statistics)
+        mine, theirs = (self._fitted(), self._names()), (other._fitted(), other._names())
+        statistics, names = merged(*mine, *theirs, self._recipe.merges_columns)
+        both: Self = clone(self)
+        both._learn(statistics)
+        both._set_columns(names, statistics.n_features)
+        return both
 
     def __radd__(self, other: object) -> Self:
         """So that ``sum(models)`` works."""
         return self if other == 0 else NotImplemented
 
-    def _learn(self, statistics: Any, source: Source | None = None) -> Self:  # noqa: ARG002
-        """Keep a statistic; `source` has its rows, where all of them are at hand."""
+    def _learn(self, statistics: Any, source: Source | None = None, inferred: Any = None) -> Self:  # noqa: ARG002
+        """Keep a statistic; `source` has its rows, where all of them are at hand, and `inferred` is what `_infer` saw
+        in them."""
+        if source is not None:
+            self._set_columns(source.names, source.n_features)
+        elif not hasattr(self, "statistics_") or statistics.n_features != self.n_features_in_:
+            self._set_columns(statistics.names, statistics.n_features)
         self.__dict__.pop("choice_", None)  # which was made by other rows
         self.statistics_ = statistics
         return self
 
     def _estimated(self) -> Self:
         """Estimate the model now rather than at the first use, and return self."""
-        self._model  # noqa: B018
+        self._estimate()
         return self
 
     # What was learnt.
 
-    @property
-    def _model(self) -> Any:
-        """What is estimated from `statistics_`."""
-        statistics, choices = self._fitted(), self._choices()
+    def _estimate(self) -> Any:
+        """What is estimated from `statistics_`, kept until these or the parameters change."""
+        statistics, choices = self._fitted(), self._settled()
         known: tuple[Statistics, Any, Any] | None = self.__dict__.get("_estimate_of")
         # Another thread may have learnt more in the meantime, or the user chosen something else.
         if known is None or known[0] is not statistics or known[1] != choices:
-            known = self.__dict__["_estimate_of"] = statistics, choices, self._estimate(self._adopted(statistics))
+            adopted = self._recipe.adopted(statistics, choices)
+            known = statistics, choices, self._recipe.estimate(adopted, choices, self._names())
+            self.__dict__["_estimate_of"] = known
         return known[2]
+
+    def _inferred(self) -> Any:
+        """What `_infer` saw in the rows that were learnt."""
+        return None
 
     # Files.
 
     def save(self, path: Any) -> None:
-        """Write the model, statistics and all, to a file that `suffice.load` reads."""
+        """Write the model, statistics and all, to a file that `suffice.load` and `suffice.load_model` read.
+
+        Parameters
+        ----------
+        path : path
+            The file to write. It is replaced as a whole, or left as it was.
+        """
         choice = getattr(self, "choice_", None)
         held = type(self).__name__, self._saved_params(), self._names(), self._learnt()
-        modelfile.write(path, modelfile.ModelFile(*held, choice=choice))
+        modelfile.write(path, modelfile.ModelFile(*held, choice=None if choice is None else choice.to_header()))
 
     def _learnt(self) -> modelfile.Learnt:
         """What a file holds, or an error where it could not be loaded again."""
-        self._adopted(statistics := self._fitted())
+        self._recipe.adopted(statistics := self._fitted(), self._validate())
         return statistics
 
     def _saved_params(self) -> dict[str, Any]:
@@ -198,18 +245,32 @@ class Learner(TableEstimator):
     @classmethod
     def _from_file(cls, model: modelfile.ModelFile) -> Self:
         loaded = cls(**model.params)
-        loaded._choices()  # or an error, where they make no sense
+        loaded._resume(model.learnt, loaded._validate())
         loaded._set_columns(model.names, model.learnt.n_features)
-        loaded._resume(model.learnt)
         if model.choice is not None:
-            loaded.choice_ = model.choice
+            loaded.choice_ = Choice.from_header(model.choice)
         return loaded
 
-    def _resume(self, learnt: modelfile.Learnt) -> Self:
+    def _resume(self, learnt: modelfile.Learnt, choices: dict[str, Any]) -> Self:
         """Take up what a file holds."""
-        return self._learn(self._adopted(learnt))
+        if not isinstance(learnt, Statistics):
+            raise ModelFileError(f"a {type(self).__name__} cannot go on from a {type(learnt).__name__}")
+        return self._learn(self._recipe.adopted(learnt, choices))
 
     # Plumbing.
+
+    def _columns(self) -> Columns:
+        statistics = self._fitted()
+        return replace(super()._columns(), kinds=statistics.category_kinds(), classes=statistics.classes)
+
+    def _more_source(self, X: Any, y: Any, weight: Any) -> Source:
+        """Rows to learn or forget. They may have other columns where statistics align them by name."""
+        columns, aligns = self._columns(), self._recipe.merges_columns
+        source = as_source(columns.as_learnt(X, y), y, weight, self.n_jobs, None if aligns else columns.names)
+        if not (aligns and source.names and columns.names):
+            columns.check(source)
+        refuse_empty(source)
+        return source
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "statistics_")
@@ -219,14 +280,8 @@ class Learner(TableEstimator):
         return self.statistics_
 
 
-def _warn_of_kinds(one: Statistics, two: Statistics) -> None:
-    """Warn of named columns whose categories become text where both meet: 1 may have been "01" before it was read."""
-    mine, theirs = ({s.names[j]: kind for j, kind in s.category_kinds().items() if s.names} for s in (one, two))
-    for column in [column for column in mine if mine[column] != theirs.get(column, mine[column])]:
-        warnings.warn(
-            f"the categories of column {column!r} are {mine[column]} here and {theirs[column]} there: all become text, "
-            "and 01 that was read as the number 1 is '1'; read both as one type, as in "
-            f"suffice.files(path, types={{{column!r}: 'string'}})",
-            ColumnWarning,
-            stacklevel=3,
-        )
+def _announced(statistics: Statistics, classes: Any) -> Statistics:
+    """A statistic over its own classes and over those that may come later."""
+    if classes is None or not len(classes):
+        return statistics
+    return statistics.aligned(union(encode(np.asarray(classes))[0], statistics.classes))

@@ -14,12 +14,13 @@ from .. import decisions, modelfile
 from ..collect import collect, refuse_nonfinite
 from ..errors import DataError, DecisionError, listed, one_of
 from ..regression import EXPANSIONS, LogisticModel, LogisticProblem, expand
+from ..scoring.model import Model, Prior
 from ..sources import as_source
 from ..stats import CollectMoments
 from ..tables.labels import SoftLabels, encode
 from ..tables.table import Sparse
 from ..threads import thread_count
-from .classifier import LLRClassifier, Prior
+from .classifier import LLRClassifier
 from .table_estimator import given_labels
 
 Array = NDArray[Any]
@@ -90,7 +91,7 @@ class LogisticClassifier(LLRClassifier):
         sample_weight : (n,) not negative, or the name of a column of X; a weight of k counts as k copies of the row
         """
         self._check_params()
-        source = self._source(X, given_labels(y, self), sample_weight, new=True).in_memory()
+        source = self._new_source(X, given_labels(y, self), sample_weight).in_memory()
         batch = source.batch(0, source.n_rows)
         if isinstance(batch.y, SoftLabels):
             raise DataError("logistic regression takes labels, not soft ones")
@@ -153,40 +154,36 @@ class LogisticClassifier(LLRClassifier):
         estimator._set_columns(names, model.n_features)
         return estimator
 
-    @property
-    def classes_(self) -> Array:
-        """The labels, sorted."""
-        return self._scorer.classes
+    def to_model(self) -> Model:
+        """Give the model that was learnt: immutable, and without scikit-learn.
 
-    @property
-    def prior_(self) -> Array:
-        """The prior that the model was learnt for, and that decisions use unless told otherwise, (k,)."""
-        return self._scorer.prior
+        Returns
+        -------
+        Model
+        """
+        learnt = self._learnt()
+        return Model(learnt, learnt.classes, learnt.prior, self._names(), self.n_jobs, type(self).__name__)
 
     @property
     def coef_(self) -> Array:
         """The slopes of the log posteriors, (k, p), which sum to zero over the classes; of two classes (1, p), those of
         the log odds of the second. The features are those of the expansion."""
-        return _as_scikit_learn(self._scorer.slope)
+        return _as_scikit_learn(self._learnt().slope)
 
     @property
     def intercept_(self) -> Array:
         """The intercepts beside `coef_`, (k,) or (1,), with the prior of this model in them."""
-        model = self._scorer
+        model = self._learnt()
         return _as_scikit_learn(model.constant - model.slope @ model.center + decisions.log(model.prior))
 
-    @property
-    def _scorer(self) -> LogisticModel:
+    def _learnt(self) -> LogisticModel:
         self._check_fitted()
         return self.model_
-
-    def _prior(self, prior: Prior) -> Array:
-        return decisions.as_prior(prior, self.classes_, self.prior_)
 
     def save(self, path: Any) -> None:
         """Write the model to a file that `suffice.load` reads."""
         params = dict(self.get_params(deep=False))
-        modelfile.write(path, modelfile.ModelFile(type(self).__name__, params, self._names(), self._scorer))
+        modelfile.write(path, modelfile.ModelFile(type(self).__name__, params, self._names(), self._learnt()))
 
     @classmethod
     def _from_file(cls, model: modelfile.ModelFile) -> Self:

@@ -13,10 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import decisions
 from ..errors import DataError
+from ..scoring.model import Prior
 from ..sources.frames.arrays import array_source
 from ..tables.labels import encode, position
 from ._sklearn import safe_indexing
-from .classifier import Prior
 
 Array = NDArray[Any]
 

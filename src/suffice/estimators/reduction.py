@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
-from dataclasses import replace
-from numbers import Integral, Real
-from typing import Any, Self, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,15 +13,17 @@ from ..collect import refuse_nonfinite
 from ..errors import DataError
 from ..modelfile import Learnt
 from ..projection import (
+    DiscriminantRecipe,
     LearntProjection,
+    PrincipalRecipe,
     Projection,
+    ProjectionRecipe,
     discriminants,
-    overall,
-    principal_components,
     wide_principal_components,
 )
+from ..scoring.columns import Columns
 from ..sources import RowResults, Source
-from ..stats import CollectMoments, CollectTogether, MomentStats
+from ..stats import MomentStats
 from ..stats.collectors import NO_LABELS
 from ..tables.batch import Batch
 from .learner import Learner
@@ -45,12 +44,7 @@ class Reduction(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Learner):
     n_components: int | float | None
     statistics_: MomentStats
 
-    @abstractmethod
-    def _kept(self, projection: Projection) -> int:
-        """How many directions of a whole projection are kept."""
-
-    @abstractmethod
-    def _whole(self, moments: MomentStats) -> Projection: ...
+    _recipe: ClassVar[ProjectionRecipe]
 
     @abstractmethod
     def _wide(self, batch: Batch) -> tuple[Projection, Array]:
@@ -64,11 +58,11 @@ class Reduction(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Learner):
         if not np.isfinite(batch.X).all():
             refuse_nonfinite(source)
         whole, classes = self._wide(batch)
-        return self._of(whole.first(self._kept(whole)), classes, source.names)
+        return self._of(whole.first(self._recipe.kept(whole, self._validate())), classes, source.names)
 
-    def _learn(self, statistics: Any, source: Source | None = None) -> Self:
+    def _learn(self, statistics: Any, source: Source | None = None, inferred: Any = None) -> Self:
         self.__dict__.pop("_without_statistics", None)
-        return super()._learn(statistics, source)
+        return super()._learn(statistics, source, inferred)
 
     def _learn_projection(self, projection: LearntProjection) -> Self:
         self.__dict__.pop("statistics_", None)
@@ -78,8 +72,13 @@ class Reduction(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Learner):
     def _learnt(self) -> Learnt:
         return getattr(self, "_without_statistics", None) or super()._learnt()
 
-    def _resume(self, learnt: Learnt) -> Self:
-        return self._learn_projection(learnt) if isinstance(learnt, LearntProjection) else super()._resume(learnt)
+    def _resume(self, learnt: Learnt, choices: dict[str, Any]) -> Self:
+        if isinstance(learnt, LearntProjection):
+            return self._learn_projection(learnt)
+        return super()._resume(learnt, choices)
+
+    def _columns(self) -> Columns:
+        return super(Learner, self)._columns()  # numbers alone
 
     def _fitted(self) -> MomentStats:
         if hasattr(self, "_without_statistics"):
@@ -97,7 +96,7 @@ class Reduction(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Learner):
 
     def transform(self, X: Any) -> Any:
         """The rows in the new coordinates, (n, m)."""
-        projection, source = self.projection_, self._scored(X)
+        projection, source = self.projection_, self._source(X)
         step = max(1, _ROWS // source.n_features)
 
         def project(batch: Batch, out: Array) -> bool:
@@ -119,7 +118,7 @@ class Reduction(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Learner):
     def projection_(self) -> Projection:
         """Centre and directions."""
         self._check_fitted()
-        return cast("Projection", getattr(self, "_without_statistics", None) or self._model)
+        return cast("Projection", getattr(self, "_without_statistics", None) or self._estimate())
 
     @property
     def mean_(self) -> Array:
@@ -143,34 +142,6 @@ class Reduction(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Learner):
         """The share of each direction in the values of all, (m,)."""
         projection = self.projection_
         return projection.values / (projection.total or 1.0)
-
-    def _statistic(self, source: Source, new: bool) -> Callable[[Batch], MomentStats]:  # noqa: ARG002
-        self._choices()
-        return CollectMoments("pooled")
-
-    def _adopted(self, statistics: Any) -> MomentStats:
-        if not isinstance(statistics, MomentStats):
-            raise DataError(f"a reduction needs MomentStats, not {type(statistics).__name__}")
-        return statistics.to_layout("pooled")
-
-    def _choices(self) -> tuple[Any, ...]:
-        n = self.n_components
-        whole = isinstance(n, Integral) and not isinstance(n, bool) and int(n) >= 1
-        if n is not None and not whole:
-            raise DataError(f"n_components={n!r} must be a whole number above zero, or None")
-        return (n,)
-
-    def _estimate(self, statistics: MomentStats) -> Projection:
-        whole = self._whole(statistics)
-        return whole.first(self._kept(whole))
-
-    def _at_most(self, projection: Projection, what: str) -> int:
-        most = len(projection.values)
-        if self.n_components is None:
-            return most
-        if self.n_components > most:
-            raise DataError(f"n_components={self.n_components} is more than the {most} that {what}")
-        return int(self.n_components)
 
     def __sklearn_is_fitted__(self) -> bool:
         return super().__sklearn_is_fitted__() or hasattr(self, "_without_statistics")
@@ -211,6 +182,8 @@ class PCA(Reduction):
     array([4.2  , 0.241])
     """
 
+    _recipe: ClassVar[PrincipalRecipe] = PrincipalRecipe()
+
     def __init__(
         self, n_components: int | float | None = None, *, whiten: bool = False, n_jobs: int | None = None
     ) -> None:
@@ -244,45 +217,9 @@ class PCA(Reduction):
     def _labels(self, y: Any) -> Any:
         return y if isinstance(y, str) else None
 
-    def _statistic(self, source: Source, new: bool) -> Callable[[Batch], Any]:
-        return CollectTogether(super()._statistic(source, new))
-
-    def _adopted(self, statistics: Any) -> MomentStats:
-        moments = super()._adopted(statistics)
-        if len(moments.classes) == 1 and moments.classes.dtype == np.int8:
-            return moments
-        center, covariance = overall(moments)
-        one = NO_LABELS, np.array([moments.total]), center[None]
-        return MomentStats(*one, covariance * moments.total, "pooled")
-
-    def _choices(self) -> tuple[Any, ...]:
-        n = self.n_components
-        if isinstance(n, Real) and not isinstance(n, Integral) and 0 < float(n) < 1:
-            return n, self.whiten
-        return *super()._choices(), self.whiten
-
-    def _kept(self, projection: Projection) -> int:
-        if not isinstance(self.n_components, Integral | None):
-            reached = np.cumsum(projection.values) / (projection.total or 1.0)
-            return min(int(np.searchsorted(reached, float(self.n_components), side="right")) + 1, len(reached))
-        if self.n_components is None:  # directions without variance are arbitrary
-            enough = len(projection.values) * np.finfo(float).eps * projection.values[:1].sum()
-            return max(1, int((projection.values > enough).sum()))
-        return self._at_most(projection, "the rows have")
-
-    def _whole(self, moments: MomentStats) -> Projection:
-        return self._whitened(principal_components(moments))
-
     def _wide(self, batch: Batch) -> tuple[Projection, Array]:
-        self._choices()
-        return self._whitened(wide_principal_components(batch.X, batch.weight)), NO_LABELS
-
-    def _whitened(self, projection: Projection) -> Projection:
-        if not self.whiten:
-            return projection
-        some = projection.values > np.finfo(float).eps * projection.total
-        scale = np.where(some, np.sqrt(np.where(some, projection.values, 1.0)), np.inf)
-        return replace(projection, directions=projection.directions / scale)
+        whole = wide_principal_components(batch.X, batch.weight)
+        return self._recipe.whitened(whole, self._validate()), NO_LABELS
 
 
 class LDA(Reduction):
@@ -315,6 +252,8 @@ class LDA(Reduction):
     array([32.192,  0.285])
     """
 
+    _recipe: ClassVar[DiscriminantRecipe] = DiscriminantRecipe()
+
     def __init__(self, n_components: int | None = None, *, n_jobs: int | None = None) -> None:
         self.n_components = n_components
         self.n_jobs = n_jobs
@@ -329,19 +268,7 @@ class LDA(Reduction):
         """The labels, sorted."""
         return self._learnt().classes
 
-    def _kept(self, projection: Projection) -> int:
-        if not len(projection.values):
-            raise DataError(
-                "discriminants need two classes or more, and columns that vary within them; here is 1 class, or none "
-                "of the columns does"
-            )
-        return self._at_most(projection, "these classes have: one fewer than classes, and not more than columns")
-
-    def _whole(self, moments: MomentStats) -> Projection:
-        return discriminants(moments)
-
     def _wide(self, batch: Batch) -> tuple[Projection, Array]:
-        self._choices()
         first = wide_principal_components(batch.X, batch.weight)
         moments = MomentStats.of(Batch.of(first(batch.X), batch.y, batch.weight), "pooled")
         return first.then(discriminants(moments)), moments.classes

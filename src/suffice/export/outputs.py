@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, listed
-from ..regression import LogisticModel
 
 Array = NDArray[Any]
 
@@ -18,7 +17,7 @@ OUTPUTS = ("decision", "posterior", "llr", "log_likelihood")
 
 def check_outputs(outputs: Any, model: Any) -> tuple[str, ...]:
     """Which results are wanted, in the order given; None takes all that a model has."""
-    own = OUTPUTS[:-1] if isinstance(model, LogisticModel) else OUTPUTS
+    own = OUTPUTS if model.has_likelihoods else OUTPUTS[:-1]
     chosen = own if outputs is None else (outputs,) if isinstance(outputs, str) else tuple(outputs)
     unknown = [each for each in chosen if each not in own]
     if unknown or not chosen:

@@ -1,49 +1,207 @@
-"""What a model is judged by: scores, labels and weights of rows, from one pass over them."""
+"""How well a model does on labelled rows: one pass for their scores, and all figures from these."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import asdict, dataclass
+from html import escape
+from math import isfinite, log
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import decisions, metrics
 from ..errors import DataError, MissingLabelsError, listed
 from ..tables.batch import Batch
 from ..tables.labels import count_missing, missing_message, positions
-from .rows import in_steps, refuse
+from .rows import reduce_scores
+from .text import aligned
+
+if TYPE_CHECKING:
+    from .model import Model
 
 Array = NDArray[Any]
 
 
-class Judged(NamedTuple):
-    """Rows with labels; they themselves are not held."""
+@dataclass(frozen=True)
+class Evaluation:
+    """How well a model does on labelled rows. Prints as a table.
 
-    scores: Array  # (n, k) log p(x | class), up to a term of the row
-    labels: Array  # (n,) all of them classes of the model
-    weight: Array  # (n,)
+    A figure is None where the rows cannot give it: the log loss needs rows of every class; the log-likelihood ratio
+    costs need two classes, and all but `cllr` rows of one weight.
+
+    Attributes
+    ----------
+    rows, weight : int, float
+        The number of rows with a weight above zero, and the sum of their weights.
+    prior : list of float
+        The prior that decisions were made with.
+    error_rate : float
+        The share of wrong decisions.
+    log_loss, log_loss_of_prior : float or None
+        The mean of -log P(true class | x), in nats, of rows in the proportions of the prior; and what the prior alone
+        would give.
+    dcf : float or None
+        The detection cost, where a prior or a cost was given; 1 is what the best decision without looking costs.
+    cllr, min_cllr, eer : float or None
+        The cost of log-likelihood ratios in bits, its minimum after calibration, and the equal error rate.
+    classes, decisions : list
+        The rows and the columns of `confusion`.
+    confusion : list of list of float
+        The confusion matrix: the weight of each true class (rows) that was given each decision (columns).
+    recall, precision : list of float or None
+        Of each class, and of each decision.
+    """
+
+    rows: int
+    weight: float
+    prior: list[float]
+    error_rate: float
+    log_loss: float | None
+    log_loss_of_prior: float | None
+    dcf: float | None
+    cllr: float | None
+    min_cllr: float | None
+    eer: float | None
+    classes: list[Any]
+    decisions: list[Any]
+    confusion: list[list[float]]
+    recall: list[float | None]
+    precision: list[float | None]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give all figures in the values that JSON has.
+
+        Returns
+        -------
+        dict
+            Figures that are None are left out; infinite ones are None.
+        """
+        known = {name: value for name, value in asdict(self).items() if value is not None}
+        return {name: None if _is_infinite(value) else value for name, value in known.items()}
+
+    def _facts(self) -> list[tuple[str, str]]:
+        facts = [("rows", f"{self.rows}"), ("error rate", f"{self.error_rate:.2%}")]
+        if self.weight != self.rows:
+            facts.insert(1, ("weight", f"{self.weight:g}"))
+        if self.log_loss is None:
+            facts.append(("log loss", "not known: some classes have no rows"))
+        else:
+            facts.append(
+                ("log loss", f"{_number(self.log_loss)} nats; the prior alone has {_number(self.log_loss_of_prior)}")
+            )
+        more = {"DCF": self.dcf, "Cllr": self.cllr, "minimum Cllr": self.min_cllr, "EER": self.eer}
+        return facts + [(title, _number(value)) for title, value in more.items() if value is not None]
+
+    def _matrix(self) -> list[tuple[Any, ...]]:
+        body = [
+            (label, *(f"{count:g}" for count in counts), _share(recall))
+            for label, counts, recall in zip(self.classes, self.confusion, self.recall, strict=True)
+        ]
+        return [
+            ("true \\ predicted", *self.decisions, "recall"),
+            *body,
+            ("precision", *map(_share, self.precision), ""),
+        ]
+
+    def __str__(self) -> str:
+        return f"{aligned(self._facts(), right=False)}\n\n{aligned(self._matrix())}"
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        tables = ("".join(_html_row(row) for row in rows) for rows in (self._facts(), self._matrix()))
+        return "".join(f"<table>{rows}</table>" for rows in tables)
 
 
-def judged(clf: Any, X: Any, y: str, sample_weight: str | None = None) -> Judged:
-    """The scores, labels and weights of all rows of a table, whose columns y and weight are."""
-    if y in (clf._names() or ()):
-        raise DataError(f"column {y!r} is one of those that the model decides by: it cannot hold the labels, too")
-    density = clf._scorer  # estimated here, not in the threads
-    source = clf._source(X, y, sample_weight)
+def evaluated(model: Model, X: Any, y: Any, weight: Any, prior: Any, cost: Any) -> Evaluation:
+    """All that labelled rows say of a model."""
+    scores, labels, weights = _scored(model, X, y, weight)
+    counted = weights > 0
+    if not counted.any():
+        raise DataError("all weights are zero: there is nothing to evaluate on")
+    return _figures(model, scores[counted], labels[counted], weights[counted], prior, cost)
 
-    def of(batch: Batch) -> tuple[list[tuple[Array, Array, Array]], bool]:
-        scores, labels = np.empty((len(batch), density.n_classes)), np.asarray(batch.y)
-        fine = in_steps(density, batch.table, scores, lambda x, out: density.score(x, all=out, relative=True))
-        weight = np.ones(len(batch)) if batch.weight is None else batch.weight
-        return [(scores, labels, weight)], fine
 
-    parts, fine = source.reduce(of, lambda a, b: ([*a[0], *b[0]], a[1] and b[1]))
-    if not fine:
-        refuse(source)
-    scores, labels, weight = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+def _scored(model: Model, X: Any, y: Any, weight: Any) -> tuple[Array, Array, Array]:
+    """The scores (n, k), the labels, all of them classes of the model, and the weights of all rows."""
+    if isinstance(y, str) and y in (model.names or ()):
+        raise DataError(f"column {y!r} is one that the model reads: it cannot hold the labels, too")
+
+    def of(batch: Batch, scores: Array) -> list[tuple[Array, Array, Array]]:
+        weights = np.ones(len(batch)) if batch.weight is None else batch.weight
+        return [(scores, np.asarray(batch.y), weights)]
+
+    parts = reduce_scores(model.source(X, y, weight), model.density, of, lambda a, b: [*a, *b])
+    scores, labels, weights = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     if missing := count_missing(labels):
         raise MissingLabelsError(missing_message(missing))
-    place = positions(labels, clf.classes_)
-    if (place < 0).any():
-        unknown, known = dict.fromkeys(labels[place < 0].tolist()), listed(clf.classes_, 10)
-        raise DataError(f"column {y!r} holds {listed(unknown)}, but the classes of the model are {known}")
-    return Judged(scores, clf.classes_[place], weight)
+    index = positions(labels, model.classes)
+    if (index < 0).any():
+        unknown, known = dict.fromkeys(labels[index < 0].tolist()), listed(model.classes, 10)
+        where = f"column {y!r}" if isinstance(y, str) else "y"
+        raise DataError(f"{where} holds {listed(unknown)}, but the classes of the model are {known}")
+    return scores, model.classes[index], weights
+
+
+def _figures(model: Model, scores: Array, labels: Array, weight: Array, prior: Any, cost: Any) -> Evaluation:
+    classes, used = model.classes, model.as_prior(prior)
+    decided = decisions.decide(scores, classes, used, cost)
+    actions = classes if cost is None else decisions.as_cost(cost, classes)[0]
+    confusion = np.zeros((len(classes), len(actions)))
+    np.add.at(confusion, (positions(labels, classes), positions(decided, actions)), weight)
+    found: dict[str, float] = {}
+    if confusion.any(axis=1).all():
+        found = _costs(classes, scores, labels, weight, used)
+        if prior is not None or cost is not None:
+            found["dcf"] = metrics.multiclass_dcf(labels, decided, used, cost, sample_weight=weight)
+    own = positions(classes, actions)
+    right = np.where(own >= 0, confusion[np.arange(len(classes)), own], 0.0)
+    taken = positions(actions, classes)
+    return Evaluation(
+        rows=len(weight),
+        weight=float(weight.sum()),
+        prior=used.tolist(),
+        error_rate=float(weight[decided != labels].sum() / weight.sum()),
+        **{name: found.get(name) for name in ("log_loss", "log_loss_of_prior", "dcf", "cllr", "min_cllr", "eer")},
+        classes=classes.tolist(),
+        decisions=actions.tolist(),
+        confusion=confusion.tolist(),
+        recall=_shares(right, confusion.sum(axis=1)),
+        precision=_shares(np.where(taken >= 0, right[taken], 0.0), confusion.sum(axis=0)),
+    )
+
+
+def _costs(classes: Array, scores: Array, labels: Array, weight: Array, prior: Array) -> dict[str, float]:
+    """What scores cost, where there are rows of every class."""
+
+    def log_loss(scores: Array) -> float:
+        return log(2) * metrics.multiclass_log_cost(labels, scores, prior, normalize=False, sample_weight=weight)
+
+    found = {"log_loss": log_loss(scores), "log_loss_of_prior": log_loss(np.zeros_like(scores))}
+    if len(classes) == 2:
+        found["cllr"] = metrics.multiclass_log_cost(labels, scores, "uniform", sample_weight=weight)
+        if (weight == weight[0]).all():  # the others know no weights
+            target, llr = labels == classes[1], decisions.log_likelihood_ratio(scores, 0, 1)
+            found |= {"min_cllr": metrics.min_cllr(target, llr), "eer": metrics.eer(target, llr)}
+    return found
+
+
+def _shares(some: Array, all: Array) -> list[float | None]:
+    return [float(one / total) if total else None for one, total in zip(some, all, strict=True)]
+
+
+def _is_infinite(value: Any) -> bool:
+    return isinstance(value, float) and not isfinite(value)
+
+
+def _number(value: float | None) -> str:
+    return "infinite" if value is None or _is_infinite(value) else f"{value:.4g}"
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else f"{value:.1%}"
+
+
+def _html_row(cells: tuple[Any, ...]) -> str:
+    return "<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in cells) + "</tr>"

@@ -1,19 +1,23 @@
-"""Scores of the rows of a table, a few at a time, and errors that name rows without a score."""
+"""The one loop over rows: read, score a few at a time, and refuse what cannot be scored."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
+import numpy as np
 from numpy.typing import NDArray
 
 from ..collect import refuse_nonfinite
 from ..densities.scorer import Scorer
 from ..errors import DataError
-from ..sources import Source
+from ..sources import RowResults, Run, Source
+from ..sources.base import ColumnsSource
+from ..tables.batch import Batch
 from ..tables.table import Table
 
 Array = NDArray[Any]
+T = TypeVar("T")
 _SCORES = 1 << 17  # scores held at a time by each thread, where they are not the result: in the cache
 _CELLS = 1 << 22  # cells read at a time by each thread, where they have to be converted
 
@@ -39,3 +43,66 @@ def refuse(source: Source) -> None:
     """Raise an error that names what could not be scored."""
     refuse_nonfinite(source)
     raise DataError("some values are too large to be scored; rescale the columns")
+
+
+def score_rows(source: Source, density: Scorer, work: Callable[[Any, Array], bool], results: RowResults) -> Any:
+    """One row of results for each row of a source, in a table or column of its own kind.
+
+    Parameters
+    ----------
+    source : Source
+        The rows.
+    density : Scorer
+        Reads them.
+    work : callable
+        ``work(x, out)`` writes the results of some rows, and returns whether all of them could be scored.
+    results : RowResults
+        What the results are.
+    """
+    return source.map_rows(lambda batch, out: in_steps(density, batch.table, out, work), results, refuse)
+
+
+class _UnscorableError(Exception):
+    """Some rows cannot be scored; another pass finds out which ones."""
+
+
+def reduce_scores(
+    source: Source,
+    density: Scorer,
+    of: Callable[[Batch, Array], T],
+    merge: Callable[[T, T], T],
+    *,
+    features: ColumnsSource | None = None,
+    relative: bool = True,
+    run: Run[T] | None = None,
+) -> T:
+    """Merge ``of(batch, scores)`` over the batches of a source, in the order of its rows.
+
+    Parameters
+    ----------
+    source, density : Source, Scorer
+        The rows, and what scores them.
+    of : callable
+        From a batch and its scores (n, k).
+    merge : callable
+        Merges two results.
+    features : ColumnsSource or None
+        Those columns of the source that the density reads, where there are more.
+    relative : bool
+        Whether scores may leave out terms that all classes share.
+    run : Run or None
+        What results are merged into.
+    """
+
+    def scored(batch: Batch) -> T:
+        scores = np.empty((len(batch), density.n_classes))
+        table = batch.table if features is None else features.of(batch.table)
+        if not in_steps(density, table, scores, lambda x, out: density.score(x, all=out, relative=relative)):
+            raise _UnscorableError
+        return of(batch, scores)
+
+    try:
+        return source.reduce(scored, merge, run)
+    except _UnscorableError:
+        refuse(source if features is None else features)
+        raise

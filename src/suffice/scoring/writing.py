@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +16,16 @@ from .. import decisions
 from ..atomic import replacing
 from ..errors import DataError, listed
 from ..export.outputs import check_kept, check_outputs, columns_of, plain_labels, refuse_taken
-from ..sources import Run, Source, as_source, with_texts
+from ..sources import Run, Source, as_source
 from ..sources.base import ColumnsSource
 from ..sources.frames.arrays import arrow_type, to_arrow
 from ..tables.batch import Batch
 from ..tables.table import Sparse, Table
 from .application import Application
-from .rows import in_steps, refuse, refuse_empty
+from .rows import reduce_scores, refuse_empty
+
+if TYPE_CHECKING:
+    from .model import Model
 
 Array = NDArray[Any]
 Write = Callable[[Any], object]  # of an Arrow table
@@ -53,7 +56,7 @@ def parquet_file(path: str | os.PathLike[str]) -> Callable[[Source, Any], Abstra
 
 
 def write_scores(
-    clf: Any,
+    model: Model,
     X: Any,
     opened: Callable[[Source, Any], AbstractContextManager[Write]],
     prior: Any,
@@ -65,40 +68,30 @@ def write_scores(
 
     Parameters
     ----------
-    opened : from a source and the schema of the results, where to write them
+    opened : callable
+        From a source and the schema of the results, where to write them.
     """
     import pyarrow as pa
 
-    clf._check_fitted()
-    case, density = clf._application(prior, cost), clf._scorer  # estimated here, not in the threads
-    results = _Results(clf.classes_, case, check_outputs(outputs, density))
+    case, density = model.application(prior, cost), model.density
+    results = _Results(model.classes, case, check_outputs(outputs, density))
     kept = check_kept(keep)
-    source, features = _sources(clf, X, kept or [])
+    source, features = _sources(model, X, kept or [])
     own = [features.places[j] for j in density.places_read]
     repeated = _Repeated(source, own if kept is None else _places(kept, source))
     refuse_taken(results.schema.names, repeated.schema.names)
     schema = pa.schema([*repeated.schema, *results.schema])
 
-    def scored(batch: Batch) -> list[Any]:
-        scores = np.empty((len(batch), density.n_classes))
-        table = features.of(batch.table)
-        if not in_steps(density, table, scores, lambda x, out: density.score(x, all=out, relative=results.relative)):
-            raise _RefusedError
+    def written(batch: Batch, scores: Array) -> list[Any]:
         return [pa.Table.from_arrays([*repeated.of(batch.table), *results.of(scores)], schema=schema)]
 
     with opened(source, schema) as write:
         sink = _Sink(write)
-        try:
-            source.reduce(scored, operator.iadd, Run[Any](sink))
-        except _RefusedError:
-            refuse(features)
+        how: dict[str, Any] = {"features": features, "relative": results.relative, "run": Run[Any](sink)}
+        reduce_scores(source, density, written, operator.iadd, **how)
         sink.flush()
     case.warn()
     return sink.n_rows
-
-
-class _RefusedError(Exception):
-    """Some rows cannot be scored; which ones, another pass tells."""
 
 
 class _Sink:
@@ -194,11 +187,13 @@ class _Results:
         return [pa.array(values) for output in self.outputs for values in makers[output]()]
 
 
-def _sources(clf: Any, X: Any, kept: list[str]) -> tuple[Source, ColumnsSource]:
+def _sources(model: Model, X: Any, kept: list[str]) -> tuple[Source, ColumnsSource]:
     """The rows, and their columns that the model reads; the others are there to be repeated."""
-    known = clf._names()
+    known = model.names
     more = [name for name in kept if name not in (known or ())]
-    source = as_source(with_texts(X, clf._texts()), n_jobs=clf.n_jobs, names=None if known is None else (*known, *more))
+    source = as_source(
+        model.columns.as_learnt(X), n_jobs=model.n_jobs, names=None if known is None else (*known, *more)
+    )
     if source.is_lazy or not source.in_order:
         raise DataError(
             f"the rows of a {type(source).__name__} are scored where they are: predict and llr give columns of its "
@@ -211,7 +206,7 @@ def _sources(clf: Any, X: Any, kept: list[str]) -> tuple[Source, ColumnsSource]:
         here = set(known or ()) <= set(names)  # or else the error tells what is missing
         own = known if known is not None and here else tuple(name for name in names if name not in more)
         features = ColumnsSource(source, _places(own, source), own)
-    clf._check_columns(features)
+    model.columns.check(features)
     refuse_empty(source)
     return source, features
 

@@ -14,7 +14,6 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
-from .. import estimators
 from ..errors import DataError
 from ..estimators._sklearn import returns_arrays
 from ..estimators.classifier import LLRClassifier
@@ -118,7 +117,7 @@ class State:
 
     def _reduce(self, estimators: list[Reduction]) -> State:
         moments = _linear(self.statistic)
-        whole = estimators[0]._whole(moments)
+        whole = estimators[0]._recipe.whole(moments, estimators[0]._validate())
         directions = whole.first(max(_kept(estimator, whole) for estimator in estimators))
         reduction = clone(estimators[0])._of(directions, moments.classes, self.names)
         rows = tuple(reduction.transform(X) for X in self.rows)
@@ -126,8 +125,8 @@ class State:
 
     def _cut(self, estimators: list[Reduction]) -> State:
         assert self.whole is not None
-        estimators[0]._choices()
-        directions = self.whole.first(estimators[0]._kept(self.whole))
+        reduction = estimators[0]
+        directions = self.whole.first(reduction._recipe.kept(self.whole, reduction._validate()))
         fitted = clone(estimators[0])._of(directions, self.statistic.classes, self.names)
         n = len(directions.values)
         return State(self.statistic.first(n), None, tuple(X[:, :n] for X in self.rows), (*self.steps, fitted))
@@ -148,8 +147,7 @@ def transformed(step: Any, X: Any) -> Array:
 def _kept(estimator: Reduction, whole: Projection) -> int:
     """How many directions an estimator keeps; it will tell later if it cannot."""
     try:
-        estimator._choices()
-        return estimator._kept(whole)
+        return estimator._recipe.kept(whole, estimator._validate())
     except DataError:
         return 1
 
@@ -171,7 +169,7 @@ def paths(estimators: list[Any], source: Source) -> tuple[list[Candidate], dict[
                 layouts.add(layout)
                 root = _MOMENTS
             elif len(steps) == 1 and isinstance(steps[0], Learner) and not isinstance(steps[0], GaussianClassifier):
-                collector = clone(steps[0])._statistic(source, new=True)
+                collector = _collector(steps[0], source)
                 root = _key(collector) if _is_ours(steps[0]) else ROWS
                 roots |= {root: Root(collector, steps[0])} if root else {}
             path = [step for one in steps for step in Step.of(one)]
@@ -195,7 +193,12 @@ class Root:
 
     def serves(self, training: LocalSource) -> bool:
         """Whether it would be the same by a look at the training rows alone."""
-        return self.owner is None or _key(clone(self.owner)._statistic(training, new=True)) == _key(self.collector)
+        return self.owner is None or _key(_collector(self.owner, training)) == _key(self.collector)
+
+
+def _collector(learner: Learner, source: Source) -> Collector:
+    """What a learner collects of the rows of a source."""
+    return learner._collector(learner._infer(source))
 
 
 def _key(thing: Any) -> str:
@@ -207,8 +210,8 @@ def _key(thing: Any) -> str:
 
 
 def _is_ours(step: Any) -> bool:
-    """Whether a step does what its class here does; others may have another fit."""
-    return type(step).__module__.startswith(f"{estimators.__name__}.")
+    """Whether a step learns by the recipe of its own class; a subclass may have another fit."""
+    return "_recipe" in vars(type(step))
 
 
 def _is_plain(step: Any, source: Source) -> bool:
@@ -227,7 +230,7 @@ def _layout(steps: tuple[Any, ...], source: Source) -> str | None:
         return None
     if not all(_is_plain(step, source) for step in reductions):
         return None
-    layout = classifier._layout()
+    layout = cast("CollectMoments", classifier._collector(None)).layout
     if classifier.shrinkage == "loo":
         return None  # chosen by rows
     if not reductions:

@@ -10,7 +10,7 @@ import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from functools import reduce
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,10 @@ class Statistics(ABC):
     classes: Array  # (k,) sorted labels
     weight: Array  # (k,) total weight of each class
     names: tuple[str, ...] | None = None  # of the columns, where they are kept
+    kinds: ClassVar[dict[str, type[Statistics]]] = {}  # all there are, by name: files name what they hold
+
+    def __init_subclass__(cls) -> None:
+        Statistics.kinds[cls.__name__] = cls
 
     @property
     @abstractmethod

@@ -13,14 +13,9 @@ from ..errors import DataError, StatisticsError, listed
 from ..tables.batch import Batch
 from ..tables.labels import SoftLabels, encode
 from .base import Statistics, frozen, names_from_arrays, names_to_arrays
-from .categories import CategoryStats
-from .counts import CountStats
-from .moments import MomentStats
 
 Array = NDArray[Any]
 Collector = Callable[[Batch], Statistics]
-
-_KINDS: dict[str, type[Statistics]] = {kind.__name__: kind for kind in (MomentStats, CountStats, CategoryStats)}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,11 +105,14 @@ class BundleStats(Statistics):
             if not key.endswith(".columns"):
                 continue
             name, _, kind = key.removesuffix(".columns").rpartition(".")
-            if kind not in _KINDS:
+            if kind not in Statistics.kinds:
                 raise StatisticsError(f"a block of {kind!r} is not known")
             prefix = f"{name}.{kind}:"
             own = {k.removeprefix(prefix): a for k, a in arrays.items() if k.startswith(prefix)}
-            parts[name], columns[name] = _KINDS[kind].from_arrays(classes, own), tuple(array.reshape(-1).tolist())
+            parts[name], columns[name] = (
+                Statistics.kinds[kind].from_arrays(classes, own),
+                tuple(array.reshape(-1).tolist()),
+            )
         whole = all(f"{key.rpartition(':')[0]}.columns" in arrays for key in arrays if ":" in key)
         if not parts or not whole or "n_features" not in arrays:
             raise StatisticsError(f"these are not the arrays of a bundle: {sorted(arrays)}")

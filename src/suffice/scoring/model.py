@@ -1,0 +1,608 @@
+"""A model at work: it scores rows, decides with a prior and a cost, evaluates, explains and writes results."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from numbers import Integral
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import decisions, modelfile
+from ..collect import refuse_nonfinite
+from ..densities import Density
+from ..densities.scorer import Scorer
+from ..errors import DataError, listed
+from ..export.outputs import check_kept, check_outputs
+from ..sources import RowResults, Source
+from ..sources.frames.filling import with_cells
+from ..tables.labels import encode, position
+from .application import Application
+from .choice import Choice
+from .columns import Columns
+from .evaluation import Evaluation, evaluated
+from .explanation import tidy_shares
+from .rows import score_rows
+from .writing import parquet_file, write_scores
+
+Array = NDArray[Any]
+Prior = Any  # an array in the order of the classes, a dictionary by label, "uniform" or None
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Model:
+    """Densities of some classes, ready to score anything tabular.
+
+    Use it for a model that was fitted elsewhere, or for one from a textbook: make a density from its parameters, and
+    name the classes. `suffice.load_model` reads one from a file, without importing scikit-learn.
+
+    Parameters
+    ----------
+    density : Density
+        p(x | class) for k classes, for instance from `GaussianDensity.from_parameters`.
+    classes : array-like of shape (k,)
+        The labels, in the order of the density.
+    prior : array-like, dict, "uniform" or None
+        Class probabilities for decisions, unless a call gives others. None: every decision must give them.
+    names : sequence of str or None
+        The names of the columns. With names, extra columns of a table are ignored.
+    n_jobs : int or None
+        Threads; None uses every processor.
+
+    Examples
+    --------
+    >>> from suffice import GaussianDensity, Model
+    >>> heights = GaussianDensity.from_parameters([[161.82], [175.33]], [[[46.89]], [[52.89]]])
+    >>> model = Model(heights, ["F", "M"])
+    >>> model.llr([[174.0]]).round(2)
+    array([1.5])
+    >>> model.predict([[174.0]]).item(), model.predict([[174.0]], prior={"F": 0.9, "M": 0.1}).item()
+    ('M', 'F')
+    """
+
+    density: Scorer
+    classes: Array  # (k,) sorted
+    prior: Array | None  # (k,)
+    names: tuple[str, ...] | None
+    n_jobs: int | None
+    owner: str  # who speaks in messages: the estimator that has learnt this model
+    choice: Choice | None  # what else was tried, where the model was chosen automatically
+
+    def __init__(
+        self,
+        density: Scorer,
+        classes: Any,
+        prior: Prior = "uniform",
+        names: Sequence[str] | None = None,
+        n_jobs: int | None = None,
+        owner: str = "Model",
+        choice: Choice | None = None,
+    ) -> None:
+        labels = np.asarray(classes)
+        distinct, code = encode(labels)
+        if len(distinct) < len(labels):
+            raise DataError(f"classes must be distinct, but are {listed(labels, 10)}")
+        if len(distinct) != density.n_classes:
+            raise DataError(f"there are {len(distinct)} classes, but the density has {density.n_classes}")
+        if names is not None and len(names) != density.n_features:
+            raise DataError(f"there are {len(names)} names for {density.n_features} columns")
+        known = None if prior is None else decisions.as_prior(prior, labels, np.full(len(code), 1 / len(code)))
+        if (code != np.arange(len(code))).any():
+            order = np.argsort(code)
+            density, known = density.of_classes(order.tolist()), None if known is None else known[order]
+        own = {
+            "density": density,
+            "classes": distinct,
+            "prior": known,
+            "names": None if names is None else tuple(names),
+        }
+        vars(self).update(own, n_jobs=n_jobs, owner=owner, choice=choice)
+
+    def __repr__(self) -> str:
+        density = self.density
+        return f"Model({type(density).__name__} of {density.n_features} columns, classes {listed(self.classes)})"
+
+    # Scores: there is no prior in them.
+
+    def log_likelihood(self, X: Any) -> Any:
+        """Compute log p(x | class), the natural logarithm.
+
+        Parameters
+        ----------
+        X : anything tabular, of shape (n, d)
+            The rows.
+
+        Returns
+        -------
+        array of shape (n, k)
+            Or a column of the same engine, for Dask and Spark.
+        """
+        density = self._generative("log_likelihood")
+        return self._table(X, "log_likelihood", lambda x, out: density.score(x, all=out))
+
+    def llr(self, X: Any, a: Any = None, b: Any = None) -> Any:
+        """Compute the log-likelihood ratio log p(x | b) - log p(x | a).
+
+        Parameters
+        ----------
+        X : anything tabular, of shape (n, d)
+            The rows.
+        a, b : label or None
+            The two classes. With two classes in all, the default is the second over the first.
+
+        Returns
+        -------
+        array of shape (n,)
+            Positive values speak for b.
+        """
+        density = self.density.of_classes(self.pair(a, b))
+
+        def ratio(x: Any, out: Array) -> bool:
+            scores = np.empty((len(out), 2))
+            finite = density.score(x, all=scores, relative=True)
+            out[:] = decisions.log_likelihood_ratio(scores, 0, 1)
+            return finite
+
+        return self._column(X, "llr", ratio)
+
+    def explain(self, X: Any, a: Any = None, b: Any = None, *, tidy: bool = False) -> Any:
+        """Split the log-likelihood ratio into one share for each column.
+
+        Parameters
+        ----------
+        X : anything tabular, of shape (n, d)
+            The rows.
+        a, b : label or None
+            The two classes, as in `llr`.
+        tidy : bool
+            Return an Arrow table instead, with the columns row, column, value and llr: one line for each cell that
+            has a share, the largest shares of each row first.
+
+        Returns
+        -------
+        array of shape (n, d) or pyarrow.Table
+            The shares of a row sum to its `llr`.
+        """
+        i, j = self.with_rows(self.pair(a, b))
+        density = self._generative("explain")
+        columns = self.names or range(density.n_features)
+
+        def shares(x: Any, out: Array) -> bool:
+            one, two = density.explain(x, i), density.explain(x, j)
+            out[:] = decisions.difference(two, one)
+            impossible = np.isneginf(one).any(axis=1) & np.isneginf(two).any(axis=1)
+            out[impossible] = 0.0  # neither class is possible: the ratio is zero, and no column has a share in it
+            return density.is_complete(x)
+
+        if not tidy:
+            return self._table(X, "llr", shares, columns)
+        source = self.source(X).in_memory()  # once: to convert a table may take longer than to score it
+        return tidy_shares(self._table(source, "llr", shares, columns), source, self.names)
+
+    def typicality(self, X: Any) -> Any:
+        """Compute the probability, under each class, of a row that is no more likely than this one.
+
+        Parameters
+        ----------
+        X : anything tabular, of shape (n, d)
+            The rows.
+
+        Returns
+        -------
+        array of shape (n, k)
+            Small for outliers.
+        """
+        density = self._generative("typicality")
+
+        def tail(x: Any, out: Array) -> bool:
+            out[:] = density.typicality(x)
+            return density.is_complete(x)
+
+        return self._table(X, "typicality", tail)
+
+    def score_samples(self, X: Any, prior: Prior = None) -> Any:
+        """Compute log p(x) over all classes.
+
+        Parameters
+        ----------
+        X : anything tabular, of shape (n, d)
+            The rows.
+        prior : array-like, dict, "uniform" or None
+            Class probabilities; None takes those of this model.
+
+        Returns
+        -------
+        array of shape (n,)
+        """
+        density, log_prior = self._generative("score_samples"), decisions.log(self.as_prior(prior))
+        return self._column(X, "log_evidence", lambda x, out: density.score(x, log_prior, evidence=out))
+
+    # Decisions: the prior and the cost of the application.
+
+    def predict(self, X: Any, prior: Prior = None, cost: Any = None) -> Any:
+        """Decide for each row, at the least expected cost.
+
+        Parameters
+        ----------
+        X : anything tabular, of shape (n, d)
+            The rows.
+        prior : array-like, dict, "uniform" or None
+            Class probabilities where the model is used; None takes those of this model.
+        cost : array-like of shape (k, k), dict or None
+            ``cost[i, j]`` is the cost of deciding i when the true class is j. A dictionary from decisions to such rows
+            may hold other decisions than the classes. None counts errors. A tie goes to the earlier decision.
+
+        Returns
+        -------
+        array of shape (n,)
+            The decisions.
+        """
+        case, density = self.application(prior, cost), self.density
+
+        def decide(x: Any, out: Array) -> bool:
+            best = np.empty(len(out), np.int64)
+            if case.takes_the_best:
+                finite = density.score(x, case.log_prior, best=best, relative=True)
+            else:
+                joint = np.empty((len(out), density.n_classes))
+                finite = density.score(x, case.log_prior, all=joint, relative=True)
+                best[:] = case.decide(case.log_posterior(joint))
+            np.take(case.actions, best, out=out, mode="clip")
+            return finite
+
+        decided = self._column(X, "prediction", decide, case.actions.dtype)
+        case.warn()
+        return decided
+
+    def predict_proba(self, X: Any, prior: Prior = None) -> Any:
+        """Compute the posterior probabilities P(class | x).
+
+        Parameters
+        ----------
+        X : anything tabular, of shape (n, d)
+            The rows.
+        prior : array-like, dict, "uniform" or None
+            Class probabilities; None takes those of this model.
+
+        Returns
+        -------
+        array of shape (n, k)
+        """
+        return self._posterior(X, prior, exponentiate=True)
+
+    def predict_log_proba(self, X: Any, prior: Prior = None) -> Any:
+        """Compute the logarithms of the posterior probabilities.
+
+        Parameters
+        ----------
+        X : anything tabular, of shape (n, d)
+            The rows.
+        prior : array-like, dict, "uniform" or None
+            Class probabilities; None takes those of this model.
+
+        Returns
+        -------
+        array of shape (n, k)
+        """
+        return self._posterior(X, prior, exponentiate=False)
+
+    def _posterior(self, X: Any, prior: Prior, exponentiate: bool) -> Any:
+        case, density = self.application(prior), self.density
+
+        def posterior(x: Any, out: Array) -> bool:
+            finite = density.score(x, case.log_prior, all=out, relative=True)
+            case.log_posterior(out)
+            if exponentiate:
+                np.exp(out, out=out)
+            return finite
+
+        table = self._table(X, "probability" if exponentiate else "log_probability", posterior)
+        case.warn()
+        return table
+
+    def predict_open_set(
+        self, X: Any, prior: Prior = None, cost: Any = None, *, level: float = 0.01, unknown: Any = None
+    ) -> Array:
+        """Decide as `predict` does, but answer `unknown` for rows that are typical of no class.
+
+        Parameters
+        ----------
+        X : anything tabular, of shape (n, d)
+            The rows.
+        prior, cost : as in `predict`
+            The prior and the cost.
+        level : float
+            The share of the rows of a class that may be taken for outliers; see `typicality`.
+        unknown : object
+            The decision for an outlier.
+
+        Returns
+        -------
+        array of shape (n,)
+            The decisions, as objects.
+        """
+        source = self._here(X)
+        return decisions.open_set(self.predict(source, prior, cost), self.typicality(source), level, unknown)
+
+    def estimate_prior(self, X: Any) -> Array:
+        """Estimate the class proportions of unlabelled rows, by expectation-maximisation.
+
+        Parameters
+        ----------
+        X : anything tabular, of shape (n, d)
+            The rows.
+
+        Returns
+        -------
+        array of shape (k,)
+        """
+        k = len(self.classes)
+        return decisions.estimate_prior(self.log_likelihood(self._here(X)), np.full(k, 1 / k))
+
+    def evaluate(
+        self, X: Any, y: Any, prior: Prior = None, cost: Any = None, *, sample_weight: Any = None
+    ) -> Evaluation:
+        """Evaluate the model on labelled rows, best on held-out data.
+
+        Parameters
+        ----------
+        X : anything tabular, of shape (n, d)
+            The rows, read once and never held as a whole.
+        y : array-like of shape (n,) or str
+            The true labels, or the name of the column of X that holds them.
+        prior, cost : as in `predict`
+            The prior and the cost of the application.
+        sample_weight : array-like of shape (n,), str or None
+            Weights, or the name of the column of X that holds them.
+
+        Returns
+        -------
+        Evaluation
+            Error rate, log loss, confusion matrix and more. It prints as a table.
+        """
+        return evaluated(self, X, y, sample_weight, prior, cost)
+
+    # What only generative models can do.
+
+    def sample(self, n: int = 1, label: Any = None, random_state: Any = None) -> tuple[Any, Array]:
+        """Draw rows from the model.
+
+        Parameters
+        ----------
+        n : int
+            How many rows.
+        label : label or None
+            Draw from this class alone; None draws from all, in the proportions of the prior.
+        random_state : int, Generator or None
+            Makes the draws reproducible.
+
+        Returns
+        -------
+        rows : array of shape (n, d) or pyarrow.Table
+            The rows; a table where the columns are of different kinds.
+        labels : array of shape (n,)
+            Their classes.
+        """
+        if not isinstance(n, Integral) or n < 0:
+            raise DataError(f"n={n!r} must be a whole number of rows")
+        density, rng = self._generative("sample"), np.random.default_rng(random_state)
+        k = len(self.classes)
+        chosen = rng.choice(k, n, p=self.as_prior(None)) if label is None else np.full(n, position(label, self.classes))
+        self.with_rows(np.unique(chosen).tolist())
+        return density.write(density.sample(chosen, rng)), self.classes[chosen]
+
+    def impute(self, X: Any, prior: Prior = None) -> Any:
+        """Fill in missing values, given the rest of the row.
+
+        Numbers are filled in by their expectation, Booleans and categories by the most probable one. All other cells
+        stay as they are.
+
+        Parameters
+        ----------
+        X : anything tabular, of shape (n, d)
+            The rows.
+        prior : array-like, dict, "uniform" or None
+            Class probabilities; None takes those of this model.
+
+        Returns
+        -------
+        table of the same library as X, or array
+            With the columns of this model. A column takes a wider type only where its own cannot hold what was filled
+            in, as integers cannot hold an expectation.
+        """
+        density = self._generative("impute")
+        log_prior = decisions.log(np.where(density.seen, self.as_prior(prior), 0.0))
+        if not np.isfinite(log_prior).any():
+            raise DataError("the prior allows only classes without rows, of which nothing is known")
+        source = self.source(X).in_memory()
+        rows = density.read(source.batch(0, source.n_rows).table)
+        filled = density.impute(rows, log_prior)
+        if not density.is_complete(filled):  # infinity is not missing, and stays
+            refuse_nonfinite(source)
+        cells = density.missing(rows)
+        if cells.any():
+            cells = cells & ~density.missing(filled)  # nothing is known of a column that was never observed
+        return with_cells(source.frame, cells, density.write(filled) if cells.any() else None)
+
+    def unknown_cells(self, X: Any) -> Array:
+        """Find the cells that hold a category that was never seen in training.
+
+        Parameters
+        ----------
+        X : anything tabular, of shape (n, d)
+            The rows.
+
+        Returns
+        -------
+        array of bool of shape (n, d)
+        """
+        density, source = self._generative("unknown_cells"), self.source(X).in_memory()
+        return density.unknown_cells(source.batch(0, source.n_rows).table)
+
+    # Tables of any size, where the data are, and files.
+
+    def to_parquet(
+        self,
+        X: Any,
+        path: str | os.PathLike[str],
+        prior: Prior = None,
+        cost: Any = None,
+        *,
+        keep: Any = None,
+        outputs: Any = None,
+    ) -> int:
+        """Score rows and write the results to a Parquet file, in the order of the rows.
+
+        X is read, scored and written piece by piece, on several threads, so memory does not depend on the number of
+        rows. The file appears when all of them are scored, and not before.
+
+        Parameters
+        ----------
+        X : anything tabular
+            Files, or a table in memory. Extra columns are ignored, unless `keep` names them.
+        path : path
+            The file to write.
+        prior, cost : as in `predict`
+            The prior and the cost.
+        keep : str, list of str or None
+            Columns to repeat beside the results, such as a key; None repeats those that the model reads.
+        outputs : {"decision", "posterior", "llr", "log_likelihood"}, list of these or None
+            The results to write; None writes all. There is a column "posterior_a" for every class a, and
+            "log_likelihood_a" likewise. "llr" is the second of two classes over the first; with more classes, "llr_b"
+            is b over the first.
+
+        Returns
+        -------
+        int
+            The number of rows.
+        """
+        return write_scores(self, X, parquet_file(path), prior, cost, keep, outputs)
+
+    def to_sql(
+        self,
+        table: str | Sequence[str],
+        dialect: str = "postgresql",
+        prior: Prior = None,
+        cost: Any = None,
+        *,
+        columns: Any = None,
+        keep: Any = None,
+        outputs: Any = None,
+    ) -> str:
+        """Write one SELECT that scores the rows of a table in a database.
+
+        A missing value is NULL, or NaN. Where `predict` would refuse a row, every result is NULL.
+
+        Parameters
+        ----------
+        table : str or sequence of str
+            The name of the table, or the names of its schema and the table. Names are quoted.
+        dialect : {"postgresql", "duckdb", "sqlite", "mysql", "snowflake", "bigquery", "spark"}
+            The SQL dialect.
+        prior, cost : as in `predict`
+            The prior and the cost.
+        columns : sequence of str, dict or None
+            The names of the model's columns in the table: in their order, or a dictionary from the model's names to
+            others; None takes the model's names.
+        keep, outputs : as in `to_parquet`
+            Columns to repeat, and results to add.
+
+        Returns
+        -------
+        str
+            The statement.
+        """
+        try:
+            from ..export import sql
+        except ImportError as error:
+            raise ImportError(f"to_sql needs SQLAlchemy: pip install suffice[sql] ({error})") from error
+
+        names = sql.check_columns(columns, self.names, self.density.n_features)
+        kept = check_kept(keep)
+        return sql.to_sql(
+            self.density,
+            self.classes,
+            names,
+            table,
+            dialect,
+            self.as_prior(prior),
+            None if cost is None else decisions.as_cost(cost, self.classes),
+            [names[j] for j in self.density.places_read] if kept is None else kept,
+            check_outputs(outputs, self.density),
+        )
+
+    def save(self, path: Any) -> None:
+        """Write the model to a file that `suffice.load_model` reads.
+
+        The file holds the parameters alone. To go on learning later, save the estimator instead.
+
+        Parameters
+        ----------
+        path : path
+            The file to write.
+        """
+        learnt = modelfile.SavedDensity(self.classes, self.density)
+        params = {"prior": None if self.prior is None else self.prior.tolist()}
+        modelfile.write(path, modelfile.ModelFile("Model", params, self.names, learnt))
+
+    # What the rest of this room builds on.
+
+    @cached_property
+    def columns(self) -> Columns:
+        """What the model knows of its columns."""
+        density = self.density
+        return Columns(self.names, density.n_features, self.owner, density.category_kinds(), self.classes)
+
+    def source(self, X: Any, y: Any = None, weight: Any = None) -> Source:
+        """X as a source of the columns of this model, and of labels and weights."""
+        return self.columns.source(X, y, weight, self.n_jobs)
+
+    def as_prior(self, prior: Prior) -> Array:
+        """The prior of an application, (k,); None takes that of this model."""
+        if prior is None and self.prior is None:
+            raise DataError("this model has no prior, as it has no rows; learn some, or give a prior")
+        k = len(self.classes)
+        return decisions.as_prior(prior, self.classes, np.full(k, 1 / k) if self.prior is None else self.prior)
+
+    def application(self, prior: Prior, cost: Any = None) -> Application:
+        """A prior and a cost, ready to decide by scores."""
+        chosen = self.as_prior(prior)
+        prior_alone = not chosen[self.density.seen].any()  # it allows only classes of which nothing is known
+        return Application(self.classes, chosen, cost, self.density.has_zeros, prior_alone)
+
+    def _generative(self, what: str) -> Density:
+        if not self.density.has_likelihoods:
+            raise DataError(
+                f"{what} needs a generative model; a logistic one knows only ratios of likelihoods: use llr"
+            )
+        return cast("Density", self.density)
+
+    def _here(self, X: Any) -> Source:
+        """X as a source whose rows are scored in this process, where all results are needed at once."""
+        return self.source(X).here()
+
+    def _column(self, X: Any, name: str, work: Callable[[Any, Array], bool], dtype: Any = np.float64) -> Any:
+        return score_rows(self.source(X), self.density, work, RowResults(name, dtype=dtype))
+
+    def _table(self, X: Any, name: str, work: Callable[[Any, Array], bool], labels: Sequence[Any] | None = None) -> Any:
+        results = RowResults(name, self.classes.tolist() if labels is None else labels)
+        return score_rows(self.source(X), self.density, work, results)
+
+    def pair(self, a: Any, b: Any) -> tuple[int, int]:
+        """The indices of two classes; of two in all, the default is both."""
+        if a is None and b is None and len(self.classes) == 2:
+            return 0, 1
+        if a is None or b is None:
+            raise DataError(f"with {len(self.classes)} classes name two of them: the ratio is of b over a")
+        return position(a, self.classes), position(b, self.classes)
+
+    def with_rows(self, indices: Sequence[int]) -> Sequence[int]:
+        """The indices of some classes, or an error if one of them has no rows to know anything from."""
+        empty = [c for c in indices if not self.density.seen[c]]
+        if empty:
+            raise DataError(f"class {listed(self.classes[empty])} has no rows yet: nothing is known of it")
+        return indices
