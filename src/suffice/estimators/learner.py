@@ -125,7 +125,10 @@ class Learner(TableEstimator):
             source = self._new_source(X, self._labels(y), sample_weight)
             with self._unless_it_fails():
                 inferred = self._infer(source)
-                return self._learn(_announced(collect(source, self._collector(inferred)), classes), source, inferred)
+                statistics = _announced(collect(source, self._collector(inferred)), classes)
+                self._learn(statistics, inferred=inferred)  # not as all rows there are: more may come
+                self._set_columns(source.names, source.n_features)
+                return self
         source = self._more_source(X, self._labels(y), sample_weight)
         with self._unless_it_fails():
             more = collect(source, self._collector(self._inferred()))
