@@ -1,4 +1,4 @@
-"""How the documentation is built."""
+"""Configuration of Sphinx."""
 
 from suffice import __version__
 
@@ -12,12 +12,21 @@ extensions = [
     "numpydoc",
     "matplotlib.sphinxext.plot_directive",
 ]
-autodoc_default_options = {"members": True}
+autodoc_default_options = {
+    "members": True,
+    # Methods that scikit-learn adds to every estimator.
+    "exclude-members": "get_metadata_routing, set_output, "
+    + ", ".join(
+        f"set_{method}_request"
+        for method in ("fit", "partial_fit", "predict", "predict_proba", "predict_log_proba", "score")
+    ),
+}
 numpydoc_show_class_members = False
 autodoc_typehints = "none"
 html_theme = "furo"
 html_title = "suffice"
-plot_include_source = True  # figures of docs/plots.md are drawn when the documentation is built
+plot_include_source = True  # the build draws the figures of docs/plots.md
 plot_html_show_formats = plot_html_show_source_link = False
 plot_formats = [("png", 100)]
 exclude_patterns = ["_build"]
+myst_heading_anchors = 2

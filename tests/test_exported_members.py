@@ -137,7 +137,7 @@ def test_errors_and_warnings_form_the_tree_that_is_drawn():
         name = next((word for word in line.split() if word.startswith(tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ"))), None)
         if name is None or name not in vars(errors):
             continue
-        above = [name] if line.startswith(name) else [above[0], name]
+        above = [name] if line.strip().startswith(name) else [above[0], name]
         drawn[name] = above[-2] if len(above) > 1 else None
     classes = {name: member for name, member in vars(errors).items() if inspect.isclass(member)}
     defined = {name: member for name, member in classes.items() if member.__module__ == errors.__name__}

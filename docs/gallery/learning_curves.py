@@ -1,7 +1,7 @@
 """Learning curves of a tied Gaussian model and of logistic regression, with the Gaussian assumption true and false.
 
-Both models have the same form, linear log odds; they differ in how they learn it. What is shown is how much more a
-model costs than the true one: the excess of its cross-entropy on new rows, in bits.
+Both models have linear log odds; they differ in how they learn them. The plot shows the excess log loss on new rows, in
+nats: that of the model minus that of the true log odds.
 """
 
 from __future__ import annotations
@@ -23,35 +23,35 @@ MODELS = {"tied Gaussian": GaussianClassifier("tied"), "logistic regression": Lo
 
 
 def gaussian(n: int, rng: np.random.Generator) -> tuple[Array, Array, Array]:
-    """Rows of two Gaussian classes with one covariance, their classes, and the true log odds."""
+    """Draw rows of two Gaussian classes with one covariance, their classes, and the true log odds."""
     y = np.arange(n) % 2
     X = rng.standard_normal((n, D)) + np.where(y[:, None], 0.35, -0.35)
     return X, y, 0.7 * X.sum(axis=1)
 
 
 def skewed(n: int, rng: np.random.Generator) -> tuple[Array, Array, Array]:
-    """Rows of a skewed distribution with heavy tails, and classes whose log odds are linear all the same."""
+    """Draw rows of a skewed distribution with heavy tails, and classes whose log odds are still linear."""
     X = rng.lognormal(sigma=1.0, size=(n, D))
     log_odds = (X * np.where(np.arange(D) % 2, 0.8, -0.8)).sum(axis=1)
     y = (rng.random(n) < 1 / (1 + np.exp(-log_odds))).astype(int)
-    y[:2] = 0, 1  # both classes, however few rows there are
+    y[:2] = 0, 1  # both classes occur, even with few rows
     return X, y, log_odds
 
 
 def excess(model: Any, draw: Draw, n: int, rng: np.random.Generator) -> float:
-    """The cross-entropy in bits beyond that of the true log odds, of a model of n rows, on new rows."""
+    """Return the log loss of a model of n rows on new rows, minus that of the true log odds, in nats."""
     X, y, _ = draw(n, rng)
     new, truth, log_odds = draw(20_000, rng)
     posterior = model.fit(X, y).predict_log_proba(new)
-    return float((_bits(posterior[:, 1] - posterior[:, 0], truth) - _bits(log_odds, truth)).mean())
+    return float((_log_loss(posterior[:, 1] - posterior[:, 0], truth) - _log_loss(log_odds, truth)).mean())
 
 
-def _bits(log_odds: Array, truth: Array) -> Array:
-    return np.asarray(np.logaddexp(0.0, np.where(truth, -log_odds, log_odds)) / np.log(2))
+def _log_loss(log_odds: Array, truth: Array) -> Array:
+    return np.asarray(np.logaddexp(0.0, np.where(truth, -log_odds, log_odds)))
 
 
 def curves(draw: Draw, sizes: tuple[int, ...] = SIZES, runs: int = 25) -> dict[str, Array]:
-    """The excess of each model, (sizes, runs); both learn from the same rows."""
+    """Return the excess of each model, (sizes, runs); both learn from the same rows."""
     return {
         name: np.array([[excess(model, draw, n, np.random.default_rng(run)) for run in range(runs)] for n in sizes])
         for name, model in MODELS.items()
@@ -69,7 +69,7 @@ def figure() -> Any:
             ax.plot(SIZES, middle, marker=mark, color=colour, label=name)
             ax.fill_between(SIZES, low, high, color=colour, alpha=0.2, linewidth=0)
         ax.set(title=title, xscale="log", yscale="log", xlabel="training rows")
-    axes[0].set_ylabel("excess cross-entropy on new rows (bits)")
+    axes[0].set_ylabel("excess log loss on new rows (nats)")
     axes[0].legend(frameon=False)
     return fig
 
