@@ -30,6 +30,7 @@ CHECKS = {
 NOT_YET = (
     "suffice.densities",
     "suffice.estimators",
+    "suffice.scoring",
     "suffice.selection",
     "suffice.sources",
     "suffice.stats",
