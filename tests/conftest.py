@@ -41,6 +41,13 @@ def postgresql_uri():
         server.cleanup()
 
 
+@pytest.fixture(params=kernels.available()[:-1], scope="module")
+def native_kernel(request):
+    """Every implementation of the kernels but the definition, which it is compared with."""
+    with kernels.using(request.param):
+        yield request.param
+
+
 @pytest.fixture
 def rng():
     return np.random.default_rng(20261115)

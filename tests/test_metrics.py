@@ -15,8 +15,6 @@ from llreval.quick_eval import scoreslabels_2_eer_cllr_mincllr
 from suffice import metrics
 from suffice.errors import DataError, DecisionError
 
-pytestmark = pytest.mark.usefixtures("kernel")
-
 
 def detection(name):
     """Labels and scores of one kind."""

@@ -29,8 +29,6 @@ from suffice.stats import CategoryStats, CountStats, MomentStats, counts
 from suffice.tables.batch import Batch
 from suffice.tables.table import Matrix
 
-pytestmark = pytest.mark.usefixtures("kernel")
-
 D, K, TRIALS = 4, 3, 5.0
 inf, nan = np.inf, np.nan
 

@@ -11,8 +11,6 @@ from scipy.sparse import csr_array
 from suffice import fit_density
 from suffice.errors import DataError
 
-pytestmark = pytest.mark.usefixtures("kernel")
-
 COUNTS = [0, 2, 1, 3, 2, 1]
 
 FORMS = {

@@ -18,7 +18,7 @@ from suffice.tables.batch import Batch
 
 
 @pytest.mark.filterwarnings("ignore::suffice.errors.SingularWarning")
-@parametrize_with_checks([PCA(), PCA(2, whiten=True), PCA(0.9), LDA()])
+@parametrize_with_checks([PCA(), PCA(2, whiten=True), LDA()])
 def test_scikit_learn_conventions(estimator, check):
     check(estimator)
 

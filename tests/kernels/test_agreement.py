@@ -1,5 +1,7 @@
 """Every kernel against the definition, over dtypes, memory orders, strides and sizes."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,7 +10,8 @@ from hypothesis import strategies as st
 from suffice import kernels
 from suffice.kernels import reference
 
-pytestmark = pytest.mark.usefixtures("kernel")
+every_kernel = pytest.mark.usefixtures("kernel")
+native_kernels = pytest.mark.usefixtures("native_kernel")
 
 
 def layouts_in_memory(X):
@@ -31,6 +34,7 @@ SIZES = [(0, 1, 1), (1, 1, 1), (2, 3, 2), (7, 4, 3), (65, 5, 2), (100, 8, 5), (1
          (900, 2, 300), (700, 130, 2)]  # fmt: skip
 
 
+@native_kernels
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize(("n", "d", "k"), SIZES)
 @pytest.mark.parametrize("weighted", [False, True])
@@ -40,14 +44,28 @@ def test_moments(n, d, k, dtype, weighted):
     layouts = layouts_in_memory(X)
     if dtype is np.float64:
         layouts["columns"] = tuple(column.copy() for column in X.T)
-    for order, x in layouts.items():
-        calls = [("diag", lambda m, x=x: m.diag_moments(x, code, weight, k))]
-        calls += [(f"full {p}", lambda m, x=x, p=p: m.full_moments(x, code, weight, k, p)) for p in (False, True)]
-        for name, call in calls:
-            for ours, theirs in zip(call(kernels.active), call(reference), strict=True):
+    calls = {
+        "diag": lambda m, x: m.diag_moments(x, code, weight, k),
+        "full": lambda m, x: m.full_moments(x, code, weight, k, False),
+        "pooled": lambda m, x: m.full_moments(x, code, weight, k, True),
+    }
+    for name, call in calls.items():
+        expected = call(reference, X)
+        for order, x in layouts.items():
+            for ours, theirs in zip(call(kernels.active, x), expected, strict=True):
                 np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-10 * max(n, 1), err_msg=f"{name} {order}")
 
 
+def scored(call, n, k):
+    """All scores, the best class and the evidence; the best class does not depend on what else is wanted."""
+    out, alone = (np.full((n, k), np.nan), np.full(n, -1, np.int64), np.full(n, np.nan)), np.full(n, -1, np.int64)
+    assert call(*out)
+    assert call(None, alone, None)
+    np.testing.assert_array_equal(alone, out[1])
+    return out
+
+
+@native_kernels
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize(("n", "d", "k"), SIZES)
 def test_scores(n, d, k, dtype):
@@ -62,22 +80,16 @@ def test_scores(n, d, k, dtype):
     }
     for name, args in cases.items():
         classes = len(args[2])
+        expected = scored(partial(getattr(reference, name), X, *args), n, classes)
         for order, x in layouts_in_memory(X).items():
-            got = {}
-            for module in (kernels.active, reference):
-                out = np.full((n, classes), np.nan), np.full(n, -1, np.int64), np.full(n, np.nan)
-                assert getattr(module, name)(x, *args, *out)
-                alone = np.full(n, -1, np.int64)
-                assert getattr(module, name)(x, *args, None, alone, None)
-                np.testing.assert_array_equal(alone, out[1])
-                got[module] = out
-            scores, best, evidence = got[kernels.active]
+            scores, best, evidence = scored(partial(getattr(kernels.active, name), x, *args), n, classes)
             tolerance = {"rtol": 1e-9, "atol": 1e-9 * d, "err_msg": f"{name} {order}"}
-            np.testing.assert_allclose(scores, got[reference][0], **tolerance)
-            np.testing.assert_allclose(evidence, got[reference][2], **tolerance)
+            np.testing.assert_allclose(scores, expected[0], **tolerance)
+            np.testing.assert_allclose(evidence, expected[2], **tolerance)
             np.testing.assert_array_equal(best, scores.argmax(axis=1) if n else [])
 
 
+@native_kernels
 @given(st.integers(0, 2**32 - 1), st.integers(1, 60), st.integers(1, 20), st.integers(1, 6))
 def test_moments_of_any_shape(seed, n, d, k):
     _, X, code = make(seed, n, d, k)
@@ -89,6 +101,7 @@ def test_moments_of_any_shape(seed, n, d, k):
         np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9)
 
 
+@every_kernel
 def test_moments_are_those_of_numpy():
     _, X, code = make(3, 5000, 6, 4)
     n, mean, scatter = kernels.active.full_moments(X, code, None, 4, False)
@@ -98,6 +111,7 @@ def test_moments_are_those_of_numpy():
         np.testing.assert_allclose(scatter[c] / n[c], np.cov(X[code == c].T, bias=True), rtol=1e-12, atol=1e-14)
 
 
+@every_kernel
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("place", [(0, 0), (3, 4), (69, 2)])
 def test_scores_report_what_is_not_finite(bad, place):
@@ -113,6 +127,7 @@ def test_scores_report_what_is_not_finite(bad, place):
             assert not getattr(kernels.active, name)(spoilt, *args, constant, None, best, None), (name, order)
 
 
+@every_kernel
 def test_ties_go_to_the_lower_index_and_impossible_classes_never_win():
     X, mean = np.zeros((9, 2)), np.zeros((4, 2))
     constant = np.array([-np.inf, 1.0, 1.0, 0.0])
@@ -130,6 +145,7 @@ def test_ties_go_to_the_lower_index_and_impossible_classes_never_win():
         assert np.isneginf(evidence).all()
 
 
+@every_kernel
 def test_scores_of_far_outliers_are_finite_and_ordered():
     X = np.array([[1e3], [1e100], [1e153], [1e200], [-1e308]])
     out, best = np.empty((5, 2)), np.empty(5, np.int64)
@@ -141,6 +157,7 @@ def test_scores_of_far_outliers_are_finite_and_ordered():
         assert best[0] == 1
 
 
+@every_kernel
 def test_a_constant_column_has_exactly_no_scatter():
     X = np.full((10_000, 3), 0.1)
     code = (np.arange(10_000) % 3).astype(np.int32)

@@ -19,8 +19,6 @@ from suffice.tables.batch import Batch
 from suffice.tables.labels import SoftLabels
 from suffice.tables.table import ArrayColumn, Frame, Matrix
 
-pytestmark = pytest.mark.usefixtures("kernel")
-
 D = 3
 SMALL = st.integers(0, 5)
 
@@ -138,7 +136,7 @@ CASES = {
         table=named("u", "v", "w"), poison=1e300,
     ),
 }  # fmt: skip
-few = settings(max_examples=12)  # of each law, case and kernel
+few = settings(max_examples=12)  # of each law and case
 cases = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 COUNTED = {name: case for name, case in CASES.items() if name not in ("moments, missing", "bundle")}
 

@@ -8,11 +8,11 @@ from sklearn.datasets import load_iris
 
 from suffice import GaussianClassifier
 from suffice.errors import DataError, PrecisionWarning
+from tests.pairs import pairs
 
 from .refits import assert_it_equals_n_fits, refitted
 
 pytestmark = [
-    pytest.mark.usefixtures("kernel"),
     pytest.mark.filterwarnings("ignore::suffice.errors.SingularWarning", "ignore::suffice.errors.EmptyClassWarning"),
 ]
 COVARIANCES = ["full", "diag", "spherical", "tied", "tied_diag", "tied_spherical"]
@@ -54,17 +54,13 @@ KINDS = [
 ]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("covariance", COVARIANCES)
-@pytest.mark.parametrize("shrinkage", [None, 0.1, 1.0])
+@pytest.mark.parametrize(("kind", "covariance", "shrinkage"), pairs(KINDS, COVARIANCES, [None, 0.1, 1.0]))
 def test_it_equals_n_fits(kind, covariance, shrinkage):
     X, y, weight = rows(kind)
     assert_it_equals_n_fits(GaussianClassifier(covariance, shrinkage), X, y, weight)
 
 
-@pytest.mark.parametrize("covariance", COVARIANCES)
-@pytest.mark.parametrize("shrinkage", [None, 0.1])
-@pytest.mark.parametrize("size", [1e4, 1e8])
+@pytest.mark.parametrize(("covariance", "shrinkage", "size"), pairs(COVARIANCES, [None, 0.1], [1e4, 1e8]))
 def test_a_row_that_outweighs_all_others_together(covariance, shrinkage, size):
     """What is left without it has lost its digits: the other rows are read again."""
     X, y, _ = rows("plain")

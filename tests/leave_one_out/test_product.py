@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from suffice import BernoulliClassifier, CategoricalClassifier, GaussianClassifier, MixedClassifier
 from suffice.errors import DataError, SufficeError
+from tests.pairs import pairs
 
 from .refits import assert_it_equals_n_fits, refitted
 
@@ -21,6 +22,16 @@ FAMILIES = {
     "hisses": "multinomial",
 }
 COVARIANCES = ["diag", "spherical", "tied_diag", "tied_spherical", "full", "tied"]
+
+
+KINDS = [
+    "plain",
+    "weighted",
+    "a class of one",
+    "constant in a class",
+    "missing cells",
+    "a column that a class has in one row",
+]
 
 
 def cats(kind):
@@ -55,20 +66,9 @@ def cats(kind):
     return table, y, weight
 
 
-@pytest.mark.parametrize("covariance", COVARIANCES)
 @pytest.mark.parametrize(
-    ("kind", "choices"),
-    [
-        ("plain", {}),
-        ("plain", {"alpha": 0, "shrinkage": 0.2}),
-        ("weighted", {}),
-        ("a class of one", {"shrinkage": 0.2}),
-        ("constant in a class", {}),
-        ("missing cells", {}),
-        ("missing cells", {"alpha": 0, "shrinkage": 0.2}),
-        ("a column that a class has in one row", {}),
-        ("a column that a class has in one row", {"alpha": 0, "shrinkage": 0.2}),
-    ],
+    ("kind", "covariance", "choices"),
+    pairs(KINDS, COVARIANCES, [{}, {"alpha": 0, "shrinkage": 0.2}]),
 )
 def test_it_equals_n_fits(kind, covariance, choices):
     table, y, weight = cats(kind)

@@ -14,7 +14,7 @@ from suffice import GaussianClassifier, GaussianDensity, MomentStats
 from suffice.tables.batch import Batch
 from suffice.tables.table import Matrix
 
-pytestmark = pytest.mark.usefixtures("kernel")
+every_kernel = pytest.mark.usefixtures("kernel")  # where moments and scores are held to numbers from elsewhere
 
 STRUCTURES = ["full", "diag", "tied", "tied_diag", "spherical", "tied_spherical"]
 
@@ -37,6 +37,7 @@ def normal_with(mean, variance):
     return GaussianClassifier().fit(np.array(X)[:, None], ["F", "F", "M", "M"])
 
 
+@every_kernel
 def test_heights_of_spec_1_5():
     clf = normal_with([161.82, 175.33], [46.89, 52.89])
     np.testing.assert_allclose(np.exp(clf.log_likelihood([[174.0]])), [[0.01198, 0.05395]], atol=5e-6)
@@ -48,6 +49,7 @@ def test_heights_of_spec_1_5():
     assert clf.predict([[174.0]], prior=prior) == "F"
 
 
+@every_kernel
 @pytest.mark.parametrize(("structure", "errors"), [("full", 2), ("diag", 2), ("tied", 1), ("tied_diag", 2)])
 def test_iris_split_of_spec_2_5(iris, structure, errors):
     X, y = iris
@@ -69,6 +71,7 @@ def test_iris_leave_one_out_of_spec_2_5_by_forgetting(iris, structure, errors):
     assert wrong == errors
 
 
+@every_kernel
 @pytest.mark.parametrize("structure", STRUCTURES)
 def test_parameters_are_the_definitions(iris, structure):
     X, y = iris
@@ -88,6 +91,7 @@ def test_parameters_are_the_definitions(iris, structure):
     np.testing.assert_array_equal(clf.prior_, [1 / 3] * 3)
 
 
+@every_kernel
 @pytest.mark.parametrize("structure", STRUCTURES)
 def test_log_likelihood_is_scipys(iris, structure):
     X, y = iris
@@ -100,6 +104,7 @@ def test_log_likelihood_is_scipys(iris, structure):
     np.testing.assert_allclose(clf.typicality(X), np.transpose(distance), rtol=1e-7, atol=1e-290)
 
 
+@every_kernel
 @pytest.mark.parametrize("data", [load_iris, load_wine])
 def test_posteriors_are_scikit_learns(data):
     X, y = data(return_X_y=True)
@@ -115,6 +120,7 @@ def test_posteriors_are_scikit_learns(data):
         np.testing.assert_array_equal(clf.predict(X), peer.predict(X))
 
 
+@every_kernel
 @pytest.mark.parametrize("shrinkage", [0.0, 0.1, 1.0, "oas", "ledoit_wolf"])
 def test_shrinkage_is_scikit_learns(rng, shrinkage):
     X, y = rng.normal(size=(60, 6)) * [1, 2, 3, 4, 5, 6], np.repeat([0, 1, 2], [10, 20, 30])
@@ -143,6 +149,7 @@ def test_ledoit_wolf_survives_merging_and_forgetting(rng):
     np.testing.assert_allclose(parts.covariances_, whole.covariances_, rtol=1e-9)
 
 
+@every_kernel
 @pytest.mark.parametrize("structure", STRUCTURES)
 def test_quadratic_form_of_spec_2_3(iris, structure):
     X, y = iris
@@ -180,6 +187,7 @@ def test_the_tied_direction_is_that_of_linear_discriminant_analysis_of_spec_2_6(
     assert abs(slope @ direction) / np.linalg.norm(slope) / np.linalg.norm(direction) == pytest.approx(1, abs=1e-12)
 
 
+@every_kernel
 def test_binary_rule_of_spec_1_3(iris):
     X, y = iris
     clf = GaussianClassifier("full").fit(X[y > 0], y[y > 0])
@@ -203,6 +211,7 @@ def exact_moments(X):
         return np.array(mean, float), np.array(variance, float)
 
 
+@every_kernel
 @pytest.mark.parametrize("layout", ["diag", "full", "pooled"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_variance_one_at_an_offset_of_1e9(rng, layout, dtype):
@@ -214,6 +223,7 @@ def test_variance_one_at_an_offset_of_1e9(rng, layout, dtype):
     np.testing.assert_allclose(scatter / 3000, variance, rtol=1e-12)
 
 
+@every_kernel
 @pytest.mark.parametrize("structure", STRUCTURES)
 def test_log_likelihood_against_fifty_digits_at_an_offset(rng, structure):
     X, y = rng.normal(size=(200, 3)) @ rng.normal(size=(3, 3)) + 1e6, rng.integers(0, 2, 200)
@@ -228,6 +238,7 @@ def test_log_likelihood_against_fifty_digits_at_an_offset(rng, structure):
                 assert got[i, c] == pytest.approx(float(exact), rel=1e-9)
 
 
+@every_kernel
 @pytest.mark.parametrize("structure", ["full", "diag", "tied", "tied_diag"])
 def test_the_scale_of_a_feature_does_not_matter(iris, structure):
     X, y = iris
@@ -238,6 +249,7 @@ def test_the_scale_of_a_feature_does_not_matter(iris, structure):
     np.testing.assert_allclose(scaled.predict_proba(X * scale), plain.predict_proba(X), rtol=1e-7, atol=1e-200)
 
 
+@every_kernel
 @pytest.mark.parametrize("structure", STRUCTURES)
 def test_classes_far_apart_are_told_apart_from_close_ones(structure):
     """Linear scores of a tied model would cancel here."""
