@@ -10,7 +10,7 @@ from hypothesis.extra import numpy as hnp
 
 from suffice import MomentStats
 from suffice.errors import PrecisionWarning, StatisticsError
-from suffice.stats.moments import LAYOUTS
+from suffice.stats.scatter import LAYOUTS
 from suffice.tables.batch import Batch
 from suffice.tables.labels import SoftLabels
 from suffice.tables.table import Matrix

@@ -17,7 +17,7 @@ from ..collect import collect, refuse_nonfinite
 from ..densities import Density
 from ..errors import DataError, PrecisionWarning, StatisticsError
 from ..sources import LocalSource
-from ..stats import BundleStats, MomentStats, Statistics
+from ..stats import Statistics
 from ..tables.batch import Batch
 from ..tables.labels import encode, positions
 from ..tables.table import Table
@@ -25,7 +25,6 @@ from ..tables.table import Table
 Array = NDArray[Any]
 S = TypeVar("S", bound=Statistics)
 
-FAINT = 1e-6  # less than this share of what was there has lost too many digits by subtraction
 ROUNDING = 1e-12  # less than this share is nothing but rounding
 ROWS = 4096  # left out at a time by each thread
 _PASSES = 64  # over the data at most, for rows without which too few digits are left
@@ -76,7 +75,7 @@ def held_out_scores(
         if row.weight is None or row.weight[0]:
             gone = of(row).aligned(statistics.classes)
             difference = _without(statistics, gone)
-            blurred = difference is None or _is_faint(statistics, gone, difference, count)
+            blurred = difference is None or statistics.is_faint_without(gone, difference, count)
             if difference is None or (blurred and read < _PASSES):
                 difference = collect(_Reweighted(source, partial(_but_one, i)), of)
             rest, read = difference, read + blurred
@@ -119,11 +118,6 @@ def left(before: Array, gone: Array) -> Array:
     return np.where(rest <= ROUNDING * before, 0.0, rest)
 
 
-def faint(before: Array, gone: Array) -> Array:
-    """Where so little is left, but not nothing, that its digits are gone."""
-    return np.asarray((before - gone < FAINT * before) & (before != gone))
-
-
 def _but_one(i: int, rows: Array, weight: Array) -> Array:
     return np.where(rows == i, 0.0, weight)
 
@@ -132,26 +126,10 @@ def _without(statistics: S, row: S) -> S | None:
     """The difference; None where rounding has left nothing that could be one."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", PrecisionWarning)  # _is_faint sees to it
+            warnings.simplefilter("ignore", PrecisionWarning)  # is_faint_without sees to it
             return statistics - row
     except StatisticsError:
         return None
-
-
-def _is_faint(before: Any, gone: Any, after: Any, count: Any) -> bool:
-    """Whether so little is left of a class or of a variance in it that its digits may be gone; `count` is the statistic
-    of all rows, each of weight one, and all four are of one kind."""
-    if isinstance(before, BundleStats):
-        parts = ([bundle.parts[name] for bundle in (before, gone, after, count)] for name in before.parts)
-        return any(_is_faint(*four) for four in parts)
-    if not isinstance(before, MomentStats):
-        return bool(faint(before.weight, gone.weight).any())
-    # One row that is left of two of equal weight has no variance that could be lost, nor does rounding leave any.
-    n, w = after.column_weight, gone.column_weight
-    several = (count.column_weight - np.sign(w) > 1) | (np.abs(n - w) > FAINT * w)
-    several = several.any() if before.layout == "pooled" else several
-    lost = (after.variation < FAINT * before.variation) & several
-    return bool(faint(before.column_weight, gone.column_weight).any() or lost.any())
 
 
 class _Reweighted(LocalSource):

@@ -15,8 +15,9 @@ from ..densities import CategoricalDensity
 from ..densities.categorical import MISSING, UNKNOWN
 from ..errors import DataError, listed
 from ..stats import CategoryStats
+from ..stats.base import faint
 from ..tables.table import Table
-from .base import LeaveOneOut, faint, left
+from .base import LeaveOneOut, left
 
 Array = NDArray[Any]
 

@@ -19,8 +19,9 @@ from ..densities.counts import gamma_posterior, log_shares
 from ..densities.linear import Counts, LinearDensity
 from ..densities.multinomial import completed, log_mass, log_words
 from ..stats import CountStats
+from ..stats.base import faint
 from ..tables.table import Sparse, Table
-from .base import LeaveOneOut, faint, left
+from .base import LeaveOneOut, left
 
 Array = NDArray[Any]
 

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from ..densities import GaussianDensity
 from ..densities.covariance import feature_variance, neutral, variances, yardstick
 from ..stats import MomentStats
+from ..stats.base import FAINT, faint
 from ..tables.table import Table
-from .base import FAINT, LeaveOneOut, faint, left
+from .base import LeaveOneOut, left
 
 Array = NDArray[Any]
 

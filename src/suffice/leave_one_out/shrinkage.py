@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from ..errors import DataError
 from ..sources import LocalSource
+from ..stats.base import FAINT
 from ..tables.batch import Batch
-from .base import FAINT, ROWS, coded
+from .base import ROWS, coded
 from .gaussian import SAFE, GaussianLeaveOneOut
 
 Array = NDArray[Any]

@@ -24,6 +24,9 @@ from ..tables.vocabulary import words_from_arrays, words_to_arrays
 Array = NDArray[Any]
 
 
+FAINT = 1e-6  # less than this share of what was there has lost too many digits by subtraction
+
+
 class Statistics(ABC):
     """Statistics add and subtract, and so do the rows behind them."""
 
@@ -32,25 +35,67 @@ class Statistics(ABC):
     names: tuple[str, ...] | None = None  # of the columns, where they are kept
     kinds: ClassVar[dict[str, type[Statistics]]] = {}  # all there are, by name: files name what they hold
 
-    def __init_subclass__(cls) -> None:
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
         Statistics.kinds[cls.__name__] = cls
 
     @property
     @abstractmethod
-    def n_features(self) -> int: ...
+    def n_features(self) -> int:
+        """The number of columns."""
 
     def category_kinds(self) -> dict[int, str]:
-        """What the categories of columns are, text, numbers or truths, by the place of the column."""
+        """What the categories of columns are, text, numbers or Booleans, by the index of the column."""
         return {}
 
     @classmethod
     @abstractmethod
+    def zeros(cls, classes: Any, *args: Any, **kwargs: Any) -> Self:
+        """The statistic of no rows, which changes nothing where it is added.
+
+        Parameters
+        ----------
+        classes : array (k,)
+            Labels, in any order; there may be none.
+        *args, **kwargs
+            What else the statistic depends on: the number of columns, a layout.
+
+        Returns
+        -------
+        Statistics
+            The identity of addition.
+        """
+
+    @classmethod
+    @abstractmethod
     def of(cls, batch: Batch) -> Self:
-        """The statistic of one batch of labelled rows."""
+        """The statistic of one batch of labelled rows.
+
+        Parameters
+        ----------
+        batch : Batch
+            Rows with labels, and weights where they have any.
+
+        Returns
+        -------
+        Statistics
+            What is kept of the rows.
+        """
 
     @abstractmethod
     def aligned(self, classes: Array) -> Self:
-        """The same statistic over a larger vocabulary, empty for the classes it did not have."""
+        """The same statistic over more classes, empty for those it did not have.
+
+        Parameters
+        ----------
+        classes : array (k,)
+            Sorted labels, those of this statistic among them.
+
+        Returns
+        -------
+        Statistics
+            The statistic over these classes.
+        """
 
     @abstractmethod
     def _merged(self, other: Self) -> Self:
@@ -67,6 +112,25 @@ class Statistics(ABC):
     @abstractmethod
     def is_finite(self) -> bool:
         """Whether no NaN or infinity came in with the rows."""
+
+    def is_faint_without(self, gone: Self, rest: Self, unweighted: Self) -> bool:  # noqa: ARG002
+        """Whether so little is left after a subtraction that its digits may be lost.
+
+        Parameters
+        ----------
+        gone : Statistics
+            What was taken away, over the same classes.
+        rest : Statistics
+            What is left: ``self - gone``.
+        unweighted : Statistics
+            The statistic of all rows with weight one each.
+
+        Returns
+        -------
+        bool
+            True where the rest should be collected again from its rows.
+        """
+        return bool(faint(self.weight, gone.weight).any())
 
     @abstractmethod
     def to_arrays(self) -> dict[str, Array]:
@@ -85,7 +149,18 @@ class Statistics(ABC):
         return self.aligned(classes)._merged(other.aligned(classes))
 
     def plus(self, *others: Self) -> Self:
-        """The sum of this one and of others, which may take less than to add them one by one."""
+        """The sum of this statistic and of others, which may be faster than to add them one by one.
+
+        Parameters
+        ----------
+        *others : Statistics
+            Statistics of the same kind.
+
+        Returns
+        -------
+        Statistics
+            The statistic of all rows.
+        """
         return reduce(operator.add, others, self)
 
     def __sub__(self, other: Self) -> Self:
@@ -94,14 +169,14 @@ class Statistics(ABC):
         self._check_columns(other)
         unknown = other.classes[(positions(other.classes, self.classes) < 0) & (other.weight > 0)]
         if len(unknown):
-            raise StatisticsError(f"cannot forget rows of {listed(unknown)}: no such class was ever learnt")
+            raise StatisticsError(f"cannot forget rows of class {listed(unknown)}: it was never learnt")
         other = other.aligned(union(self.classes, other.classes))
         mine = self.aligned(other.classes)
         short = other.weight > mine.weight * (1 + 1e-9)
         if short.any():
             raise StatisticsError(
                 f"cannot forget more than was learnt: class {listed(other.classes[short])} has weight "
-                f"{listed(mine.weight[short])} and {listed(other.weight[short])} should go"
+                f"{listed(mine.weight[short])}, and weight {listed(other.weight[short])} should be forgotten"
             )
         return mine._without(other)
 
@@ -154,7 +229,7 @@ def names_from_arrays(arrays: Mapping[str, Array]) -> tuple[str, ...] | None:
     if not {"names_letters", "names_ends"} & set(arrays):
         return None
     if not {"names_letters", "names_ends"} <= set(arrays):
-        raise StatisticsError("the names of the columns are not whole")
+        raise StatisticsError("the names of the columns are incomplete")
     return tuple(words_from_arrays(arrays["names_letters"], arrays["names_ends"]))
 
 
@@ -163,6 +238,33 @@ def spread(array: Array, places: Array, k: int) -> Array:
     out = np.zeros((k, *array.shape[1:]), dtype=array.dtype)
     out[places] = array
     return out
+
+
+def faint(before: Array, gone: Array) -> Array:
+    """Where so little is left, but not nothing, that its digits are gone."""
+    return np.asarray((before - gone < FAINT * before) & (before != gone))
+
+
+def vocabulary(classes: Any) -> Array:
+    """Sorted distinct labels."""
+    return encode(np.asarray(classes))[0] if len(classes) else np.asarray(classes)
+
+
+def settle(stats: Statistics, *names: str) -> None:
+    """Make the classes and the fields of these names read-only arrays; users may have given lists."""
+    if not isinstance(stats.classes, np.ndarray):
+        classes = np.asarray(stats.classes)
+        if not (classes[:-1] < classes[1:]).all():
+            raise StatisticsError("classes must be distinct and sorted")
+        object.__setattr__(stats, "classes", classes)
+    for name in names:
+        value = getattr(stats, name)
+        if isinstance(value, list | tuple):
+            value = np.array(value, np.float64)
+            object.__setattr__(stats, name, value)
+        if isinstance(value, np.ndarray):
+            frozen(value)
+    frozen(stats.classes)
 
 
 def frozen(array: Array) -> Array:

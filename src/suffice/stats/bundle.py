@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..errors import DataError, StatisticsError, listed
 from ..tables.batch import Batch
 from ..tables.labels import SoftLabels, encode
-from .base import Statistics, frozen, names_from_arrays, names_to_arrays
+from .base import Statistics, names_from_arrays, names_to_arrays, settle, vocabulary
 
 Array = NDArray[Any]
 Collector = Callable[[Batch], Statistics]
@@ -26,18 +26,56 @@ class BundleStats(Statistics):
     weight: Array  # (k,) total weight
     parts: dict[str, Statistics]  # by the name of the block
     columns: dict[str, tuple[int, ...]]  # of each block, by position
-    n_features: int  # of the whole table, those that no block has included
+    n_features: int = field()  # of the whole table; field() keeps the inherited property from being a default
     names: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        frozen(self.weight)
+        settle(self, "weight")
 
     def __repr__(self) -> str:
         return f"BundleStats({', '.join(f'{name}: {part!r}' for name, part in self.parts.items())})"
 
     @classmethod
+    def zeros(
+        cls,
+        classes: Any,
+        blocks: Mapping[str, tuple[tuple[int, ...], Callable[[Any], Statistics]]],
+        n_features: int,
+        names: tuple[str, ...] | None = None,
+    ) -> Self:
+        """The statistic of no rows.
+
+        Parameters
+        ----------
+        classes : array (k,)
+            Labels, in any order.
+        blocks : mapping
+            For every block its columns, by index, and a function from classes to the statistic of no rows.
+        n_features : int
+            The number of columns of the whole table.
+        names : tuple of str, optional
+            The names of these columns.
+
+        Returns
+        -------
+        BundleStats
+            The identity of addition.
+
+        Examples
+        --------
+        >>> from suffice.stats import MomentStats
+        >>> blocks = {"gaussian": ((0, 2), lambda classes: MomentStats.zeros(classes, 2))}
+        >>> BundleStats.zeros(["b", "a"], blocks, n_features=3)
+        BundleStats(gaussian: MomentStats(diag, 2 classes, 2 features, weight 0))
+        """
+        classes = vocabulary(classes)
+        parts = {name: zeros(classes) for name, (_, zeros) in blocks.items()}
+        columns = {name: places for name, (places, _) in blocks.items()}
+        return cls(classes, np.zeros(len(classes)), parts, columns, n_features, names)
+
+    @classmethod
     def of(cls, batch: Batch, blocks: Mapping[str, tuple[tuple[int, ...], Collector]]) -> Self:  # type: ignore[override]
-        """The statistic of one batch of labelled rows; every block has its columns and its collector."""
+        """The statistic of one batch of labelled rows; every block has its columns, by index, and its collector."""
         if batch.y is not None and not isinstance(batch.y, SoftLabels):
             batch = replace(batch, coded=encode(batch.y))  # once for all blocks
         parts = {}
@@ -90,6 +128,11 @@ class BundleStats(Statistics):
     def is_finite(self) -> bool:
         return all(part.is_finite() for part in self.parts.values())
 
+    def is_faint_without(self, gone: Self, rest: Self, unweighted: Self) -> bool:
+        """Whether that of any block is."""
+        others = gone.parts, rest.parts, unweighted.parts
+        return any(part.is_faint_without(*(own[name] for own in others)) for name, part in self.parts.items())
+
     def to_arrays(self) -> dict[str, Array]:
         arrays = {"n_features": np.array(self.n_features)} | names_to_arrays(self.names)
         for name, part in self.parts.items():
@@ -105,14 +148,12 @@ class BundleStats(Statistics):
             if not key.endswith(".columns"):
                 continue
             name, _, kind = key.removesuffix(".columns").rpartition(".")
-            if kind not in Statistics.kinds:
+            if kind not in Statistics.kinds or kind == cls.__name__:
                 raise StatisticsError(f"a block of {kind!r} is not known")
             prefix = f"{name}.{kind}:"
             own = {k.removeprefix(prefix): a for k, a in arrays.items() if k.startswith(prefix)}
-            parts[name], columns[name] = (
-                Statistics.kinds[kind].from_arrays(classes, own),
-                tuple(array.reshape(-1).tolist()),
-            )
+            parts[name] = Statistics.kinds[kind].from_arrays(classes, own)
+            columns[name] = tuple(array.reshape(-1).tolist())
         whole = all(f"{key.rpartition(':')[0]}.columns" in arrays for key in arrays if ":" in key)
         if not parts or not whole or "n_features" not in arrays:
             raise StatisticsError(f"these are not the arrays of a bundle: {sorted(arrays)}")

@@ -14,9 +14,19 @@ from .. import kernels
 from ..errors import DataError, StatisticsError
 from ..tables import vocabulary as vocabularies
 from ..tables.batch import Batch
-from ..tables.labels import encode, positions, same
+from ..tables.labels import positions, same
 from ..tables.table import Column, Matrix, Table, native
-from .base import Statistics, by_class, feature_union, frozen, names_from_arrays, names_to_arrays, spread
+from .base import (
+    Statistics,
+    by_class,
+    feature_union,
+    frozen,
+    names_from_arrays,
+    names_to_arrays,
+    settle,
+    spread,
+    vocabulary,
+)
 
 Array = NDArray[Any]
 
@@ -46,8 +56,9 @@ class CategoryStats(Statistics):
     names: tuple[str, ...] | None = None  # of the columns
 
     def __post_init__(self) -> None:
-        for array in (self.classes, self.weight, self.count, *self.categories):
-            frozen(array)
+        settle(self, "weight", "count")
+        for categories in self.categories:
+            frozen(categories)
 
     def __repr__(self) -> str:
         return (
@@ -70,8 +81,8 @@ class CategoryStats(Statistics):
 
     @classmethod
     def zeros(cls, classes: Any, n_features: int, names: tuple[str, ...] | None = None) -> Self:
-        """The identity of addition over a vocabulary of classes."""
-        classes = encode(np.asarray(classes))[0] if len(classes) else np.asarray(classes)
+        """The statistic of no rows."""
+        classes = vocabulary(classes)
         k, none = len(classes), tuple(np.empty(0, object) for _ in range(n_features))
         return cls(classes, np.zeros(k), none, np.zeros((k, 0)), names)
 

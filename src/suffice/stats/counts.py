@@ -13,9 +13,19 @@ from numpy.typing import NDArray
 from .. import kernels
 from ..errors import DataError, StatisticsError, listed
 from ..tables.batch import Batch
-from ..tables.labels import encode, positions, same
+from ..tables.labels import positions, same
 from ..tables.table import Sparse, Table
-from .base import Statistics, by_class, feature_union, frozen, names_from_arrays, names_to_arrays, spread
+from .base import (
+    Statistics,
+    by_class,
+    feature_union,
+    frozen,
+    names_from_arrays,
+    names_to_arrays,
+    settle,
+    spread,
+    vocabulary,
+)
 
 Array = NDArray[Any]
 
@@ -44,9 +54,9 @@ class CountStats(Statistics):
     names: tuple[str, ...] | None = None  # of the columns
 
     def __post_init__(self) -> None:
-        for array in (self.classes, self.weight, self.missing, self.count):
-            for part in (array,) if isinstance(array, np.ndarray) else _csr_parts(array):
-                frozen(part)
+        settle(self, "weight", "count", "missing")
+        for part in _csr_parts(self.count):
+            frozen(part)
 
     def __repr__(self) -> str:
         what = "presence" if self.presence else "sum"
@@ -72,8 +82,8 @@ class CountStats(Statistics):
 
     @classmethod
     def zeros(cls, classes: Any, n_features: int, presence: bool = False, names: tuple[str, ...] | None = None) -> Self:
-        """The identity of addition over a vocabulary."""
-        classes = encode(np.asarray(classes))[0] if len(classes) else np.asarray(classes)
+        """The statistic of no rows."""
+        classes = vocabulary(classes)
         return cls(classes, np.zeros(len(classes)), _zeros(len(classes), n_features), None, presence, names)
 
     @classmethod
@@ -221,7 +231,7 @@ class CountStats(Statistics):
 
 
 def _csr_parts(count: Any) -> tuple[Array, ...]:
-    return () if count is None else (count.data, count.indices, count.indptr)
+    return () if isinstance(count, np.ndarray) else (count.data, count.indices, count.indptr)
 
 
 def _csr_from_arrays(k: int, arrays: Mapping[str, Array]) -> Any:

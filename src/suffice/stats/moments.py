@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial, reduce
-from itertools import product
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
-from ..errors import PrecisionWarning, StatisticsError, listed
+from ..errors import StatisticsError, listed
 from ..kernels.reference import present_rows
 from ..tables.batch import Batch
-from ..tables.labels import encode, positions, same, union
+from ..tables.labels import positions, same, union
 from ..tables.table import Sparse, Table, contiguous
-from .base import Statistics, by_class, frozen, spread
+from . import scatter as scatters
+from .base import FAINT, Statistics, by_class, faint, settle, spread, vocabulary
+from .scatter import LAYOUTS
+from .sums import centred
 
 Array = NDArray[Any]
 
-LAYOUTS = ("diag", "pooled", "full", "quartic")
-"""What is kept of the second moments: variances alone, the scatter summed over classes, every class's scatter, or
-that and the third and fourth moments that Ledoit and Wolf's shrinkage needs. Each later one but "pooled" holds
-all that "diag" holds, and "full" holds "pooled" too."""
-
-
 _DENSIFIED = 1 << 20  # cells of a sparse table that are made dense at a time
 _WIDE = 512  # columns from which on products are left to BLAS
-_CACHED = 1 << 15  # numbers at a time, so that they stay in the cache
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,9 +54,7 @@ class MomentStats(Statistics):
     )
 
     def __post_init__(self) -> None:
-        for array in (self.classes, self.weight, self.mean, self.scatter, self.cubic, self.quartic, self.observed):
-            if array is not None:
-                frozen(array)
+        settle(self, "weight", "mean", "scatter", "cubic", "quartic", "observed")
 
     def __repr__(self) -> str:
         size = f"{len(self.classes)} classes, {self.n_features} features, weight {self.total:g}"
@@ -84,14 +76,71 @@ class MomentStats(Statistics):
 
     @classmethod
     def zeros(cls, classes: Any, n_features: int, layout: str = "diag") -> Self:
-        """The identity of addition over a vocabulary."""
+        """The statistic of no rows."""
         if layout not in LAYOUTS:
             raise StatisticsError(f"layout={layout!r} is not known; choose one of {listed(LAYOUTS)}")
-        classes = encode(np.asarray(classes))[0] if len(classes) else np.asarray(classes)
+        classes = vocabulary(classes)
         k, d = len(classes), n_features
-        shape = {"diag": (k, d), "pooled": (d, d)}.get(layout, (k, d, d))
         higher = {"cubic": np.zeros((k, d)), "quartic": np.zeros(k)} if layout == "quartic" else {}
-        return cls(classes, np.zeros(k), np.zeros((k, d)), np.zeros(shape), layout, **higher)
+        return cls(classes, np.zeros(k), np.zeros((k, d)), np.zeros(scatters.shape_of(layout, k, d)), layout, **higher)
+
+    @classmethod
+    def from_sums(cls, n: Any, sum_x: Any, sum_xx: Any, *, classes: Any = None, layout: str | None = None) -> Self:
+        """Make the statistic from plain sums, such as those of a query of your own.
+
+        Plain sums lose digits where a mean is large compared with the standard deviation: of the 16 digits of a double,
+        about ``2 log10(mean / std)`` are gone. `of` centres the rows first and has no such loss.
+
+        Parameters
+        ----------
+        n : array (k,), or a number for one class
+            The number of rows of each class, or their total weight.
+        sum_x : array (k, d), or (d,) for one class
+            The sums of the columns.
+        sum_xx : array
+            The sums of squares of the columns (k, d), layout "diag"; the sums of products x x' of each class
+            (k, d, d), "full"; or those of all classes together (d, d), "pooled". No leading axis for one class.
+        classes : array (k,), optional
+            The labels, in any order; by default 0, 1 and so on.
+        layout : {"diag", "full", "pooled"}, optional
+            Where the shape of `sum_xx` fits two of them.
+
+        Returns
+        -------
+        MomentStats
+            The statistic of the rows behind the sums; PrecisionWarning where few digits are left of a variance.
+
+        Examples
+        --------
+        >>> moments = MomentStats.from_sums([2, 1], [[4.0], [5.0]], [[10.0], [25.0]], classes=["x", "y"])
+        >>> moments.mean, moments.scatter
+        (array([[2.],
+               [5.]]), array([[2.],
+               [0.]]))
+        """
+        return cls(*centred(n, sum_x, sum_xx, classes, layout))
+
+    def to_sums(self) -> tuple[Array, Array, Array]:
+        """The plain sums that `from_sums` takes: n, sum_x and sum_xx.
+
+        Returns
+        -------
+        tuple of arrays
+            The weights (k,), the sums of the columns (k, d), and the sums of squares (k, d) or of products (k, d, d);
+            (d, d) over all classes in the pooled layout.
+
+        Examples
+        --------
+        >>> MomentStats.of(Batch.of([[1.0], [3.0]], ["x", "x"])).to_sums()
+        (array([2.]), array([[4.]]), array([[10.]]))
+        """
+        if self.observed is not None:
+            raise StatisticsError("some cells are missing: the columns have different numbers of rows")
+        layout = "full" if self.layout == "quartic" else self.layout
+        sum_xx = self.scatter.copy()
+        sum_x = self.weight[:, None] * self.mean
+        scatters.add_outer(sum_xx, layout, sum_x, self.mean)
+        return self.weight.copy(), sum_x, sum_xx
 
     @classmethod
     def of(cls, batch: Batch, layout: str = "diag", skip_missing: bool = False) -> Self:
@@ -223,7 +272,7 @@ class MomentStats(Statistics):
                 delta = other.mean - mean
                 steps.append(delta * np.sqrt(n * share))
                 n, mean = total, mean + delta * share
-            scatter = self._scatter_of(parts, steps)
+            scatter = scatters.total([part.scatter for part in parts], self.layout, steps)
             observed = None if all(part.observed is None for part in parts) else n
             weight = np.add.reduce([part.weight for part in parts])
             merged = replace(self, weight=weight, mean=mean, scatter=scatter, observed=observed)
@@ -252,8 +301,9 @@ class MomentStats(Statistics):
             scatter = self.scatter - other.scatter
             share = np.divide(theirs, mine, out=np.zeros_like(n), where=mine > 0)
             step = (mean - other.mean) * np.sqrt(n * share)
-            self._add_outer(scatter, step, sign=-1.0)
-            self._clean(scatter, n, mine * (1e-12 * size) ** 2)
+            scatters.add_outer(scatter, self.layout, -step, step)
+            impossible = "cannot forget rows that were never learnt: a variance would be negative without them"
+            scatters.clean(scatter, self.layout, n, self.scatter, mine * (1e-12 * size) ** 2, impossible)
             observed = n if (n != weight[:, None]).any() and n.shape == mean.shape else None
             left = replace(self, weight=weight, mean=mean, scatter=scatter, observed=observed)
             if self.layout != "quartic":
@@ -263,61 +313,6 @@ class MomentStats(Statistics):
             empty = weight == 0
             cubic[empty], quartic[empty] = 0.0, 0.0
             return replace(left, cubic=cubic, quartic=quartic)
-
-    def _add_outer(self, scatter: Array, step: Array, sign: float = 1.0) -> None:
-        """Add sign * step step' class by class. No BLAS: its own threads would get in the way of those that merge."""
-        if self.layout in ("diag", "pooled"):
-            scatter += np.einsum("ki,ki->ki" if self.layout == "diag" else "ki,kj->ij", sign * step, step)
-            return
-        for some in _blocks(*step.shape):
-            scatter[some] += sign * step[some][..., None] * step[some[0], None]
-
-    def _scatter_of(self, parts: tuple[Self, ...], steps: list[Array]) -> Array:
-        """The scatter of all parts, with what their means are apart. Large ones are written once, a block at a time."""
-        if self.layout in ("diag", "pooled"):
-            scatter = sum((part.scatter for part in parts[1:]), start=self.scatter)
-            for step in steps:
-                self._add_outer(scatter, step)
-            return scatter
-        scatter = np.empty_like(self.scatter)
-        for some in _blocks(*self.mean.shape):
-            block = sum((part.scatter[some] for part in parts[1:]), start=self.scatter[some])
-            for step in steps:
-                block += step[some][..., None] * step[some[0], None]
-            scatter[some] = block
-        return scatter
-
-    def _clean(self, scatter: Array, n: Array, rounding: Array) -> None:
-        """Zero what is gone and what cannot be told from rounding, that of the means (k, d) included; warn where real
-        digits may have been lost."""
-        gone = n == 0  # (k, d) or (k, 1)
-        if self.layout == "diag":
-            scatter[np.broadcast_to(gone, scatter.shape)] = 0.0
-        elif self.layout != "pooled":
-            scatter[gone[:, 0]] = 0.0
-        elif gone.all():
-            scatter[:] = 0.0
-        diagonal = scatter if self.layout == "diag" else np.einsum("...ii->...i", scatter)
-        before = self.scatter if self.layout == "diag" else np.einsum("...ii->...i", self.scatter)
-        if (diagonal < -1e-6 * before - (rounding.sum(axis=0) if self.layout == "pooled" else rounding)).any():
-            raise StatisticsError(
-                "cannot forget rows that were never learnt: a variance would be negative without them"
-            )
-        noise = diagonal < 8 * np.finfo(np.float64).eps * before
-        several = n > 1  # one row has no variance that could be lost
-        lost = (diagonal < 1e-10 * before) & (before > 0) & (several.any() if self.layout == "pooled" else several)
-        if lost.any():
-            columns = np.flatnonzero(lost.reshape(-1, self.n_features).any(axis=0))
-            warnings.warn(
-                f"of the variance of column {listed(columns)} next to nothing is left, and rounding may have taken its "
-                "digits; if the rest of the rows vary there, fit them anew",
-                PrecisionWarning,
-                stacklevel=4,
-            )
-        if self.layout == "diag":
-            scatter[noise] = 0.0
-        else:
-            scatter *= ~noise[..., :, None] & ~noise[..., None, :]
 
     def _higher_about(self, center: Array) -> tuple[Array, Array]:
         """Third and fourth moments about another centre (k, d)."""
@@ -361,9 +356,7 @@ class MomentStats(Statistics):
     @property
     def variation(self) -> Array:
         """The sums of squares of each column about the means of the classes: (k, d), in the pooled layout (1, d)."""
-        if self.layout == "diag":
-            return self.scatter
-        return np.atleast_2d(np.einsum("...ii->...i", self.scatter))
+        return np.atleast_2d(scatters.diagonal(self.scatter, self.layout))
 
     def to_layout(self, layout: str) -> Self:
         """A poorer layout of the same rows: "quartic" to "full" to "diag" or "pooled"."""
@@ -386,6 +379,15 @@ class MomentStats(Statistics):
         with np.errstate(over="ignore", invalid="ignore"):
             return all(np.isfinite(a.sum()) or bool(np.isfinite(a).all()) for a in sums)
 
+    def is_faint_without(self, gone: Self, rest: Self, unweighted: Self) -> bool:
+        """As Statistics.is_faint_without, of variances too."""
+        # One row that is left of two of equal weight has no variance that could be lost, nor does rounding leave any.
+        n, w = rest.column_weight, gone.column_weight
+        several = (unweighted.column_weight - np.sign(w) > 1) | (np.abs(n - w) > FAINT * w)
+        several = several.any() if self.layout == "pooled" else several
+        lost = (rest.variation < FAINT * self.variation) & several
+        return bool(faint(self.column_weight, w).any() or lost.any())
+
     def to_arrays(self) -> dict[str, Array]:
         arrays = {"weight": self.weight, "mean": self.mean, f"scatter_{self.layout}": self.scatter}
         more = {"cubic": self.cubic, "quartic": self.quartic, "observed": self.observed}
@@ -406,13 +408,6 @@ class MomentStats(Statistics):
             raise StatisticsError(f"arrays {sorted(wrong)} do not fit {len(classes)} classes with the rest, or are bad")
         copies = {name: np.array(array) for name, array in arrays.items()}
         return cls(np.array(classes), scatter=copies.pop(f"scatter_{layout}"), layout=layout, **copies)
-
-
-def _blocks(k: int, d: int) -> Iterator[tuple[slice, slice]]:
-    """The classes and rows of k matrices (d, d), as many at a time as stay in the cache."""
-    classes, rows = max(1, _CACHED // d**2), max(1, _CACHED // d)
-    for c, i in product(range(0, k, classes), range(0, d, rows)):
-        yield slice(c, c + classes), slice(i, i + rows)
 
 
 def _fits(array: Array, like: Array) -> bool:

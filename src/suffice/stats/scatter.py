@@ -1,0 +1,115 @@
+"""Scatters of classes in every layout: sums of centred squares and products, added up and cleaned of rounding."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import PrecisionWarning, StatisticsError, listed
+
+Array = NDArray[Any]
+
+LAYOUTS = ("diag", "pooled", "full", "quartic")
+"""What is kept of the second moments: variances alone, the scatter summed over classes, every class's scatter, or
+that and the third and fourth moments that Ledoit and Wolf's shrinkage needs. Each later one but "pooled" holds
+all that "diag" holds, and "full" holds "pooled" too."""
+
+_CACHED = 1 << 15  # numbers at a time, so that they stay in the cache
+_EPS = float(np.finfo(np.float64).eps)
+_LOST = 1e-10  # less than this share of what was there has few digits left
+
+
+def shape_of(layout: str, k: int, d: int) -> tuple[int, ...]:
+    """The shape of the scatters of k classes and d columns."""
+    return {"diag": (k, d), "pooled": (d, d)}.get(layout, (k, d, d))
+
+
+def diagonal(scatter: Array, layout: str) -> Array:
+    """The sums of squares of the columns, (k, d), or (d,) in the pooled layout."""
+    return scatter if layout == "diag" else np.einsum("...ii->...i", scatter)
+
+
+def add_outer(scatter: Array, layout: str, left: Array, right: Array) -> None:
+    """Add left right' class by class, in place, for vectors (k, d).
+
+    No BLAS: its own threads would get in the way of those that merge.
+    """
+    if layout in ("diag", "pooled"):
+        scatter += np.einsum("ki,ki->ki" if layout == "diag" else "ki,kj->ij", left, right)
+        return
+    for some in _blocks(*left.shape):
+        scatter[some] += left[some][..., None] * right[some[0], None]
+
+
+def total(scatters: Sequence[Array], layout: str, steps: Sequence[Array]) -> Array:
+    """The sum of scatters and of the outer products of steps (k, d). Large ones are written once, a block at a time."""
+    if layout in ("diag", "pooled"):
+        scatter = np.asarray(sum(scatters[1:], start=scatters[0]))
+        for step in steps:
+            add_outer(scatter, layout, step, step)
+        return scatter
+    scatter = np.empty_like(scatters[0])
+    for some in _blocks(*scatter.shape[:2]):
+        block = sum((part[some] for part in scatters[1:]), start=scatters[0][some])
+        for step in steps:
+            block += step[some][..., None] * step[some[0], None]
+        scatter[some] = block
+    return scatter
+
+
+def clean(scatter: Array, layout: str, n: Array, before: Array, rounding: Array, impossible: str) -> None:
+    """Set to zero, in place, what a subtraction has left of nothing but rounding; warn where digits may be lost.
+
+    Parameters
+    ----------
+    scatter : array
+        The difference.
+    layout : str
+        Its layout.
+    n : array (k, d), or (k, 1) where no cell is missing
+        The weight that is left of each column.
+    before : array
+        What was subtracted from, in the shape of the scatter.
+    rounding : array (k, d)
+        How far below zero rounding of the means may bring a sum of squares.
+    impossible : str
+        What the error says where a sum of squares is negative by more than that.
+    """
+    gone = n == 0
+    if layout == "diag":
+        scatter[np.broadcast_to(gone, scatter.shape)] = 0.0
+    elif layout != "pooled":
+        scatter[gone[:, 0]] = 0.0
+    elif gone.all():
+        scatter[:] = 0.0
+    squares, earlier = diagonal(scatter, layout), diagonal(before, layout)
+    below = rounding.sum(axis=0) if layout == "pooled" else rounding
+    if (squares < -1e-6 * earlier - below).any():
+        raise StatisticsError(impossible)
+    noise = squares < 8 * _EPS * earlier
+    several = n > 1  # one row has no variance that could be lost
+    lost = (squares < _LOST * earlier) & (earlier > 0) & (several.any() if layout == "pooled" else several)
+    if lost.any():
+        columns = np.flatnonzero(lost.reshape(-1, lost.shape[-1]).any(axis=0))
+        warnings.warn(
+            f"column {listed(columns)} has almost no variance left, and its digits may be lost to rounding; "
+            "if it varies in the remaining rows, fit these again",
+            PrecisionWarning,
+            stacklevel=4,
+        )
+    if layout == "diag":
+        scatter[noise] = 0.0
+    else:
+        scatter *= ~noise[..., :, None] & ~noise[..., None, :]
+
+
+def _blocks(k: int, d: int) -> Iterator[tuple[slice, slice]]:
+    """The classes and rows of k matrices (d, d), as many at a time as stay in the cache."""
+    classes, rows = max(1, _CACHED // d**2), max(1, _CACHED // d)
+    for c, i in product(range(0, k, classes), range(0, d, rows)):
+        yield slice(c, c + classes), slice(i, i + rows)

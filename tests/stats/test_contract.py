@@ -1,0 +1,89 @@
+"""What every statistic offers beside its sums: an identity, a number of features, and whether digits are left."""
+
+import numpy as np
+import pytest
+
+from suffice.errors import StatisticsError
+from suffice.stats import BundleStats, CategoryStats, CountStats, MomentStats, Statistics
+from suffice.tables.batch import Batch
+
+BLOCKS = {"moments": ((0,), MomentStats.of), "counts": ((2, 1), CountStats.of)}
+NO_ROWS = {
+    "moments": ((0,), lambda classes: MomentStats.zeros(classes, 1)),
+    "counts": ((2, 1), lambda classes: CountStats.zeros(classes, 2)),
+}
+KINDS = {  # how a statistic is collected, and that of no rows
+    MomentStats: (MomentStats.of, lambda classes: MomentStats.zeros(classes, 3)),
+    CountStats: (CountStats.of, lambda classes: CountStats.zeros(classes, 3)),
+    CategoryStats: (CategoryStats.of, lambda classes: CategoryStats.zeros(classes, 3)),
+    BundleStats: (lambda batch: BundleStats.of(batch, BLOCKS), lambda classes: BundleStats.zeros(classes, NO_ROWS, 3)),
+}
+every = pytest.mark.parametrize("kind", KINDS)
+ROWS = Batch.of([[1.0, 2.0, 0.0], [4.0, 0.0, 1.0], [2.0, 2.0, 2.0]], ["b", "a", "b"])
+
+
+def test_every_statistic_is_here():
+    assert set(KINDS) <= set(Statistics.kinds.values())
+    assert all(Statistics.kinds[kind.__name__] is kind for kind in KINDS)
+
+
+@every
+@pytest.mark.parametrize("classes", [[], ["b", "a"], ["z", "a"]])
+def test_zeros_are_the_identity(kind, classes):
+    of, zeros = KINDS[kind]
+    rows, none = of(ROWS), zeros(classes)
+    assert none.classes.tolist() == sorted(classes)
+    assert not none.weight.any()
+    for total in (rows + none, none + rows, (rows + none) - none):
+        kept = np.isin(total.classes, rows.classes)
+        assert not total.weight[~kept].any()
+        again = rows.aligned(total.classes).to_arrays()
+        assert again.keys() == total.to_arrays().keys()
+        for name, array in total.to_arrays().items():
+            np.testing.assert_array_equal(array, again[name])
+
+
+@every
+def test_the_number_of_features_is_a_number(kind):
+    of, zeros = KINDS[kind]
+    assert of(ROWS).n_features == zeros(["a"]).n_features == 3
+
+
+def test_a_bundle_must_be_told_the_number_of_features():
+    with pytest.raises(TypeError, match="n_features"):
+        BundleStats(np.array(["a"]), np.ones(1), {}, {})
+
+
+def test_lists_do_for_arrays():
+    moments = MomentStats(["a", "b"], [2, 1], [[1.0], [5.0]], [[2.0], [0.0]])
+    moments += MomentStats.of(Batch.of([[3.0]], ["a"]))
+    np.testing.assert_allclose(moments.mean, [[5 / 3], [5.0]])
+    counts = CountStats(["a"], [2], [[3, 0]]) + CountStats.of(Batch.of([[1, 1]], ["a"]))
+    assert counts.count.tolist() == [[4.0, 1.0]]
+    categories = CategoryStats(["a"], [1.0], (np.array(["u"], object),), [[1.0]])
+    assert (categories + categories).count.tolist() == [[2.0]]
+    with pytest.raises(StatisticsError, match="distinct and sorted"):
+        MomentStats(["b", "a"], [2, 1], [[1.0], [5.0]], [[2.0], [0.0]])
+    with pytest.raises(ValueError, match="read-only"):
+        moments.mean[0, 0] = 1.0
+
+
+@every
+def test_what_is_left_is_faint_where_next_to_nothing_is(kind):
+    of, _ = KINDS[kind]
+    X, y = np.array([[1.0, 2.0, 0.0], [4.0, 0.0, 1.0], [2.0, 2.0, 2.0]]), ["a", "a", "a"]
+
+    def is_faint(weight):
+        all_rows, first = of(Batch.of(X, y, weight)), of(Batch.of(X[:1], y[:1], weight[:1]))
+        return all_rows.is_faint_without(first, all_rows - first, of(Batch.of(X, y)))
+
+    assert not is_faint(np.array([1.0, 1.0, 1.0]))
+    assert is_faint(np.array([1e9, 1.0, 1.0]))
+
+
+@pytest.mark.filterwarnings("ignore::suffice.errors.PrecisionWarning")
+def test_a_variance_that_is_left_may_be_faint_alone():
+    X, y = np.array([[1e6], [0.0], [1e-3]]), ["a", "a", "a"]
+    for of in (MomentStats.of, lambda batch: BundleStats.of(batch, {"m": ((0,), MomentStats.of)})):
+        rows, outlier = of(Batch.of(X, y)), of(Batch.of(X[:1], y[:1]))
+        assert rows.is_faint_without(outlier, rows - outlier, rows)
