@@ -1,6 +1,6 @@
 """Densities: log p(x | class) from a statistic and the choices made late."""
 
-from .base import Density
+from .base import Density, LinearForm
 from .categorical import CategoricalDensity
 from .counts import BernoulliDensity, BinomialDensity, PoissonDensity
 from .gaussian import GaussianDensity
@@ -20,6 +20,7 @@ __all__ = [
     "Density",
     "FittedDensity",
     "GaussianDensity",
+    "LinearForm",
     "MultinomialDensity",
     "NegativeBinomialDensity",
     "PoissonDensity",

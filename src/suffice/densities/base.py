@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, Self
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, EmptyClassWarning, listed
 from ..sources import as_table
+from ..stats import Statistics
 from ..tables.table import Table
 from .scorer import Scorer
 
 Array = NDArray[Any]
+
+
+class LinearForm(NamedTuple):
+    """log p(x | class) = constant + slope (x - center), up to a term that all classes share."""
+
+    center: Array  # (p,)
+    slope: Array  # (k, p)
+    constant: Array  # (k,); -inf for a class without rows
 
 
 class Density(Scorer):
@@ -68,6 +77,47 @@ class Density(Scorer):
         dict of str to array
             Arrays whose first axis is that of the classes; NaN for a class without rows.
         """
+
+    def linear(self) -> LinearForm:
+        """The scores as linear functions of x, where they are: the slopes of a logistic model.
+
+        Returns
+        -------
+        LinearForm
+            Center (p,), slopes (k, p) and constants (k,) of the rows that `linear_rows` makes; DataError where the
+            scores are not linear, or where a probability is zero.
+        """
+        raise DataError(f"log p(x | class) is not linear in x for {self!r}")
+
+    def linear_rows(self, X: Any) -> Array:
+        """Rows in the form of `read` as the numbers (n, p) that `linear` is about: one-hot where x is a category."""
+        return np.asarray(self.write(X), np.float64)
+
+    def linear_names(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Names of the p numbers that `linear_rows` makes of columns with these names."""
+        return tuple(names)
+
+    def log_likelihood_of(self, stats: Any) -> float:
+        """The log-likelihood of the rows behind a statistic: log p(x | own class), summed with their weights.
+
+        Parameters
+        ----------
+        stats : Statistics
+            A statistic of the kind that this density is estimated from, with the same classes and columns.
+
+        Returns
+        -------
+        float
+            Exact, without the rows; DataError where the statistic does not hold enough for it.
+        """
+        raise DataError(
+            f"the log-likelihood of the rows does not follow from {stats!r}; sum log_likelihood(X) over the rows"
+        )
+
+    def _check_statistic(self, stats: Statistics) -> None:
+        """Refuse a statistic that has other numbers of classes or columns."""
+        if (len(stats.classes), stats.n_features) != (self.n_classes, self.n_features):
+            raise DataError(f"{stats!r} does not fit {self!r}")
 
     def write(self, x: Any) -> Any:
         """Rows in the form of `read` as people have them."""

@@ -18,7 +18,7 @@ from ..stats import CategoryStats
 from ..stats.categories import CELLS, DIRECT
 from ..tables import vocabulary as vocabularies
 from ..tables.table import Column, Matrix, Table, native
-from .base import Density, seen_classes
+from .base import Density, LinearForm, seen_classes
 from .parameters import blank, distributions, numbers, probability_table
 from .scorer import Wanted
 from .typicality import drawn_typicality
@@ -203,6 +203,43 @@ class CategoricalDensity(Density):
         kept = list(places)
         own = {name: getattr(self, name)[kept] for name in ("log_probability", "unseen", "seen")}
         return replace(self, **own)
+
+    def linear(self) -> LinearForm:
+        """The scores as linear functions of the one-hot encoding of the columns.
+
+        Returns
+        -------
+        LinearForm
+            Center (p,), slopes (k, p) and constants (k,), for the categories of the first column, then those of the
+            second and so on; DataError where a probability is zero.
+        """
+        if np.isneginf(self.log_probability).any():
+            raise DataError("some probabilities are zero, so that log p(x | class) may be -inf; use alpha > 0")
+        p = self.log_probability.shape[1]
+        return LinearForm(np.zeros(p), self.log_probability, np.where(self.seen, 0.0, -np.inf))
+
+    def linear_rows(self, X: Codes) -> Array:
+        """The one-hot encoding (n, p) of the columns; zeros for missing and for unknown categories."""
+        places, starts = self.places(X), self.bounds[:-1]
+        out = np.zeros((len(X), self.log_probability.shape[1]))
+        row, column = np.nonzero(places >= 0)
+        out[row, (starts + places)[row, column]] = 1.0
+        return out
+
+    def linear_names(self, names: Sequence[str]) -> tuple[str, ...]:
+        """The names that scikit-learn's OneHotEncoder gives, such as colour_red."""
+        columns = zip(names, self.categories, strict=True)
+        return tuple(f"{name}_{category}" for name, categories in columns for category in categories.tolist())
+
+    def log_likelihood_of(self, stats: CategoryStats) -> float:
+        """As Density.log_likelihood_of, from how often each category was seen."""
+        self._check_statistic(stats)
+        if not all(map(vocabularies.same, stats.categories, self.categories)):
+            raise DataError("the statistic has other categories than the density")
+        if (stats.weight > 0)[~self.seen].any():
+            return -np.inf
+        counted = stats.count > 0  # so that 0 log 0 is 0
+        return float((stats.count[counted] * self.log_probability[counted]).sum())
 
     # Reading.
 

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
+from ..errors import DataError
 from ..stats import MomentStats
-from .base import Density, patterns, seen_classes
+from .base import Density, LinearForm, patterns, seen_classes
 from .covariance import (
     STRUCTURES,
     FloorReport,
@@ -200,21 +201,56 @@ class GaussianDensity(Density):
         means = shift @ self.whitening[0].T if self.structure.shape == "full" else shift * self.whitening[0]
         return center, np.ascontiguousarray(means)
 
-    def linear(self) -> tuple[Array, Array, Array]:
-        """Centre (d,), slopes (k, d) and constants (k,) of a tied structure: up to a term that all classes share,
-        log p(x | class) is constant + slope (x - centre)."""
+    def linear(self) -> LinearForm:
+        """The scores of a tied structure as linear functions of x.
+
+        Returns
+        -------
+        LinearForm
+            Center (d,), slopes (k, d) and constants (k,).
+
+        Examples
+        --------
+        >>> center, slope, constant = GaussianDensity.from_parameters([0.0, 2.0], 1.0).linear()
+        >>> slope[1] - slope[0]
+        array([2.])
+        """
+        if not self.structure.tied:
+            raise DataError(
+                f"log p(x | class) is quadratic in x, not linear, where covariances are {self.structure.name!r}; use "
+                '"tied", "tied_diag" or "tied_spherical"'
+            )
         center, means = self._whitened
         constant = np.where(self.seen, -0.5 * np.einsum("kd,kd->k", means, means), -np.inf)
         slope = means @ self.whitening[0] if self.structure.shape == "full" else means * self.whitening[0]
-        return center, np.ascontiguousarray(slope), constant
+        return LinearForm(center, np.ascontiguousarray(slope), constant)
+
+    def log_likelihood_of(self, stats: MomentStats) -> float:
+        """As Density.log_likelihood_of, from moments in a layout that the structure can be estimated from."""
+        self._check_statistic(stats)
+        if (stats.weight > 0)[~self.seen].any():
+            return -np.inf
+        if self.structure.shape != "full":
+            stats = stats.to_layout("diag")
+            n = np.broadcast_to(stats.column_weight, stats.mean.shape)
+            squares = stats.scatter + n * (stats.mean - self.mean) ** 2
+            return float(-0.5 * (squares / self.covariance + n * (_LOG_2PI + np.log(self.covariance))).sum())
+        step = (stats.mean - self.mean) * np.sqrt(stats.weight)[:, None]
+        if self.structure.tied:
+            scatter = stats.to_layout("pooled").scatter[None] + step.T @ step
+            n = np.array([stats.total])
+        else:
+            scatter, n = stats.to_layout("full").scatter + step[:, :, None] * step[:, None, :], stats.weight
+        distance = np.einsum("gij,gij->g", self.whitening @ scatter, self.whitening)
+        return float(-0.5 * (distance + n * (self.n_features * _LOG_2PI + self.log_det)).sum())
 
     @cached_property
-    def linear_scores(self) -> tuple[Array, Array, Array] | None:
+    def linear_scores(self) -> LinearForm | None:
         """The linear scores, unless the structure has none or they would lose digits."""
         if not self.structure.tied:
             return None
         scores = self.linear()
-        return scores if scores[2][self.seen].min(initial=0.0) > -_LINEAR_LIMIT else None
+        return scores if scores.constant[self.seen].min(initial=0.0) > -_LINEAR_LIMIT else None
 
     def _score(self, X: Array, offset: Array | float, wanted: Wanted, relative: bool) -> bool:
         if relative and self.linear_scores is not None:

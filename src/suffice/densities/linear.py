@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
+from ..errors import DataError
+from ..stats import CountStats
 from ..stats.counts import refuse_counts
 from ..tables.table import Sparse, Table, as_float
-from .base import Density
+from .base import Density, LinearForm
 from .scorer import Wanted
 
 Array = NDArray[Any]
@@ -134,6 +136,41 @@ class LinearDensity(Density):
     @property
     def has_zeros(self) -> bool:
         return self.violations is not None
+
+    def linear(self) -> LinearForm:
+        """The scores as linear functions of the counts.
+
+        Returns
+        -------
+        LinearForm
+            Center (d,), slopes (k, d) and constants (k,), which leave out missing cells; DataError where a probability
+            is zero.
+        """
+        if self.has_zeros:
+            raise DataError("some probabilities are zero, so that log p(x | class) may be -inf; use alpha > 0")
+        slopes = [self.slopes.of_class(c) for c in range(self.n_classes)]
+        return LinearForm(np.zeros(self.n_features), np.stack(slopes), np.where(self.seen, self.constant, -np.inf))
+
+    def log_likelihood_of(self, stats: CountStats) -> float:
+        """As Density.log_likelihood_of, from counts of presence; sums of counts do not hold enough."""
+        if not self.presence:
+            raise DataError(
+                "the log-likelihood of counts needs the sum of log x! over all rows, which a statistic does not keep; "
+                "sum log_likelihood(X) over the rows"
+            )
+        self._check_statistic(stats)
+        total, observed = 0.0, np.broadcast_to(stats.observed, stats.count.shape)
+        if (stats.weight > 0)[~self.seen].any():
+            return -np.inf
+        for c in map(int, np.flatnonzero(stats.weight)):
+            count = stats.count[[c]].toarray()[0] if stats.is_sparse else stats.count[c]
+            present, violated = self.present(c)
+            if self.violations is not None:
+                violated = count * self.violations.of_class(c) + observed[c] * violated
+            if (violated > SOME).any():
+                return -np.inf
+            total += float(count @ self.slopes.of_class(c) + observed[c] @ present)
+        return total
 
     def read(self, table: Table) -> Counts:
         if isinstance(table, Sparse):

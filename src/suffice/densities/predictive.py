@@ -13,6 +13,7 @@ from .. import kernels
 from ..errors import DataError
 from ..stats import CountStats
 from ..tables.table import Sparse
+from .base import LinearForm
 from .counts import BinomialDensity, PoissonDensity, gamma_posterior, left_over
 from .linear import Counts, LinearDensity
 from .multinomial import MultinomialDensity, whole_counts
@@ -59,6 +60,12 @@ class PredictiveCounts(LinearDensity):
     @property
     def has_zeros(self) -> bool:
         return True
+
+    def linear(self) -> LinearForm:
+        """Posterior predictives are not linear in x: DataError."""
+        raise DataError(
+            f"log p(x | class) is not linear in x for {self!r}; use the plug-in model, without predictive=True"
+        )
 
     def explain(self, X: Counts, c: int) -> Array:
         observed = (~self.missing(X)).astype(np.float64)

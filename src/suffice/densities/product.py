@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +16,7 @@ from ..errors import DataError, EmptyClassWarning, listed
 from ..stats import BundleStats
 from ..tables.table import Table
 from ..tables.vocabulary import words_from_arrays, words_to_arrays
-from .base import Density, seen_classes
+from .base import Density, LinearForm, seen_classes
 from .scorer import Wanted
 from .typicality import drawn_typicality
 
@@ -105,10 +106,8 @@ class ProductDensity(Density):
         if not parts:
             raise DataError("a product needs the density of one block at least")
         if columns is None:
-            ends = np.cumsum([part.n_features for part in parts.values()]).tolist()
-            columns = {
-                name: range(end - part.n_features, end) for (name, part), end in zip(parts.items(), ends, strict=True)
-            }
+            following = itertools.count()
+            columns = {name: list(itertools.islice(following, part.n_features)) for name, part in parts.items()}
         own = {name: tuple(int(j) for j in columns.get(name, ())) for name in parts}
         places = [j for block in own.values() for j in block]
         names = _numbered(max(places, default=-1) + 1) if names is None else tuple(names)
@@ -167,6 +166,29 @@ class ProductDensity(Density):
 
     def of_classes(self, places: Sequence[int]) -> Self:
         return replace(self, parts={name: part.of_classes(places) for name, part in self.parts.items()})
+
+    def linear(self) -> LinearForm:
+        """The scores as linear functions of the columns, block after block, where those of every block are linear.
+
+        Returns
+        -------
+        LinearForm
+            Center (p,), slopes (k, p) and constants (k,).
+        """
+        center, slope, constant = zip(*(part.linear() for part in self.parts.values()), strict=True)
+        return LinearForm(np.concatenate(center), np.concatenate(slope, axis=1), np.sum(constant, axis=0))
+
+    def linear_rows(self, X: Blocks) -> Array:
+        return np.concatenate([part.linear_rows(X.parts[name]) for name, part in self.parts.items()], axis=1)
+
+    def linear_names(self, names: Sequence[str]) -> tuple[str, ...]:
+        own = {name: [names[j] for j in columns] for name, columns in self.columns.items()}
+        return tuple(itertools.chain.from_iterable(part.linear_names(own[name]) for name, part in self.parts.items()))
+
+    def log_likelihood_of(self, stats: BundleStats) -> float:
+        """As Density.log_likelihood_of: the sum over the blocks."""
+        self._check_statistic(stats)
+        return sum(part.log_likelihood_of(stats.parts[name]) for name, part in self.parts.items())
 
     def read(self, table: Table) -> Blocks:
         parts = {}

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..decisions import log
 from ..errors import DataError
 from ..stats import CountStats
-from .base import seen_classes
+from .base import LinearForm, seen_classes
 from .counts import check_alpha, finite, left_over
 from .linear import Counts, LinearDensity, Slopes
 from .multinomial import log_mass
@@ -95,6 +95,10 @@ class SparseCountDensity(LinearDensity):
             "counts" (k, d), sparse; "weights" (k,); "alpha"; "presence".
         """
         return {"counts": self.count, "weights": self.weight, "alpha": self.alpha, "presence": self.presence}
+
+    def linear(self) -> LinearForm:
+        """Dense slopes would be too many: DataError."""
+        raise DataError(f"slopes of {self.n_classes} classes and {self.n_features} features are too many for one table")
 
     @property
     def seen(self) -> Array:  # type: ignore[override]
