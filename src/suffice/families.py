@@ -19,9 +19,9 @@ from .densities import (
     CategoricalDensity,
     ComplementDensity,
     Density,
+    GammaPoissonDensity,
     GaussianDensity,
     MultinomialDensity,
-    NegativeBinomialDensity,
     PoissonDensity,
     PolyaDensity,
     ProductDensity,
@@ -35,10 +35,10 @@ from .errors import DataError, one_of
 from .leave_one_out import (
     BernoulliLeaveOneOut,
     CategoricalLeaveOneOut,
+    GammaPoissonLeaveOneOut,
     GaussianLeaveOneOut,
     LeaveOneOut,
     MultinomialLeaveOneOut,
-    NegativeBinomialLeaveOneOut,
     PoissonLeaveOneOut,
     PolyaLeaveOneOut,
     ProductLeaveOneOut,
@@ -237,7 +237,7 @@ def _bernoulli(statistics: CountStats, choices: Choices, _: Names) -> Density:
 def _poisson(statistics: CountStats, choices: Choices, _: Names) -> Density:
     if statistics.is_sparse:
         raise DataError("a Poisson model keeps a rate for every class and feature: these are too many")
-    density = NegativeBinomialDensity if choices.get("predictive") else PoissonDensity
+    density = GammaPoissonDensity if choices.get("predictive") else PoissonDensity
     return density.estimate(statistics, choices["alpha"])
 
 
@@ -261,7 +261,7 @@ def _multinomial(statistics: CountStats, choices: Choices, _: Names) -> Density:
 
 
 def _poisson_held_out(statistics: CountStats, density: Any, choices: Choices) -> LeaveOneOut:
-    kind = NegativeBinomialLeaveOneOut if choices.get("predictive") else PoissonLeaveOneOut
+    kind = GammaPoissonLeaveOneOut if choices.get("predictive") else PoissonLeaveOneOut
     return kind(statistics, density, choices["alpha"])
 
 

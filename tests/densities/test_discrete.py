@@ -15,9 +15,9 @@ from suffice.densities import (
     BinomialDensity,
     CategoricalDensity,
     ComplementDensity,
+    GammaPoissonDensity,
     GaussianDensity,
     MultinomialDensity,
-    NegativeBinomialDensity,
     PoissonDensity,
     PolyaDensity,
     ProductDensity,
@@ -66,7 +66,7 @@ FAMILIES = {  # from rows of whole numbers up to 5, labels and a pseudo-count
     "complement": lambda X, y, alpha: ComplementDensity.estimate(counted(X, y), alpha),
     "normalized": lambda X, y, alpha: ComplementDensity.estimate(counted(X, y), alpha, normalize=True),
     "polya": lambda X, y, alpha: PolyaDensity.estimate(counted(X, y), alpha or 0.1),
-    "negative binomial": lambda X, y, alpha: NegativeBinomialDensity.estimate(counted(X, y), alpha or 0.1),
+    "gamma-Poisson": lambda X, y, alpha: GammaPoissonDensity.estimate(counted(X, y), alpha or 0.1),
     "beta binomial": lambda X, y, alpha: BetaBinomialDensity.estimate(counted(X, y), TRIALS, alpha or 0.1),
     "hashed": lambda X, y, alpha: SparseCountDensity.estimate(kept_sparse(counted(X, y)), alpha),
     "hashed presence": lambda X, y, alpha: SparseCountDensity.estimate(
@@ -77,7 +77,7 @@ FAMILIES = {  # from rows of whole numbers up to 5, labels and a pseudo-count
     "product": product,
 }
 every = pytest.mark.parametrize("family", FAMILIES)
-DRAWN = ["bernoulli", "binomial", "beta binomial", "poisson", "categorical", "negative binomial", "product"]
+DRAWN = ["bernoulli", "binomial", "beta binomial", "poisson", "categorical", "gamma-Poisson", "product"]
 few = settings(max_examples=15)
 
 
@@ -284,7 +284,7 @@ def test_what_is_not_defined_is_refused(family, rows):
         ):
             with pytest.raises(DataError, match="no probabilities"):
                 call()
-    for predictive in (PolyaDensity, NegativeBinomialDensity):
+    for predictive in (PolyaDensity, GammaPoissonDensity):
         with pytest.raises(DataError, match="alpha"):
             predictive.estimate(counted(*rows), 0)
 
@@ -297,7 +297,7 @@ def test_normalized_weights_of_one_word_are_no_nan():
 # Missing cells: the sum over what they could have been.
 
 ALPHABET = {
-    "bernoulli": [0, 1], "binomial": range(6), "poisson": range(80), "negative binomial": range(400),
+    "bernoulli": [0, 1], "binomial": range(6), "poisson": range(80), "gamma-Poisson": range(400),
     "beta binomial": range(6),
     "categorical": range(6),
 }  # fmt: skip
@@ -393,7 +393,7 @@ def test_typicality_with_missing_cells_is_that_of_the_observed_words(rows):
     assert stats.kstest(ranks, "uniform").statistic < 0.05
 
 
-@pytest.mark.parametrize("family", ["bernoulli", "binomial", "poisson", "negative binomial"])
+@pytest.mark.parametrize("family", ["bernoulli", "binomial", "poisson", "gamma-Poisson"])
 def test_imputed_cells_are_expectations(family, rows):
     X, y = rows
     density = FAMILIES[family](X, y, 0.1)
@@ -441,7 +441,7 @@ def test_a_product_imputes_every_family(rows):
 # Columns that a class, or every class, never had.
 
 
-@pytest.mark.parametrize("family", ["bernoulli", "binomial", "poisson", "categorical", "negative binomial", "product"])
+@pytest.mark.parametrize("family", ["bernoulli", "binomial", "poisson", "categorical", "gamma-Poisson", "product"])
 @pytest.mark.parametrize("alpha", [0, 1])
 def test_a_column_that_one_class_never_had(family, alpha, rows):
     X, y = rows[0].copy(), rows[1]
@@ -456,7 +456,7 @@ def test_a_column_that_one_class_never_had(family, alpha, rows):
     if alpha == 0:  # what all rows say, which speaks for no class
         pooled = FAMILIES[family](X, np.full(len(y), "a"), 0)
         expected = np.exp((pooled.log_likelihood(row) - pooled.log_likelihood(hidden))[0, 0])
-        if family != "negative binomial":
+        if family != "gamma-Poisson":
             np.testing.assert_allclose(own[0], expected, rtol=1e-10)
             assert min(own[1:]) < own[0] < max(own[1:])
     np.testing.assert_allclose(density.explain(density.read(as_table(row)), 0).sum(axis=1), with_it[:, 0], rtol=1e-10)
@@ -507,7 +507,7 @@ def with_empty_class(family, X, y):
         "complement": lambda: ComplementDensity.estimate(stats["sums"], 1),
         "normalized": lambda: ComplementDensity.estimate(stats["sums"], 1, normalize=True),
         "polya": lambda: PolyaDensity.estimate(stats["sums"], 1),
-        "negative binomial": lambda: NegativeBinomialDensity.estimate(stats["sums"], 1),
+        "gamma-Poisson": lambda: GammaPoissonDensity.estimate(stats["sums"], 1),
         "beta binomial": lambda: BetaBinomialDensity.estimate(stats["sums"], TRIALS, 1),
         "hashed": lambda: SparseCountDensity.estimate(kept_sparse(stats["sums"]), 1),
         "hashed presence": lambda: SparseCountDensity.estimate(kept_sparse(stats["presence"]), 1),
@@ -520,7 +520,7 @@ def with_empty_class(family, X, y):
 # Draws.
 
 
-@pytest.mark.parametrize("family", ["bernoulli", "binomial", "poisson", "multinomial", "polya", "negative binomial"])
+@pytest.mark.parametrize("family", ["bernoulli", "binomial", "poisson", "multinomial", "polya", "gamma-Poisson"])
 def test_draws_have_the_means_of_their_class(family, rows):
     density = FAMILIES[family](*rows, 1)
     n = 20_000
@@ -529,7 +529,7 @@ def test_draws_have_the_means_of_their_class(family, rows):
         assert drawn.shape == (n, D)
         assert (drawn == np.rint(drawn)).all()
         error = drawn.std(axis=0) / np.sqrt(n)
-        mean = density.events[c] / density.rows[c] if family == "negative binomial" else density.mean[c]
+        mean = density.events[c] / density.rows[c] if family == "gamma-Poisson" else density.mean[c]
         np.testing.assert_array_less(np.abs(drawn.mean(axis=0) - mean), 5 * error + 1e-12)
         assert np.isfinite(density.log_likelihood(drawn)[:, c]).all()
 
@@ -588,7 +588,7 @@ def test_typicality_of_ones_own_draws_is_uniform(family, missing, rows):
 
 OUTLIERS = {
     "poisson": [40.0, 40, 40, 40],
-    "negative binomial": [40.0, 40, 40, 40],
+    "gamma-Poisson": [40.0, 40, 40, 40],
     "multinomial": [0.0, 0, 0, 40],
     "binomial": [5.0, 0, 0, 5],
     "product": [50.0, 40, 1, 1],
@@ -610,7 +610,7 @@ def test_an_impossible_row_is_not_typical_and_an_empty_one_is(family, rows):
     X[y == "a", 3] = 0
     density = FAMILIES[family](X, y, 0)
     typicality = density.typicality(density.read(as_table([[1.0, 1, 1, 5], [nan] * 4])))
-    if family not in ("negative binomial", "beta binomial"):  # which have pseudo-counts
+    if family not in ("gamma-Poisson", "beta binomial"):  # which have pseudo-counts
         assert typicality[0, 0] == 0
     np.testing.assert_array_equal(typicality[1], 1)
 
@@ -620,7 +620,7 @@ def test_an_impossible_row_is_not_typical_and_an_empty_one_is(family, rows):
 
 def test_single_precision_loses_nothing(rows):
     X = rows[0] * 1001
-    for family in ("poisson", "multinomial", "polya", "negative binomial", "hashed"):
+    for family in ("poisson", "multinomial", "polya", "gamma-Poisson", "hashed"):
         density = FAMILIES[family](*rows, 1)
         expected = density.log_likelihood(X)
         for form in (

@@ -12,9 +12,9 @@ from suffice.densities import (
     CategoricalDensity,
     ComplementDensity,
     Density,
+    GammaPoissonDensity,
     GaussianDensity,
     MultinomialDensity,
-    NegativeBinomialDensity,
     PoissonDensity,
     PolyaDensity,
     ProductDensity,
@@ -97,7 +97,7 @@ def test_predictives_agree_with_scipy():
     x = np.arange(4)
     a, b = [[2.0], [0.5]], [[1.5], [3.0]]
     beta = BetaBinomialDensity.from_parameters(3, a, b).log_likelihood(x[:, None])
-    gamma = NegativeBinomialDensity.from_parameters(a, b).log_likelihood(x[:, None])
+    gamma = GammaPoissonDensity.from_parameters(a, b).log_likelihood(x[:, None])
     for c in range(2):
         np.testing.assert_allclose(beta[:, c], stats.betabinom(3, a[c][0], b[c][0]).logpmf(x))
         p = b[c][0] / (1 + b[c][0])
@@ -177,7 +177,7 @@ REFUSED = {
     "trials": (lambda: BinomialDensity.from_parameters(1.5, [0.5]), "whole numbers above zero"),
     "concentration": (lambda: PolyaDensity.from_parameters([[1.0, 0.0]]), r"concentrations\[0, 1\].*above zero"),
     "shapes of a and b": (lambda: BetaBinomialDensity.from_parameters(2, [1.0], [1.0, 1.0]), r"\(1, 1\), not \(2, 1\)"),
-    "shapes": (lambda: NegativeBinomialDensity.from_parameters([0.0], [1.0]), r"shapes\[0, 0\].*above zero"),
+    "shapes": (lambda: GammaPoissonDensity.from_parameters([0.0], [1.0]), r"shapes\[0, 0\].*above zero"),
     "weights": (lambda: ComplementDensity.from_parameters([[np.inf]]), "only finite"),
     "asymmetric": (
         lambda: GaussianDensity.from_parameters(np.zeros((2, 2)), [SPD, [[1, 0.5], [0, 1]]]),

@@ -14,9 +14,9 @@ from suffice.densities import (
     BinomialDensity,
     CategoricalDensity,
     ComplementDensity,
+    GammaPoissonDensity,
     GaussianDensity,
     MultinomialDensity,
-    NegativeBinomialDensity,
     PoissonDensity,
     PolyaDensity,
 )
@@ -198,7 +198,7 @@ def test_posterior_predictive_of_words_is_scipys_dirichlet_multinomial(documents
 
 def test_posterior_predictive_of_events_is_scipys_negative_binomial(documents):
     X, y = documents
-    density = NegativeBinomialDensity.estimate(sums(X, y), 2)
+    density = GammaPoissonDensity.estimate(sums(X, y), 2)
     for c in range(3):
         events, rows = X[y == c].sum(axis=0) + 2 * X.mean(axis=0), (y == c).sum() + 2
         expected = sps.nbinom.logpmf(X, events, rows / (rows + 1)).sum(axis=1)

@@ -5,7 +5,7 @@ from .categorical import CategoricalDensity
 from .counts import BernoulliDensity, BinomialDensity, PoissonDensity
 from .gaussian import GaussianDensity
 from .multinomial import ComplementDensity, MultinomialDensity
-from .predictive import BetaBinomialDensity, NegativeBinomialDensity, PolyaDensity
+from .predictive import BetaBinomialDensity, GammaPoissonDensity, PolyaDensity
 from .product import ProductDensity
 from .sparse import SparseCountDensity
 from .student import StudentDensity
@@ -19,10 +19,10 @@ __all__ = [
     "ComplementDensity",
     "Density",
     "FittedDensity",
+    "GammaPoissonDensity",
     "GaussianDensity",
     "LinearForm",
     "MultinomialDensity",
-    "NegativeBinomialDensity",
     "PoissonDensity",
     "PolyaDensity",
     "ProductDensity",

@@ -254,8 +254,8 @@ class BetaBinomialDensity(PredictiveCounts, BinomialDensity):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class NegativeBinomialDensity(PredictiveCounts, PoissonDensity):
-    """The Gamma-Poisson: counts that vary more than a Poisson's do."""
+class GammaPoissonDensity(PredictiveCounts, PoissonDensity):
+    """The posterior predictive of a Poisson: a negative binomial whose parameters follow from the rows."""
 
     events: Array  # (k, d) of the Gamma posterior
     rows: Array  # (k, d)
@@ -273,7 +273,7 @@ class NegativeBinomialDensity(PredictiveCounts, PoissonDensity):
 
         Returns
         -------
-        NegativeBinomialDensity
+        GammaPoissonDensity
             The density of the classes of the statistic.
         """
         _check_prior(alpha)
@@ -292,12 +292,12 @@ class NegativeBinomialDensity(PredictiveCounts, PoissonDensity):
 
         Returns
         -------
-        NegativeBinomialDensity
+        GammaPoissonDensity
             The density of k classes.
 
         Examples
         --------
-        >>> density = NegativeBinomialDensity.from_parameters([1.0], [1.0])
+        >>> density = GammaPoissonDensity.from_parameters([1.0], [1.0])
         >>> np.exp(density.log_likelihood([[0], [1], [2]])).round(6)
         array([[0.5  ],
                [0.25 ],

@@ -23,7 +23,7 @@ from .counts import BernoulliDensity, BinomialDensity, PoissonDensity, as_trials
 from .covariance import STRUCTURES
 from .gaussian import GaussianDensity
 from .multinomial import MultinomialDensity
-from .predictive import BetaBinomialDensity, NegativeBinomialDensity, PolyaDensity
+from .predictive import BetaBinomialDensity, GammaPoissonDensity, PolyaDensity
 
 Array = NDArray[Any]
 
@@ -149,7 +149,7 @@ def _trials_by_moments(batch: Batch) -> Array:
 
 
 def _poisson(batch: Batch, alpha: float | None = None, predictive: bool = False) -> tuple[Density, dict[str, Any]]:
-    kind = NegativeBinomialDensity if predictive else PoissonDensity
+    kind = GammaPoissonDensity if predictive else PoissonDensity
     density = kind.estimate(CountStats.of(batch), _pseudo(alpha, predictive))
     return density, {"rate": density.mean[0]}
 

@@ -22,9 +22,9 @@ from ..densities import (
     BernoulliDensity,
     CategoricalDensity,
     ComplementDensity,
+    GammaPoissonDensity,
     GaussianDensity,
     MultinomialDensity,
-    NegativeBinomialDensity,
     PoissonDensity,
     PolyaDensity,
     ProductDensity,
@@ -359,7 +359,7 @@ def _(density: PoissonDensity, steps: Steps, names: Sequence[str], strict: bool 
 
 
 @scores.register
-def _(density: NegativeBinomialDensity, steps: Steps, names: Sequence[str], strict: bool = True) -> Scores:  # noqa: ARG001
+def _(density: GammaPoissonDensity, steps: Steps, names: Sequence[str], strict: bool = True) -> Scores:  # noqa: ARG001
     from scipy.special import gammaln
 
     x = _Numbers.counts(steps, names)

@@ -4,8 +4,8 @@ from .base import LeaveOneOut, coded, frequencies_without, held_out_scores
 from .categories import CategoricalLeaveOneOut
 from .counts import (
     BernoulliLeaveOneOut,
+    GammaPoissonLeaveOneOut,
     MultinomialLeaveOneOut,
-    NegativeBinomialLeaveOneOut,
     PoissonLeaveOneOut,
     PolyaLeaveOneOut,
 )
@@ -16,10 +16,10 @@ from .shrinkage import best_shrinkage
 __all__ = [
     "BernoulliLeaveOneOut",
     "CategoricalLeaveOneOut",
+    "GammaPoissonLeaveOneOut",
     "GaussianLeaveOneOut",
     "LeaveOneOut",
     "MultinomialLeaveOneOut",
-    "NegativeBinomialLeaveOneOut",
     "PoissonLeaveOneOut",
     "PolyaLeaveOneOut",
     "ProductLeaveOneOut",

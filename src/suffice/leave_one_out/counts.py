@@ -275,7 +275,7 @@ class PoissonLeaveOneOut(CountLeaveOneOut):
 
 
 @dataclass(frozen=True)
-class NegativeBinomialLeaveOneOut(PoissonLeaveOneOut):
+class GammaPoissonLeaveOneOut(PoissonLeaveOneOut):
     """Events whose rates are integrated out."""
 
     def _events(self, cells: Cells, own: Array, rows: Array, sums: Array, lengths: Array) -> Array:
