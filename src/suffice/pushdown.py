@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from . import kernels
 from .errors import DatabaseError, DataError
 from .sources import Source
-from .sources.summing import Counts, SummingSource, Term, UnsummableError
+from .sources.summing import SummingSource, Term, UnsummableError, ValueWeights
 from .stats import (
     BundleStats,
     CategoryStats,
@@ -115,7 +115,7 @@ class _Answers:
         """The values of each column (v,), none of them missing, and the weight of each in each class, (k, v)."""
         return [self._counted(counts) for counts in self.source.counts(columns)]
 
-    def _counted(self, counts: Counts) -> tuple[Array, Array]:
+    def _counted(self, counts: ValueWeights) -> tuple[Array, Array]:
         classes, place = _classes(counts.labels, len(counts.weight), self.together)
         self._check(classes, np.bincount(place, counts.weight, minlength=len(classes)))
         values = np.array([None if is_missing(value) else value for value in counts.values], object)

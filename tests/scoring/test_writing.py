@@ -75,7 +75,7 @@ def assert_same(found, wanted):
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("model", MODELS)
 def test_the_file_holds_what_each_method_says(table, tmp_path, monkeypatch, model, threads):
-    monkeypatch.setattr("suffice.sources.files.source.PIECE", 60)  # many pieces
+    monkeypatch.setattr("suffice.sources.base.PIECE", 60)  # many pieces
     clf = MODELS[model](table).set_params(n_jobs=threads)
     pq.write_table(table, tmp_path / "in.parquet", row_group_size=16)
     X = table.select(clf.feature_names_in_.tolist())
@@ -173,8 +173,7 @@ def test_a_few_pieces_are_alive_at_a_time_though_one_takes_long(rng, tmp_path, m
     elif form == "csv":
         X.to_csv(tmp_path / "in.csv", index=False)
         monkeypatch.setattr("suffice.sources.files.formats.BLOCK", (tmp_path / "in.csv").stat().st_size // pieces)
-    for module in ("files.source", "base"):
-        monkeypatch.setattr(f"suffice.sources.{module}.PIECE", 2 * n // pieces)
+    monkeypatch.setattr("suffice.sources.base.PIECE", 2 * n // pieces)
     monkeypatch.setattr(written, "_ROWS", 1)
 
     results, take, lock, first = written._Results.of, written._Sink.__iadd__, threading.Lock(), threading.Event()

@@ -32,10 +32,8 @@ from suffice import (
 )
 from suffice.errors import CheckpointError, DataError, MissingLabelsError, SkippedWarning, UnreadableError
 from suffice.scoring.evaluation import judged
-from suffice.sources import as_source
+from suffice.sources import as_source, base
 from suffice.sources.files import formats
-
-module = sys.modules["suffice.sources.files.source"]  # `suffice.files` is the function
 
 N = 900
 NUMBERS = ["length", "width", "events"]
@@ -99,8 +97,8 @@ CUTS = [0, 200, 200, 640, N]  # one file is empty
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch):
     """So that there are many: of every file, and batches of every piece."""
-    monkeypatch.setattr(module, "PIECE", 200)
-    monkeypatch.setattr(module, "CELLS", 256)
+    monkeypatch.setattr(base, "PIECE", 200)
+    monkeypatch.setattr(base, "CELLS", 256)
     monkeypatch.setattr(formats, "BLOCK", 3000)
     monkeypatch.setattr(formats, "HEAD", 2000)
 
@@ -565,7 +563,7 @@ def test_damage_is_named_with_its_place_or_skipped_and_listed(tmp_path, suffix, 
 
 
 def test_one_damaged_row_group_does_not_take_others_along(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "PIECE", 1 << 20)  # all row groups are one piece
+    monkeypatch.setattr(base, "PIECE", 1 << 20)  # all row groups are one piece
     table = rows().select([*NUMBERS, "label"])
     path = tmp_path / "a.parquet"
     pq.write_table(table, path, row_group_size=70)
@@ -588,11 +586,10 @@ def test_one_damaged_row_group_does_not_take_others_along(tmp_path, monkeypatch)
 
 SCRIPT = """
 import os, signal, sys
-import suffice.sources.files.source
 from suffice import GaussianClassifier, MixedClassifier, arrayfile, checkpoint, files
+from suffice.sources import base
 from suffice.sources.files import formats
-module = sys.modules["suffice.sources.files.source"]
-module.PIECE, module.CELLS, formats.BLOCK, formats.HEAD, checkpoint.SECONDS = 200, 256, 3000, 2000, 0
+base.PIECE, base.CELLS, formats.BLOCK, formats.HEAD, checkpoint.SECONDS = 200, 256, 3000, 2000, 0
 moment, path, state = sys.argv[1:]
 kind, _, count = moment.partition(" ")
 die = lambda *_: os.kill(os.getpid(), signal.SIGKILL)

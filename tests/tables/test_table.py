@@ -1,5 +1,8 @@
 """Tables in memory: rows and columns of them, as numbers and as categories."""
 
+import sys
+from types import ModuleType
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -13,6 +16,7 @@ from hypothesis.extra import numpy as hnp
 from suffice import kernels
 from suffice.errors import DataError
 from suffice.sources import as_table
+from suffice.tables.readers import as_column
 from suffice.tables.table import ArrayColumn, Frame, Matrix, Sparse, as_float, contiguous, native, without_missing
 
 VALUES = np.array([[1.5, 0.0, 2.0], [0.0, 0.0, 3.0], [4.0, 1.0, 0.0], [2.0, 7.0, 1.0], [0.0, 0.0, 0.0]])
@@ -179,3 +183,15 @@ def test_a_frame_names_every_column_that_is_no_number():
 def test_dates_in_an_array_are_refused():
     with pytest.raises(DataError, match="datetime64"):
         as_table(np.array([["2026-01-01"]], "datetime64[D]"))
+
+
+def test_a_sparse_table_must_be_told_its_width():
+    with pytest.raises(TypeError, match="n_features"):
+        Sparse(np.array([0, 1]), np.array([0]), np.array([1.0]))
+
+
+@pytest.mark.parametrize("name", ["pandas", "polars", "pyarrow", "scipy.sparse"])
+def test_a_library_that_another_thread_is_importing_is_not_looked_into(monkeypatch, name):
+    monkeypatch.setitem(sys.modules, name, ModuleType(name))  # as it is before its own code has run
+    assert len(as_table(np.ones((2, 1)))) == 2
+    assert as_column([1.0]) == [1.0]

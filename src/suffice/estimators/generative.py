@@ -17,7 +17,7 @@ from ..families import Family, Mixed
 from ..leave_one_out import LeaveOneOut, coded, frequencies_without, held_out_scores
 from ..scoring.model import Model, Prior
 from ..sources import LocalSource
-from ..sources.frames.selection import with_columns
+from ..tables.selection import with_columns
 from .classifier import LLRClassifier, of_model
 from .learner import Learner
 

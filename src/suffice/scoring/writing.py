@@ -18,7 +18,7 @@ from ..errors import DataError, listed
 from ..export.outputs import check_kept, check_outputs, columns_of, plain_labels, refuse_taken
 from ..sources import Run, Source, as_source
 from ..sources.base import ColumnsSource
-from ..sources.frames.arrays import arrow_type, to_arrow
+from ..tables.arrow import arrow_type, to_arrow
 from ..tables.batch import Batch
 from ..tables.table import Sparse, Table
 from .application import Application

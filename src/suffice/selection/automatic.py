@@ -23,8 +23,8 @@ from ..schema import Schema, asked_for, number_like, row_names
 from ..scoring.choice import Candidate, Choice
 from ..sources import in_memory
 from ..sources.frames.arrays import ArraySource
-from ..sources.frames.selection import with_columns
 from ..tables.labels import SoftLabels, encode, positions
+from ..tables.selection import with_columns
 from ..tables.table import looked_at
 from .scorers import ResultScorer
 from .search import OnePassSearchCV

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..tables.selection import with_columns
 from ..tables.table import Table
 from .base import LocalSource, PartedSource, RowResults, Run, Source
 from .cluster import ClusterSource
 from .dask import dask_source, is_dask
 from .files.source import are_files, file_source, with_texts
 from .frames.arrays import ArraySource, array_source
-from .frames.selection import with_columns
 from .spark import SparkSource, is_spark
 from .sql.source import SqlSource, is_sql
 

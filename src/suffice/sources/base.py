@@ -29,6 +29,14 @@ Score = Callable[[Batch, Array], bool]  # writes the results of a batch; False i
 # rows must be converted. It does not depend on the number of threads, hence neither does any result.
 PIECE = 1 << 21
 
+# Cells decoded at a time by each thread that reads: few enough to be still in the cache when they are used.
+CELLS = 1 << 20
+
+
+def rows_read(n_features: int) -> int:
+    """How many rows to decode at a time. What is made of them may be as large as the square of their width."""
+    return max(CELLS // n_features, 4 * n_features)
+
 
 class Run(Generic[T]):
     """How far a reduction has come. It starts from here, and tells of every step."""

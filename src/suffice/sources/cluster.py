@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from ..errors import DataError, SufficeError, listed
 from ..tables.batch import Batch, checked_weight
+from ..tables.readers import as_column, converted, feature_columns
 from ..threads import single_threaded_blas
 from .base import PartedSource, RowResults, Run, Score, Source
-from .frames.arrays import ArraySource, as_column, converted, feature_columns
+from .frames.arrays import ArraySource
 
 T = TypeVar("T")
 OfPart: TypeAlias = Callable[[int, Iterator[Batch]], T]  # from the number of a part and its batches

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..errors import DataError
 from ..tables.batch import check_ndim
+from ..tables.readers import is_of
 from ..tables.table import Table
 from .base import RowResults
 from .cluster import ClusterSource, OfPart, Outcome, merged, part_outcome, part_source, tree, wanted_columns
@@ -23,17 +24,12 @@ Array = NDArray[Any]
 
 def is_dask(X: Any) -> bool:
     """Whether X is a Dask frame or array."""
-    return _is(X, "dask.dataframe", "DataFrame") or _is(X, "dask.array", "Array")
-
-
-def _is(X: Any, module: str, kind: str) -> bool:
-    loaded = sys.modules.get(module)
-    return loaded is not None and isinstance(X, getattr(loaded, kind))
+    return is_of(X, "dask.dataframe", "DataFrame") or is_of(X, "dask.array", "Array")
 
 
 def dask_source(X: Any, y: Any = None, weight: Any = None, names: tuple[str, ...] | None = None) -> ClusterSource:
     """The source for a Dask frame, or for an array."""
-    return DaskArray(X, y, weight) if _is(X, "dask.array", "Array") else DaskFrame(X, y, weight, names)
+    return DaskArray(X, y, weight) if is_of(X, "dask.array", "Array") else DaskFrame(X, y, weight, names)
 
 
 class DaskSource(ClusterSource):
@@ -65,7 +61,7 @@ class DaskSource(ClusterSource):
         n = self.X.npartitions
         if column is None or isinstance(column, str):
             return [column] * n
-        if not (_is(column, "dask.dataframe", "Series") or _is(column, "dask.array", "Array")):
+        if not (is_of(column, "dask.dataframe", "Series") or is_of(column, "dask.array", "Array")):
             raise DataError(
                 f"X lies in {n} partitions, but {what} is a {type(column).__name__}; name a column of X, or pass a "
                 "Dask series or array with the same partitions"
@@ -130,7 +126,7 @@ class DaskArray(DaskSource):
     def _aligned(self, column: Any) -> Any:
         """Labels or weights in the chunks of the rows, where it is known how long these are."""
         rows = self.X.chunks[0]
-        if not _is(column, "dask.array", "Array") or column.ndim != 1 or np.isnan([*rows, *column.chunks[0]]).any():
+        if not is_of(column, "dask.array", "Array") or column.ndim != 1 or np.isnan([*rows, *column.chunks[0]]).any():
             return column
         if sum(rows) != len(column):
             lengths = f"X has {sum(rows)} rows, y has {len(column)}"

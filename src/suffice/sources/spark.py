@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,11 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, listed
+from ..tables.arrow import from_arrow
+from ..tables.readers import is_of
 from ..tables.table import Table
 from .base import RowResults
 from .cluster import FAN_IN, ClusterSource, OfPart, Outcome, merged, part_outcome, part_source, tree, wanted_columns
-from .frames.arrays import ArraySource, array_source, from_arrow
-from .summing import Counts, SummingSource, Sums, Term
+from .frames.arrays import ArraySource, array_source
+from .summing import SummingSource, Term, TermTotals, ValueWeights
 
 T = TypeVar("T")
 Array = NDArray[Any]
@@ -28,7 +29,7 @@ Array = NDArray[Any]
 WIDE = 256
 
 
-# Sums that Spark works out sooner than it hands the rows to Python: those of a diagonal statistic, three for each
+# TermTotals that Spark works out sooner than it hands the rows to Python: those of a diagonal statistic, three for each
 # column. Beyond, planning them takes longer than the products of Python.
 _SUMS_PER_COLUMN = 3
 
@@ -44,8 +45,7 @@ _KINDS = {
 
 def is_spark(X: Any) -> bool:
     """Whether X is a Spark frame, of a session in this process or of Spark Connect."""
-    module = sys.modules.get("pyspark.sql.dataframe")
-    return module is not None and isinstance(X, module.DataFrame)
+    return is_of(X, "pyspark.sql.dataframe", "DataFrame")
 
 
 class SparkSource(ClusterSource, SummingSource):
@@ -109,7 +109,7 @@ class SparkSource(ClusterSource, SummingSource):
     def affords(self, n_sums: int, n_counts: int) -> bool:  # noqa: ARG002
         return n_sums <= _SUMS_PER_COLUMN * self.n_features
 
-    def sums(self, terms: Sequence[Term], centers: Array, label: Any = None) -> Sums:
+    def sums(self, terms: Sequence[Term], centers: Array, label: Any = None) -> TermTotals:
         lacking = [term.columns[0] for term in terms if term.kind == "missing"]
         if not lacking:
             return self._summed(terms, centers, label)
@@ -121,9 +121,9 @@ class SparkSource(ClusterSource, SummingSource):
             return self._summed(terms, centers, label)
         totals = np.zeros((len(found), len(terms)))
         totals[:, plain] = found[:, :-1]
-        return Sums(labels, totals)
+        return TermTotals(labels, totals)
 
-    def _summed(self, terms: Sequence[Term], centers: Array, label: Any) -> Sums:
+    def _summed(self, terms: Sequence[Term], centers: Array, label: Any) -> TermTotals:
         from pyspark.sql import functions as F  # noqa: N812
 
         rows = self.X if label is None else self.X.where(self._keys()[0] == F.lit(label))
@@ -134,9 +134,9 @@ class SparkSource(ClusterSource, SummingSource):
         found = self._grouped(rows, self._keys(), ["count(1)", *totals])
         kept = found.filter(found.column(found.num_columns - len(terms) - 1).to_numpy() > 0)
         parts = [_floats(column) for column in kept.columns[-len(terms) :]]
-        return Sums(self._labels(kept), np.stack(parts, axis=1))
+        return TermTotals(self._labels(kept), np.stack(parts, axis=1))
 
-    def counts(self, columns: Sequence[int]) -> list[Counts]:
+    def counts(self, columns: Sequence[int]) -> list[ValueWeights]:
         from pyspark.sql import functions as F  # noqa: N812
 
         total = "count(1)" if self.weight is None else f"sum({self._number(self.weight)})"
@@ -145,7 +145,7 @@ class SparkSource(ClusterSource, SummingSource):
             keys = [*self._keys(), F.col(_quoted(self.names[j]))]
             found = self._grouped(self.X, keys, [total])
             weight = _floats(found.column(found.num_columns - 1))
-            counts.append(Counts(self._labels(found), found.column(len(keys) - 1).to_pylist(), weight))
+            counts.append(ValueWeights(self._labels(found), found.column(len(keys) - 1).to_pylist(), weight))
         return counts
 
     def _grouped(self, rows: Any, keys: list[Any], totals: list[str]) -> Any:

@@ -48,7 +48,7 @@ class Term(NamedTuple):
     columns: tuple[int, ...] = ()
 
 
-class Sums(NamedTuple):
+class TermTotals(NamedTuple):
     """Totals of terms."""
 
     labels: (
@@ -57,10 +57,10 @@ class Sums(NamedTuple):
     totals: Array  # (k, terms) float64
 
 
-class Counts(NamedTuple):
+class ValueWeights(NamedTuple):
     """The weight of each value of a column in each class."""
 
-    labels: Array | None  # (m,) as of Sums
+    labels: Array | None  # (m,) as of TermTotals
     values: list[Any]  # m, None where missing
     weight: Array  # (m,) float64
 
@@ -80,7 +80,7 @@ class SummingSource(Source):
         than rows are read."""
 
     @abstractmethod
-    def sums(self, terms: Sequence[Term], centers: Array, label: Any = None) -> Sums:
+    def sums(self, terms: Sequence[Term], centers: Array, label: Any = None) -> TermTotals:
         """The totals of terms in each class, or in one.
 
         Parameters
@@ -91,5 +91,5 @@ class SummingSource(Source):
         """
 
     @abstractmethod
-    def counts(self, columns: Sequence[int]) -> list[Counts]:
+    def counts(self, columns: Sequence[int]) -> list[ValueWeights]:
         """For each of some columns, the weight of each of its values in each class."""

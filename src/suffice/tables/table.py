@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from numbers import Number, Real
 from typing import Any, Self
 
@@ -234,7 +234,7 @@ class Sparse(Table):
     indptr: Array  # (n + 1,) where each row begins in the other two; the first may begin anywhere
     indices: Array  # column
     data: Array  # value
-    n_features: int
+    n_features: int = field()  # or else the property of the base class would be its default
     names: tuple[str, ...] | None = None
 
     def __len__(self) -> int:
@@ -389,3 +389,11 @@ def _kind_of_value(value: object) -> str:
     if isinstance(value, bool | np.bool_):
         return "boolean"
     return "integer" if isinstance(value, int | np.integer) else "float" if isinstance(value, Real) else "text"
+
+
+def column_names(columns: list[Any]) -> tuple[str, ...] | None:
+    """Feature names, if every column has a string for one."""
+    text = [isinstance(name, str) for name in columns]
+    if any(text) and not all(text):
+        raise TypeError("Feature names are only supported if all input features have string names")
+    return tuple(columns) if columns and all(text) else None

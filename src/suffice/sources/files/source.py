@@ -14,11 +14,14 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...errors import CheckpointError, DataError, SkippedWarning, UnreadableError, listed
+from ...tables.arrow import ArrowColumn, arrow_frame, from_arrow
 from ...tables.batch import Batch, checked_weight
+from ...tables.readers import feature_columns
 from ...tables.table import Frame
 from ...threads import reduce_ordered, thread_count
-from ..base import PIECE, PartedSource, Run
-from ..frames.arrays import ArraySource, ArrowColumn, arrow_frame, feature_columns, from_arrow
+from .. import base
+from ..base import PartedSource, Run
+from ..frames.arrays import ArraySource
 from .discovery import SUFFIXES, File, format_of, found_files
 
 if TYPE_CHECKING:
@@ -26,9 +29,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Path = str | os.PathLike[str]
-
-# Cells that are decoded at a time by each thread: few enough to be still in the cache when the statistic reads them.
-CELLS = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -331,7 +331,7 @@ class FileSource(PartedSource):
         """Merge the results of pieces, each from its number and its Arrow tables, in order from where the run is."""
         threads = thread_count(self.n_jobs)
         wanted = self._wanted(threads > 1)
-        step = max(CELLS // self.n_features, 4 * self.n_features)
+        step = base.rows_read(self.n_features)
         failed: dict[Piece, list[str]] = {}
         rows, read = (sum(note[key] for note in run.done.values()) for key in ("rows", "bytes"))
         size = sum(file.size for file in self.found)
@@ -407,7 +407,7 @@ class FileSource(PartedSource):
             if (note and note["whole"]) or self._excludes(file):
                 continue
             try:
-                for piece in form.pieces(file, start, PIECE // self.n_features, wanted):
+                for piece in form.pieces(file, start, base.PIECE // self.n_features, wanted):
                     yield piece
                     start = piece.stop
             except _failures() as error:

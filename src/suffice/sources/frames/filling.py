@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...tables import vocabulary as vocabularies
+from ...tables.arrow import arrow_column, from_arrow
 from ...tables.labels import is_missing
+from ...tables.readers import library, pandas_column
 from ...tables.table import ArrayColumn, looked_at
-from .arrays import arrow_column, from_arrow, library, pandas_column
 
 Array = NDArray[Any]
 

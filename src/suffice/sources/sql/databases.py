@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
-from importlib.util import find_spec
-from numbers import Number
-from types import NoneType
 from typing import Any, ClassVar
 
 import pyarrow as pa
@@ -26,23 +20,21 @@ from sqlalchemy import (
     case,
     cast,
     column,
-    create_engine,
     func,
     inspect,
     literal_column,
-    make_url,
     select,
     table,
     text,
     tuple_,
 )
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
-from sqlalchemy.pool import NullPool
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.sql.elements import ColumnElement
 
 from ...errors import DatabaseError, DataError, listed
 from ..summing import UnsummableError
 from .queries import ROWS, everything
+from .values import arrow_array, type_of
 
 Expression = ColumnElement[Any]
 
@@ -51,7 +43,7 @@ _FETCHED = 1 << 17  # cells that are taken from a cursor at a time
 
 
 @dataclass(frozen=True)
-class Cell:
+class SqlColumn:
     """A column of a query, and the type of Arrow that it is read as."""
 
     value: Expression
@@ -78,7 +70,7 @@ class Database:
 
     # Reading.
 
-    def cells(self, rows: FromClause) -> dict[str, Cell]:
+    def cells(self, rows: FromClause) -> dict[str, SqlColumn]:
         """The columns of a query; of types that its first rows have."""
         with self._connected() as connection:
             found = connection.execute(everything(rows, _LOOK))
@@ -86,7 +78,7 @@ class Database:
         columns = zip(*values, strict=True) if values else [()] * len(names)
         truths = self._truths(rows)
         return {
-            name: Cell(column(name), pa.bool_() if name in truths else _type_of(items))
+            name: SqlColumn(column(name), pa.bool_() if name in truths else type_of(items))
             for name, items in zip(_unique(names), columns, strict=True)
         }
 
@@ -143,13 +135,13 @@ class Database:
 
     # Summing.
 
-    def number(self, cell: Cell) -> Expression:
+    def number(self, cell: SqlColumn) -> Expression:
         """A column of numbers or truths as floating-point numbers."""
         if pa.types.is_boolean(cell.type):
             return cast(cast(cell.value, Integer), Double)
         return cell.value if cell.type == pa.float64() else cast(cell.value, Double)
 
-    def key(self, cell: Cell) -> Expression:
+    def key(self, cell: SqlColumn) -> Expression:
         """A column to group by, so that values are told apart as they are here."""
         return cell.value
 
@@ -159,7 +151,7 @@ class Database:
         return [self.fetch(statement) for statement in statements]
 
 
-class PostgreSQL(Database):
+class PostgresDatabase(Database):
     """Types are known; rows come through a cursor of the server, in binary where the driver can."""
 
     sums_per_column = 12
@@ -181,7 +173,7 @@ class PostgreSQL(Database):
         1184: pa.timestamp("us", "UTC"),
     }
 
-    def cells(self, rows: FromClause) -> dict[str, Cell]:
+    def cells(self, rows: FromClause) -> dict[str, SqlColumn]:
         with self._connected() as connection:
             found = connection.execute(everything(rows, 0))
             codes = {each[0]: each[1] for each in found.cursor.description}
@@ -191,14 +183,14 @@ class PostgreSQL(Database):
             categories = dict(connection.execute(select(types).where(types.c.oid.in_(others))).all()) if others else {}
         return {name: self._cell(column(name), codes[name], categories) for name in names}
 
-    def _cell(self, value: Expression, code: int, categories: dict[int, str]) -> Cell:
+    def _cell(self, value: Expression, code: int, categories: dict[int, str]) -> SqlColumn:
         if code in self.types:
-            return Cell(value, self.types[code])
+            return SqlColumn(value, self.types[code])
         if code == _DECIMAL:
-            return Cell(cast(value, Double), pa.float64())
+            return SqlColumn(cast(value, Double), pa.float64())
         # Text and enumerations; of the rest nothing is known but how it is written.
         is_text = categories.get(code) in ("S", "E")
-        return Cell(cast(value, Text), pa.string() if is_text else pa.binary())
+        return SqlColumn(cast(value, Text), pa.string() if is_text else pa.binary())
 
     def _fetched(self, statement: Select[Any], some: int) -> Generator[Sequence[Any]]:
         if self.engine.dialect.driver != "psycopg":
@@ -211,7 +203,7 @@ class PostgreSQL(Database):
                 while rows := cursor.fetchmany(some):
                     yield rows
 
-    def key(self, cell: Cell) -> Expression:
+    def key(self, cell: SqlColumn) -> Expression:
         return cell.value.collate("C") if cell.type == pa.string() else cell.value
 
     def grouped(self, totals: Select[Any], keys: list[Expression], values: list[Expression]) -> list[list[Any]]:
@@ -227,7 +219,7 @@ class PostgreSQL(Database):
 _DECIMAL = 1700
 
 
-class SQLite(Database):
+class SqliteDatabase(Database):
     """Cells have types, columns have none: those of the first rows count."""
 
     sums_per_column = 3
@@ -245,7 +237,7 @@ class SQLite(Database):
     def files(self) -> list[str]:
         return [path for _, _, path in self.fetch(text("PRAGMA database_list")) if path]
 
-    def number(self, cell: Cell) -> Expression:
+    def number(self, cell: SqlColumn) -> Expression:
         """What does not fit the type of the column is infinite, for a cast would make zero of it."""
         value, kind = cell.value, func.typeof(cell.value)
         fits: Expression
@@ -255,11 +247,11 @@ class SQLite(Database):
             fits = kind.in_(["null", "integer"] if pa.types.is_integer(cell.type) else ["null", "integer", "real"])
         return case((fits, cast(value, Double)), else_=literal_column("9e999"))
 
-    def key(self, cell: Cell) -> Expression:
+    def key(self, cell: SqlColumn) -> Expression:
         return cell.value.collate("BINARY") if cell.type == pa.string() else cell.value
 
 
-class DuckDB(Database):
+class DuckDatabase(Database):
     """It lives in this process, and hands out Arrow."""
 
     sums_per_column = 3.5
@@ -280,7 +272,7 @@ class DuckDB(Database):
             with self._failing():
                 yield self._own
 
-    def cells(self, rows: FromClause) -> dict[str, Cell]:
+    def cells(self, rows: FromClause) -> dict[str, SqlColumn]:
         with self._connected() as connection:
             reader = self._run(connection, everything(rows, 0)).to_arrow_reader(1)
             schema = reader.schema
@@ -288,10 +280,10 @@ class DuckDB(Database):
         _unique(schema.names)
         return {each.name: self._cell(each.name, each.type) for each in schema}
 
-    def _cell(self, name: str, kind: Any) -> Cell:
+    def _cell(self, name: str, kind: Any) -> SqlColumn:
         if pa.types.is_decimal(kind):
-            return Cell(cast(column(name), Double), pa.float64())
-        return Cell(column(name), kind)
+            return SqlColumn(cast(column(name), Double), pa.float64())
+        return SqlColumn(column(name), kind)
 
     def tables(self, statement: Select[Any], schema: Any, step: int) -> Generator[Any]:  # noqa: ARG002
         with self._connected() as connection:
@@ -315,69 +307,6 @@ class DuckDB(Database):
         return connection.sql(query, params=values or None)
 
 
-_KNOWN: dict[str, type[Database]] = {"postgresql": PostgreSQL, "sqlite": SQLite, "duckdb": DuckDB}
-
-
-def as_database(given: Any) -> Database:
-    """The database that a URL, an engine of SQLAlchemy or a connection of DuckDB stands for."""
-    duckdb = sys.modules.get("duckdb")
-    if duckdb is not None and isinstance(given, duckdb.DuckDBPyConnection):
-        return DuckDB(_in_process(), given)
-    engine = given if isinstance(given, Engine) else _engine(given)
-    return _KNOWN.get(engine.dialect.name, Database)(engine)
-
-
-@cache
-def _in_process() -> Engine:
-    """An engine that never connects: it knows what DuckDB understands."""
-    return _engine("duckdb://")
-
-
-def _engine(given: Any) -> Engine:
-    try:
-        url = make_url(given)
-    except ArgumentError:  # its words would repeat a password
-        raise DatabaseError(
-            "the database is neither a URL, such as postgresql://user@host/name, sqlite:///file.db or "
-            "duckdb:///file.duckdb, nor an engine of SQLAlchemy, nor a connection of DuckDB, but "
-            f"{'text' if isinstance(given, str) else type(given).__name__}"
-        ) from None
-    except ValueError:  # of a port
-        raise DatabaseError(_UNQUOTED) from None
-    if isinstance(given, str) and url.password and "@" in f"{url.host}{url.database}":
-        raise DatabaseError(_UNQUOTED)
-    if url.drivername in ("postgresql", "postgres") and (find_spec("psycopg") or not find_spec("psycopg2")):
-        url = url.set(drivername="postgresql+psycopg")
-    if url.get_backend_name() in ("sqlite", "duckdb"):
-        if url.host:
-            raise DatabaseError(f"a file has three slashes, as in {url.drivername}:///{url.host}")
-        _check_file(url.database or "")
-    try:
-        return create_engine(url, poolclass=NullPool)
-    except NoSuchModuleError:
-        more = "pip install suffice[sql]" if url.drivername == "duckdb" else "install the package that brings it"
-        raise DatabaseError(f"SQLAlchemy knows no database {url.drivername!r}; {more}") from None
-    except ImportError as error:
-        what = "suffice[postgresql]" if url.drivername == "postgresql+psycopg" else "it"
-        raise DatabaseError(
-            f"the driver of {url.drivername!r} is not installed ({error}); pip install {what}"
-        ) from None
-
-
-_UNQUOTED = (
-    "the URL of the database is hard to read: write the port as a number, and quote the user and the password, as in "
-    "urllib.parse.quote(password, safe=''), for they may hold an @ or a colon"
-)
-
-
-def _check_file(path: str) -> None:
-    """Refuse a file that is not there, which would be made; what has a colon is something else."""
-    if path and ":" not in os.path.splitdrive(path)[1] and not os.path.exists(path):
-        raise DatabaseError(
-            f"there is no file {path!r}; an absolute path has four slashes, as in sqlite:////data/file.db"
-        )
-
-
 def _compiled(statement: Any, engine: Engine) -> tuple[str, Any]:
     """A query and its parameters as a driver takes them."""
     compiled = statement.compile(dialect=engine.dialect)
@@ -389,62 +318,6 @@ def _compiled(statement: Any, engine: Engine) -> tuple[str, Any]:
     if state.positiontup is not None:
         return state.statement, [values[name] for name in state.positiontup]
     return state.statement, {compiled.escaped_bind_names.get(name, name): value for name, value in values.items()}
-
-
-# Values.
-
-
-def arrow_array(field: Any, values: Sequence[Any]) -> Any:
-    """The values of a column as Arrow."""
-    try:
-        return _array(values, field.type)
-    except (pa.ArrowException, TypeError, ValueError, OverflowError):
-        if pa.types.is_floating(field.type) and all(value is None or isinstance(value, Number) for value in values):
-            return pa.array([None if value is None else float(value) for value in values], field.type)
-    bad = next(value for value in values if not _fits(value, field.type))
-    if pa.types.is_boolean(field.type):
-        raise DataError(
-            f"column {field.name!r} holds {bad!r}, but is BOOLEAN, which is 0, 1 or NULL; make these of it in the "
-            f"query, as in CASE {field.name} WHEN {bad!r} THEN ... END"
-        )
-    raise DataError(
-        f"column {field.name!r} holds {bad!r}, but is {field.type} in its first rows; give all of it one type in the "
-        f"query, as in CAST({field.name} AS ...)"
-    )
-
-
-def _array(values: Sequence[Any], kind: Any) -> Any:
-    """Values as Arrow, none of them bent."""
-    if pa.types.is_boolean(kind) and not {bool, NoneType}.issuperset(map(type, values)):
-        values = [bool(value) if value in (0, 1) else value for value in values]
-    array = pa.array(values, kind)
-    # Arrow cuts fractions off without a word.
-    is_plain = not pa.types.is_integer(kind) or {int, NoneType}.issuperset(map(type, values))
-    if not is_plain and any(value is not None and value % 1 for value in values):
-        raise ValueError("a fraction is no integer")
-    return array
-
-
-def _fits(value: Any, kind: Any) -> bool:
-    try:
-        _array([value], kind)
-    except (pa.ArrowException, TypeError, ValueError, OverflowError):
-        return False
-    return True
-
-
-def _type_of(values: Sequence[Any]) -> Any:
-    """The type of Arrow for values of Python; one that is whole in some rows and broken in others is broken."""
-    present = [value for value in values if value is not None]
-    if not present:
-        return pa.float64()
-    if all(isinstance(value, Number) for value in present) and not all(isinstance(v, bool) for v in present):
-        whole = all(isinstance(value, int) for value in present)
-        return pa.int64() if whole else pa.float64()
-    try:
-        return pa.array(present).type
-    except (pa.ArrowException, TypeError, ValueError):
-        return pa.string()  # the values that are no text are refused when they are read
 
 
 def _unique(names: list[str]) -> list[str]:

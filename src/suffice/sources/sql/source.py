@@ -13,21 +13,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import DatabaseError, DataError
+from ...tables.arrow import arrow_frame, from_arrow
 from ...tables.batch import Batch
 from ...tables.table import Frame
 from ...threads import reduce_ordered, thread_count
-from ..base import Run
+from ..base import Run, rows_read
 from ..cluster import part_source, wanted_columns
-from ..frames.arrays import ArraySource, array_source, arrow_frame, from_arrow
-from ..summing import Counts, SummingSource, Sums, Term
+from ..frames.arrays import ArraySource, array_source
+from ..summing import SummingSource, Term, TermTotals, ValueWeights
 
 if TYPE_CHECKING:
     from .databases import Database, Expression
 
 T = TypeVar("T")
 Array = NDArray[Any]
-
-CELLS = 1 << 20  # that are read at a time
 
 
 @dataclass(frozen=True, repr=False)
@@ -70,7 +69,7 @@ def sql(database: Any, query: Any, columns: Sequence[str] | None = None) -> Sql:
     [0, 0]
     """
     try:
-        from .databases import as_database
+        from .connecting import as_database
     except ImportError as error:
         raise DatabaseError(f"suffice.sql needs SQLAlchemy: pip install suffice[sql] ({error})") from error
     if isinstance(columns, str):
@@ -121,8 +120,7 @@ class SqlSource(SummingSource):
 
     def reduce(self, map_batch: Callable[[Batch], T], merge: Callable[[T, T], T], run: Run[T] | None = None) -> T:
         threads = thread_count(self.n_jobs) if self.database.is_parallel else 1
-        step = max(CELLS // self.n_features, 4 * self.n_features)
-        with closing(self._tables(step)) as tables:
+        with closing(self._tables(rows_read(self.n_features))) as tables:
             first = next(tables, None)
             if first is None:
                 shape = (0, self.n_features)
@@ -139,7 +137,7 @@ class SqlSource(SummingSource):
     def in_memory(self) -> ArraySource:
         import pyarrow as pa
 
-        with closing(self._tables(CELLS)) as tables:
+        with closing(self._tables(rows_read(1))) as tables:
             source = array_source(pa.concat_tables([self.schema.empty_table(), *tables]), self.y, self.weight)
         source.n_jobs = self.n_jobs
         return source
@@ -169,7 +167,7 @@ class SqlSource(SummingSource):
         parts = arrow_frame(self.schema.empty_table().select(list(columns))).parts if columns else ()
         return all(part.kind in kinds for part, kinds in zip(parts, columns.values(), strict=True))
 
-    def sums(self, terms: Sequence[Term], centers: Array, label: Any = None) -> Sums:
+    def sums(self, terms: Sequence[Term], centers: Array, label: Any = None) -> TermTotals:
         from sqlalchemy import Double, bindparam, func, select
 
         from .totals import total
@@ -184,9 +182,9 @@ class SqlSource(SummingSource):
             statement = statement.where(keys[0] == label)
         rows = [row for row in self.database.fetch(statement) if row[len(keys)]]
         numbers = [[0.0 if value is None else float(value) for value in row[len(keys) + 1 :]] for row in rows]
-        return Sums(self._labels(rows), np.array(numbers, np.float64).reshape(len(rows), len(terms)))
+        return TermTotals(self._labels(rows), np.array(numbers, np.float64).reshape(len(rows), len(terms)))
 
-    def counts(self, columns: Sequence[int]) -> list[Counts]:
+    def counts(self, columns: Sequence[int]) -> list[ValueWeights]:
         from sqlalchemy import func, select
 
         weight, keys = self._weights(), self._keys()
@@ -195,11 +193,11 @@ class SqlSource(SummingSource):
         found = self.database.grouped(select(*keys, total).select_from(self.rows), keys, values)
         return [self._counts(self.names[j], rows) for j, rows in zip(columns, found, strict=True)]
 
-    def _counts(self, name: str, rows: Sequence[Any]) -> Counts:
-        from .databases import arrow_array
+    def _counts(self, name: str, rows: Sequence[Any]) -> ValueWeights:
+        from .values import arrow_array
 
         values = arrow_array(self.schema.field(name), [row[-1] for row in rows]).to_pylist()
-        return Counts(self._labels(rows), values, np.array([row[-2] or 0.0 for row in rows], np.float64))
+        return ValueWeights(self._labels(rows), values, np.array([row[-2] or 0.0 for row in rows], np.float64))
 
     def _number(self, column: int) -> Expression:
         return self.database.number(self.cells[self.names[column]])
@@ -212,7 +210,7 @@ class SqlSource(SummingSource):
         return [] if self.y is None else [self.database.key(self.cells[self.y])]
 
     def _labels(self, rows: Sequence[Any]) -> Array | None:
-        from .databases import arrow_array
+        from .values import arrow_array
 
         if self.y is None:
             return None

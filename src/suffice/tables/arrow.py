@@ -1,0 +1,112 @@
+"""Columns and tables of Arrow, and columns of any kind as Arrow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DataError
+from .table import ArrayColumn, CodedColumn, Column, Frame, Rows, column_names, without_missing
+
+Array = NDArray[Any]
+
+
+def arrow_frame(table: Any) -> Frame:
+    """The columns of an Arrow table."""
+    parts = tuple(arrow_column(column, str(column.type)) for column in table.columns)
+    return Frame(parts, column_names(table.schema.names), table.num_rows)
+
+
+@dataclass(frozen=True, slots=True)
+class ArrowColumn(Column):
+    """A column of an Arrow table."""
+
+    values: Any  # a chunked array
+    kind: str
+    dtype: str
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, rows: Rows) -> ArrowColumn:
+        if not isinstance(rows, slice):
+            return replace(self, values=self.values.take(rows))
+        start, stop, _ = rows.indices(len(self))
+        return replace(self, values=self.values.slice(start, stop - start))
+
+    def floats(self) -> Array:
+        import pyarrow as pa
+
+        if self.kind in ("text", "other"):
+            raise DataError(f"{self.dtype} is not numbers")
+        values = self.values if self.values.type == pa.float64() else self.values.cast(pa.float64(), safe=False)
+        return np.asarray(values.to_numpy())
+
+    def coded(self) -> tuple[Array, Array]:
+        import pyarrow as pa
+
+        if self.kind == "other":
+            raise DataError(f"{self.dtype} is neither numbers nor categories; convert it to text first")
+        values = self.values.combine_chunks()
+        if isinstance(values, pa.ChunkedArray):  # of no chunks, or more than fit one
+            values = pa.concat_arrays(values.chunks) if values.num_chunks else pa.array([], values.type)
+        if not pa.types.is_dictionary(values.type):
+            values = values.dictionary_encode()
+        distinct = np.empty(len(values.dictionary), object)
+        distinct[:] = values.dictionary.to_pylist()
+        code = values.indices.cast(pa.int32()).fill_null(-1).to_numpy(zero_copy_only=False)
+        return without_missing(distinct, code)
+
+
+def arrow_column(values: Any, dtype: str) -> ArrowColumn:
+    import pyarrow as pa
+
+    types, kind = pa.types, values.type
+    if types.is_boolean(kind):
+        return ArrowColumn(values, "boolean", dtype)
+    if types.is_integer(kind):
+        return ArrowColumn(values, "integer", dtype)
+    if types.is_floating(kind) or types.is_decimal(kind) or types.is_null(kind):
+        return ArrowColumn(values, "float", dtype)
+    text = types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
+    return ArrowColumn(values, "text" if text or types.is_dictionary(kind) else "other", dtype)
+
+
+def to_arrow(column: Column) -> Any:
+    """Any column as an Arrow array, categories as what they stand for."""
+    import pyarrow as pa
+
+    if isinstance(column, CodedColumn):
+        return pa.array(column.categories.tolist()).take(pa.array(column.code, mask=column.code < 0))
+    if isinstance(column, ArrayColumn):
+        return pa.array(column.values, from_pandas=True)
+    values = column.values  # type: ignore[attr-defined]
+    return values.cast(values.type.value_type) if pa.types.is_dictionary(values.type) else values
+
+
+def arrow_type(column: Column) -> Any:
+    """The type that `to_arrow` gives a column, and any of its rows that tell it."""
+    import pyarrow as pa
+
+    if isinstance(column, ArrayColumn) and column.values.dtype == object:
+        return pa.infer_type(column.values, from_pandas=True)
+    return to_arrow(column[:0]).type
+
+
+def from_arrow(values: Any) -> Array:
+    """An Arrow array or chunked array as NumPy; strings become a few shared objects, which encode fast."""
+    import pyarrow as pa
+
+    if isinstance(values, pa.ChunkedArray):
+        values = values.combine_chunks()
+    types = pa.types
+    if types.is_string(values.type) or types.is_large_string(values.type) or types.is_string_view(values.type):
+        values = values.dictionary_encode()
+    if not types.is_dictionary(values.type):
+        return np.asarray(values.to_numpy(zero_copy_only=False))
+    words = np.array([*values.dictionary.to_pylist(), None], dtype=object)
+    places = values.indices.cast(pa.int64()).fill_null(len(words) - 1)
+    return np.asarray(words[places.to_numpy(zero_copy_only=False)])

@@ -1,0 +1,150 @@
+"""Tables of NumPy, SciPy, pandas, polars and Arrow as ours. Nothing is copied as a whole."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DataError, listed
+from .arrow import arrow_column, arrow_frame, from_arrow
+from .batch import as_matrix, check_ndim
+from .table import ArrayColumn, CodedColumn, Column, Frame, Matrix, Sparse, Table, column_names
+
+Array = NDArray[Any]
+
+Converted = tuple[Table, Any, Any, Any]  # features, labels and weights, and the features as they came
+
+
+def converted(X: Any, y: Any = None, weight: Any = None) -> Converted:
+    """Whatever table X is, as ours; y and weight may name columns of it."""
+    if isinstance(X, Table):
+        return X, y, weight, None
+    if (name := library(X)) is not None:
+        return _READERS[name][1](X, y, weight)
+    matrix = as_matrix(X)
+    return Matrix(matrix), y, weight, matrix
+
+
+def _sparse(X: Any, y: Any, weight: Any) -> Converted:
+    check_ndim(X.ndim)
+    if X.dtype.kind == "c":
+        raise DataError(f"Complex data not supported: X is {X.dtype}")
+    rows = X.tocsr()
+    data = rows.data if X.dtype in (np.float64, np.float32, np.int64, np.int32) else rows.data.astype(np.float64)
+    indptr, indices, data = (a if a.strides[0] == a.itemsize else a.copy() for a in (rows.indptr, rows.indices, data))
+    lengths = np.diff(indptr)
+    if indptr[0] < 0 or lengths.min(initial=0) < 0 or indptr[-1] > min(len(indices), len(data)):
+        raise DataError("the sparse matrix is damaged: its rows do not begin and end where it has cells")
+    return Sparse(indptr, indices, data, X.shape[1]), y, weight, X
+
+
+def _pandas(X: Any, y: Any, weight: Any) -> Converted:
+    X, y, weight = _split(X, y, weight, list(X.columns), lambda kept: X[kept], lambda name: X[name])
+    names = column_names(list(X.columns))
+    first = X.dtypes.iloc[0] if X.shape[1] else None
+    if isinstance(first, np.dtype) and first.kind in "fiub" and (X.dtypes == first).all() and _is_one_block(X):
+        return Matrix(X.to_numpy(copy=False), names), y, weight, X
+    return Frame(tuple(pandas_column(X.iloc[:, j]) for j in range(X.shape[1])), names, len(X)), y, weight, X
+
+
+def _is_one_block(frame: Any) -> bool:
+    """Whether the values of a pandas frame lie in one array, so that a view of it costs nothing."""
+    head = frame.iloc[:1]
+    return bool(np.shares_memory(head.to_numpy(copy=False), head.iloc[:, 0].to_numpy(copy=False)))
+
+
+def pandas_column(series: Any) -> Column:
+    """A pandas column."""
+    dtype, pandas = series.dtype, sys.modules["pandas"]
+    if isinstance(dtype, pandas.CategoricalDtype):
+        return CodedColumn(series.cat.codes.to_numpy(), np.array(dtype.categories.tolist(), object), str(dtype))
+    nullable = not isinstance(dtype, np.dtype | pandas.SparseDtype) and getattr(dtype, "kind", "O") in "fiub"
+    if nullable or isinstance(dtype, pandas.ArrowDtype) or getattr(dtype, "storage", None) == "pyarrow":
+        return arrow_column(_as_arrow(series), str(dtype))
+    return replace(ArrayColumn.of(series.to_numpy(copy=False)), dtype=str(dtype))
+
+
+def _as_arrow(series: Any) -> Any:
+    """A pandas column as Arrow: backed by it, or nullable, so that no integer is rounded on its way."""
+    import pyarrow as pa
+
+    values = pa.array(series, from_pandas=True)
+    return values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
+
+
+def _polars(X: Any, y: Any, weight: Any) -> Converted:
+    table, y, weight, _ = _arrow(X.to_arrow(), y, weight)
+    return table, y, weight, X.select(table.names)
+
+
+def _arrow(X: Any, y: Any, weight: Any) -> Converted:
+    import pyarrow as pa
+
+    X, y, weight = _split(X, y, weight, X.schema.names, X.select, X.column)
+    return arrow_frame(pa.Table.from_batches([X]) if isinstance(X, pa.RecordBatch) else X), y, weight, X
+
+
+_READERS: dict[str, tuple[tuple[str, ...], Callable[[Any, Any, Any], Converted]]] = {
+    "pandas": (("DataFrame",), _pandas),
+    "polars": (("DataFrame",), _polars),
+    "pyarrow": (("Table", "RecordBatch"), _arrow),
+    "scipy.sparse": (("sparray", "spmatrix"), _sparse),
+}
+
+
+def library(X: Any) -> str | None:
+    """The library that a table is of; they are looked for only when somebody has imported them."""
+    return next((name for name, (kinds, _) in _READERS.items() if is_of(X, name, *kinds)), None)
+
+
+def is_of(thing: Any, module: str, *kinds: str) -> bool:
+    """Whether a thing is of classes of a module, which is not imported for it.
+
+    Another thread may be importing the module right now, so that it has no such classes yet.
+
+    >>> is_of(1.5, "polars", "DataFrame")
+    False
+    """
+    loaded = sys.modules.get(module)
+    return loaded is not None and isinstance(thing, tuple(getattr(loaded, kind, ()) for kind in kinds))
+
+
+def _split(
+    X: Any, y: Any, weight: Any, columns: list[Any], select: Callable[[list[Any]], Any], column: Callable[[str], Any]
+) -> tuple[Any, Any, Any]:
+    """Features, labels and weights of a table; the latter two may be names of columns."""
+    features = feature_columns(columns, y, weight)
+    y, weight = (column(name) if isinstance(name, str) else name for name in (y, weight))
+    return X if len(features) == len(columns) else select(features), y, weight
+
+
+def feature_columns(columns: list[Any], y: Any, weight: Any) -> list[Any]:
+    """The columns that are neither labels nor weights, where these are names."""
+    if len(set(columns)) < len(columns):
+        repeated = sorted({str(name) for name in columns if columns.count(name) > 1})
+        raise DataError(f"column names must be unique; {listed(repeated)} stand more than once")
+    for what, name in (("labels", y), ("weights", weight)):
+        if isinstance(name, str) and name not in columns:
+            raise DataError(
+                f"there is no column {name!r} to take the {what} from; the columns are {listed(columns, 10)}"
+            )
+    used = [name for name in (y, weight) if isinstance(name, str)]
+    return [name for name in columns if name not in used]
+
+
+def as_column(values: Any) -> Any:
+    """A column of any library as a NumPy array; what is none is returned as it is."""
+    if is_of(values, "polars", "Series"):
+        return from_arrow(values.to_arrow())
+    if is_of(values, "pandas", "Series"):
+        if getattr(values.dtype, "storage", None) == "pyarrow":
+            return from_arrow(_as_arrow(values))
+        return values.to_numpy()
+    if is_of(values, "pyarrow", "Array", "ChunkedArray"):
+        return from_arrow(values)
+    return values
