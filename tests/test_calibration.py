@@ -21,7 +21,8 @@ from suffice.errors import DataError, DecisionError, SeparableWarning
         "check_fit1d": "the scores of one system are one-dimensional",
     },
 )
-def test_scikit_learn_conventions(estimator, check):
+def test_scikit_learn_conventions(estimator, check, monkeypatch):
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
     check(estimator)
 
 

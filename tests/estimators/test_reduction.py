@@ -19,7 +19,8 @@ from suffice.tables.batch import Batch
 
 @pytest.mark.filterwarnings("ignore::suffice.errors.SingularWarning")
 @parametrize_with_checks([PCA(), PCA(2, whiten=True), LDA()])
-def test_scikit_learn_conventions(estimator, check):
+def test_scikit_learn_conventions(estimator, check, monkeypatch):
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
     check(estimator)
 
 

@@ -59,6 +59,8 @@ MODELS = {
     "categorical": (CategoricalClassifier(), ["fur", "events"]),
 }
 
+EVERYWHERE = ["mixed", "full", "lda", "categorical"]  # models that every source is tested with
+
 
 def parts_of(table):
     return [table.slice(start, stop - start) for start, stop in pairwise(CUTS)]

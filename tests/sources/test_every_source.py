@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from suffice.errors import DataError, MissingLabelsError
-from tests.sources.samples import MODELS, as_dask, as_spark, parts_of, rows, same_statistics
+from tests.sources.samples import EVERYWHERE, MODELS, as_dask, as_spark, parts_of, rows, same_statistics
 
 pytestmark = pytest.mark.xdist_group("clusters")
 
@@ -64,8 +64,9 @@ def fitted(model, place, columns, weight=None, table=None):
     return model.fit(put(table.select(columns)), table["label"].to_numpy(), weight and table[weight].to_numpy())
 
 
-@pytest.mark.parametrize("weight", [None, "weight"])
-@pytest.mark.parametrize("name", ["mixed", "full", "lda", "categorical"])
+@pytest.mark.parametrize(
+    ("name", "weight"), [*((name, "weight") for name in EVERYWHERE), ("mixed", None), ("lda", None)]
+)
 def test_every_source_gives_the_same_model(place, name, weight):
     """With missing cells, weights of zero, text as labels, a class that only one part has, and parts without rows."""
     if place[0] == "numpy":  # an array is of one type

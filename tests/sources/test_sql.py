@@ -4,6 +4,7 @@ import decimal
 import operator
 import subprocess
 import sys
+from itertools import product
 
 import duckdb
 import numpy as np
@@ -33,6 +34,7 @@ from suffice.sources.sql import connecting, databases
 from suffice.sources.sql.source import SqlSource
 from suffice.sources.sql.values import arrow_array
 from suffice.stats import CollectMoments
+from tests.pairs import pairs
 from tests.sources.samples import Home
 
 pytestmark = pytest.mark.filterwarnings("ignore::suffice.errors.SingularWarning")
@@ -150,16 +152,21 @@ def agrees(clf, source, table, weight=None):
 # Fitting.
 
 
-@pytest.mark.parametrize("weight", [None, "weight"])
-@pytest.mark.parametrize("name", MODELS)
+def in_every_database(**factors):
+    """Every database, either way, with every value of the factors; two values of factors meet somewhere."""
+    places = product(["postgresql", "duckdb", "sqlite"], ["summed", "streamed"])
+    cases = [(*place, *values) for place, *values in pairs(places, *factors.values())]
+    return pytest.mark.parametrize(("home", "way", *factors), cases, indirect=["home", "way"])
+
+
+@in_every_database(name=MODELS, weight=[None, "weight"])
 def test_databases_give_the_model_of_the_table_in_memory(home, way, name, weight, rng):
     model, columns = MODELS[name]
     table = rows(rng)
     agrees(model, home.sql(table, columns), table.select([*columns, "label", *([weight] if weight else [])]), weight)
 
 
-@pytest.mark.parametrize("covariance", ["diag", "full", "tied"])
-@pytest.mark.parametrize("labels", [(0, 1), (-3, 7), (False, True), (2.0, 5.0), ("a", "A")], ids=str)
+@in_every_database(covariance=["diag", "full", "tied"], labels=[(0, 1), (-3, 7), (False, True), (2.0, 5.0), ("a", "A")])
 def test_labels_of_all_types(home, way, covariance, labels, rng):
     table = rows(rng, labels).select([*NUMBERS, "label"])
     agrees(GaussianClassifier(covariance), home.sql(table), table)
@@ -185,8 +192,7 @@ def special(rng):
     }
 
 
-@pytest.mark.parametrize("covariance", ["diag", "full", "tied"])
-@pytest.mark.parametrize("name", special(np.random.default_rng(0)))
+@in_every_database(covariance=["diag", "full", "tied"], name=special(np.random.default_rng(0)))
 def test_digits_are_kept(home, way, covariance, name, rng):
     X, y = special(rng)[name]
     table = pa.table({**{f"x{j}": x for j, x in enumerate(X.T)}, "label": y.tolist()})

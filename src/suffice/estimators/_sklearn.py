@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
 # A scorer made by `make_scorer`, several of them by name, and the `score` method of an estimator.
@@ -71,9 +72,9 @@ def scorer_parts(scorer: Any) -> ScorerParts | None:
     """The parts of a scorer of scikit-learn, or None for any other."""
     if not isinstance(scorer, _BaseScorer):
         return None
-    return ScorerParts(
-        scorer._score_func, scorer._kwargs, scorer._sign, scorer._response_method, scorer._accept_sample_weight()
-    )
+    metric = scorer._score_func
+    weighted = "sample_weight" in signature(metric).parameters
+    return ScorerParts(metric, scorer._kwargs, scorer._sign, scorer._response_method, weighted)
 
 
 def returns_arrays(transformer: Any) -> bool:
