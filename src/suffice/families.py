@@ -19,9 +19,15 @@ from .densities import (
     CategoricalDensity,
     ComplementDensity,
     Density,
+    ExponentialDensity,
+    GammaDensity,
     GammaPoissonDensity,
     GaussianDensity,
+    GeometricDensity,
+    InverseGaussianDensity,
+    LogNormalDensity,
     MultinomialDensity,
+    NegativeBinomialDensity,
     PoissonDensity,
     PolyaDensity,
     ProductDensity,
@@ -31,6 +37,7 @@ from .densities import (
 from .densities.categorical import POLICIES
 from .densities.counts import check_alpha
 from .densities.covariance import STRUCTURES
+from .densities.transformed import TransformedDensity
 from .errors import DataError, one_of
 from .leave_one_out import (
     BernoulliLeaveOneOut,
@@ -39,9 +46,11 @@ from .leave_one_out import (
     GaussianLeaveOneOut,
     LeaveOneOut,
     MultinomialLeaveOneOut,
+    NegativeBinomialLeaveOneOut,
     PoissonLeaveOneOut,
     PolyaLeaveOneOut,
     ProductLeaveOneOut,
+    TransformedLeaveOneOut,
 )
 from .projection import DiscriminantRecipe, PrincipalRecipe
 from .recipe import Blocks, Choices, Names, Recipe
@@ -52,10 +61,13 @@ from .stats import (
     CollectCategories,
     CollectCounts,
     CollectGaussian,
+    CollectHistogram,
     CollectMoments,
+    CollectTransformed,
     CollectTruths,
     CountStats,
     MomentStats,
+    TransformedStats,
 )
 from .stats.bundle import Collector
 from .tables.summary import ColumnSummary
@@ -302,6 +314,28 @@ def _why_categorical(column: ColumnSummary) -> str | None:
     return f"{column.dtype}, {column.n_different} different values" if few else None
 
 
+# Columns of which some moments are enough, and columns of which it takes the histogram.
+
+
+def _of_moments(density: type[TransformedDensity], defaults: Choices = MappingProxyType({})) -> Family:
+    """The row of a family that is estimated from moments of x, log x or 1 / x."""
+    return Family(
+        name=density.family,
+        needs=f"TransformedStats of {' and '.join(density.transforms)}",
+        is_held_by=lambda s: isinstance(s, TransformedStats) and s.transforms == density.transforms,
+        collect=lambda _: CollectTransformed(density.transforms, density.support, density.family),
+        estimated=lambda s, c, names: density.estimate(s, c.get("alpha", 0.0), names),
+        held_out=lambda s, fitted, c: TransformedLeaveOneOut(s, fitted, c.get("alpha", 0.0)),
+        defaults=defaults,
+        check=_check_alpha if "alpha" in defaults else lambda _: None,
+    )
+
+
+def _holds_counts_of_values(statistics: Any) -> bool:
+    values = [v for v in statistics.categories if len(v)] if isinstance(statistics, CategoryStats) else [np.array("")]
+    return all(v.dtype.kind == "i" and v[0] >= 0 for v in values)
+
+
 # The order is that of inference: the first family that has a reason gets the column.
 FAMILIES: dict[str, Family] = {
     family.name: family
@@ -371,6 +405,22 @@ FAMILIES: dict[str, Family] = {
             check=_check_gaussian,
             converted=lambda s, c: s.to_layout(_layout(c)),
             infer=_why_gaussian,
+        ),
+        _of_moments(ExponentialDensity),
+        _of_moments(GammaDensity),
+        _of_moments(LogNormalDensity),
+        _of_moments(InverseGaussianDensity),
+        _of_moments(GeometricDensity, {"alpha": 1.0}),
+        Family(
+            name="negative_binomial",
+            needs="CategoryStats of counts",
+            is_held_by=_holds_counts_of_values,
+            collect=lambda _: CollectHistogram("negative_binomial"),
+            estimated=lambda s, c, _: NegativeBinomialDensity.estimate(s, c["alpha"]),
+            held_out=lambda s, density, c: NegativeBinomialLeaveOneOut(s, density, c["alpha"]),
+            defaults={"alpha": 1.0},
+            check=_check_alpha,
+            merges_columns=True,
         ),
     )
 }

@@ -3,8 +3,14 @@
 from .base import Density, LinearForm
 from .categorical import CategoricalDensity
 from .counts import BernoulliDensity, BinomialDensity, PoissonDensity
+from .exponential import ExponentialDensity
+from .gamma import GammaDensity
 from .gaussian import GaussianDensity
+from .geometric import GeometricDensity
+from .inverse_gaussian import InverseGaussianDensity
+from .lognormal import LogNormalDensity
 from .multinomial import ComplementDensity, MultinomialDensity
+from .negative_binomial import NegativeBinomialDensity
 from .predictive import BetaBinomialDensity, GammaPoissonDensity, PolyaDensity
 from .product import ProductDensity
 from .sparse import SparseCountDensity
@@ -18,11 +24,17 @@ __all__ = [
     "CategoricalDensity",
     "ComplementDensity",
     "Density",
+    "ExponentialDensity",
     "FittedDensity",
+    "GammaDensity",
     "GammaPoissonDensity",
     "GaussianDensity",
+    "GeometricDensity",
+    "InverseGaussianDensity",
     "LinearForm",
+    "LogNormalDensity",
     "MultinomialDensity",
+    "NegativeBinomialDensity",
     "PoissonDensity",
     "PolyaDensity",
     "ProductDensity",

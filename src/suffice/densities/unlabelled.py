@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from inspect import signature
 from itertools import pairwise
 from numbers import Integral, Real
@@ -14,16 +15,24 @@ from numpy.typing import NDArray
 
 from ..errors import DataError, listed, one_of
 from ..sources import as_table
-from ..stats import CategoryStats, CountStats, MomentStats
+from ..stats import CategoryStats, CollectHistogram, CollectTransformed, CountStats, MomentStats
 from ..tables.batch import Batch
 from ..tables.table import Table
 from .base import Density
 from .categorical import CategoricalDensity
 from .counts import BernoulliDensity, BinomialDensity, PoissonDensity, as_trials, check_alpha
 from .covariance import STRUCTURES
+from .exponential import ExponentialDensity
+from .gamma import GammaDensity
 from .gaussian import GaussianDensity
+from .geometric import GeometricDensity
+from .independent import IndependentDensity
+from .inverse_gaussian import InverseGaussianDensity
+from .lognormal import LogNormalDensity
 from .multinomial import MultinomialDensity
+from .negative_binomial import NegativeBinomialDensity
 from .predictive import BetaBinomialDensity, GammaPoissonDensity, PolyaDensity
+from .transformed import TransformedDensity
 
 Array = NDArray[Any]
 
@@ -56,13 +65,14 @@ def fit_density(family: str, x: Any, *, weight: Any = None, **choices: Any) -> F
 
     Parameters
     ----------
-    family : {"bernoulli", "binomial", "categorical", "multinomial", "poisson", "gaussian"}
+    family : {"bernoulli", "binomial", "categorical", "multinomial", "poisson", "gaussian", "exponential", "gamma", \
+        "lognormal", "inverse_gaussian", "geometric", "negative_binomial"}
     x : a table (n, d), or one column (n,)
     weight : (n,) not negative
     choices : alpha=0, pseudo-counts of a discrete family; predictive=True, to integrate over the parameters of a
         binomial, multinomial or Poisson instead of plugging them in (with alpha=1 unless told otherwise); trials=, of
         the binomial, which are estimated by the method of moments without it; covariance="full" and shrinkage=None of
-        the Gaussian
+        the Gaussian; method="ml" or "moments" of the last six but the geometric, to match means and variances instead
 
     Examples
     --------
@@ -72,9 +82,11 @@ def fit_density(family: str, x: Any, *, weight: Any = None, **choices: Any) -> F
     (array([1.]), array([-inf]))
     >>> fit_density("bernoulli", [1, 1, 1], alpha=1).parameters["p"]
     array([0.8])
+    >>> fit_density("gamma", [1.0, 2.0, 4.0], method="moments").parameters["shape"].round(6)
+    array([3.5])
     """
     if not isinstance(family, str) or family not in _FAMILIES:
-        raise DataError(f"the family {family!r} is not known; choose one of {listed(_FAMILIES, 6)}")
+        raise DataError(f"the family {family!r} is not known; choose one of {listed(_FAMILIES, len(_FAMILIES))}")
     if "alpha" in choices:
         choices["alpha"] = check_alpha(choices["alpha"])
     known = list(signature(_FAMILIES[family]).parameters)[1:]
@@ -187,6 +199,42 @@ def _gaussian(
     return density, {"mean": density.mean[0], "covariance": density.covariance[0]}
 
 
+METHODS = ("ml", "moments")
+
+
+def _positive(kind: type[TransformedDensity], batch: Batch, method: str = "ml") -> tuple[Density, dict[str, Any]]:
+    stats = CollectTransformed(kind.transforms, kind.support, kind.family)(batch)
+    by_moments = one_of("method", method, METHODS) == "moments"
+    return _named(_by_moments(kind, batch) if by_moments else kind.estimate(stats, names=batch.table.names))
+
+
+def _geometric(batch: Batch, alpha: float = 0.0) -> tuple[Density, dict[str, Any]]:
+    kind = GeometricDensity
+    return _named(kind.estimate(CollectTransformed(kind.transforms, kind.support, kind.family)(batch), alpha))
+
+
+def _negative_binomial(batch: Batch, alpha: float = 0.0, method: str = "ml") -> tuple[Density, dict[str, Any]]:
+    kind = NegativeBinomialDensity
+    stats = CollectHistogram(kind.family)(batch)
+    by_moments = one_of("method", method, METHODS) == "moments"
+    if by_moments and alpha:
+        raise DataError('method="moments" takes no pseudo-counts; leave alpha out')
+    return _named(_by_moments(kind, batch) if by_moments else kind.estimate(stats, alpha))
+
+
+def _by_moments(kind: type[IndependentDensity], batch: Batch) -> IndependentDensity:
+    moments = MomentStats.of(batch, "diag", skip_missing=True)
+    if not moments.is_finite():
+        raise DataError("the values or their weights are too large: sums of squares overflow; rescale them")
+    return kind.from_moments(moments)
+
+
+def _named(density: Density) -> tuple[Density, dict[str, Any]]:
+    """A density and the parameters of its one class, each by a name for one."""
+    singular = {"probabilities": "p"}
+    return density, {singular.get(k, k.removesuffix("s")): v[0] for k, v in density.parameters().items()}
+
+
 _FAMILIES: dict[str, Callable[..., tuple[Density, dict[str, Any]]]] = {
     "bernoulli": _bernoulli,
     "binomial": _binomial,
@@ -194,4 +242,10 @@ _FAMILIES: dict[str, Callable[..., tuple[Density, dict[str, Any]]]] = {
     "multinomial": _multinomial,
     "poisson": _poisson,
     "gaussian": _gaussian,
+    "exponential": partial(_positive, ExponentialDensity),
+    "gamma": partial(_positive, GammaDensity),
+    "lognormal": partial(_positive, LogNormalDensity),
+    "inverse_gaussian": partial(_positive, InverseGaussianDensity),
+    "geometric": _geometric,
+    "negative_binomial": _negative_binomial,
 }

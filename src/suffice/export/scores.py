@@ -41,10 +41,10 @@ Expression = ColumnElement[Any]
 
 IMPOSSIBLE = -1e300
 POSSIBLE = -1e299  # the least score that is one; sums of whatever is impossible lie below
-_FAR = 1e100  # deviations beyond which nothing is told apart
-_LARGEST = float(np.nextafter(np.finfo(np.float64).max, 0.0))  # the last one stands for infinity where there is none
+FAR = 1e100  # deviations beyond which nothing is told apart
+LARGEST = float(np.nextafter(np.finfo(np.float64).max, 0.0))  # the last one stands for infinity where there is none
 _WIDE = 500  # columns of one kind in a query, of 1664 in all that PostgreSQL allows
-_LOG_2PI = float(np.log(2 * pi))
+LOG_2PI = float(np.log(2 * pi))
 
 
 @dataclass(frozen=True)
@@ -88,8 +88,8 @@ class _Numbers:
             usable = [
                 (v.between(Number(-none), Number(none)), Number(0.0)),
                 (v.between(least, most), v),
-                (v.between(most, Number(_LARGEST)), most),
-                (v.between(Number(-_LARGEST), least), least),
+                (v.between(most, Number(LARGEST)), most),
+                (v.between(Number(-LARGEST), least), least),
             ]
             held.append(steps.bind("x", case(*usable)))
         return cls(raw, held)
@@ -98,13 +98,13 @@ class _Numbers:
     def anywhere(cls, steps: Steps, names: Sequence[str]) -> _Numbers:
         """Columns of which no scale is known."""
         ones = np.ones(len(names))
-        return cls.of(steps, names, -_FAR * ones, _FAR * ones, ones / _FAR)
+        return cls.of(steps, names, -FAR * ones, FAR * ones, ones / FAR)
 
     @classmethod
     def counts(cls, steps: Steps, names: Sequence[str], presence: bool = False) -> _Numbers:
         ones = np.ones(len(names))
         kind = AsTruth if presence else AsNumber
-        return cls.of(steps, names, 0.0 * ones, _FAR * ones, ones / _FAR, kind)
+        return cls.of(steps, names, 0.0 * ones, FAR * ones, ones / FAR, kind)
 
     def missing(self) -> list[Expression]:
         return [x.is_(None) for x in self.held]
@@ -116,7 +116,7 @@ class _Numbers:
         return [or_(v == Infinity(), v < Number(0.0)) for v in self.raw]
 
 
-def _or_zero(term: Expression) -> Expression:
+def or_zero(term: Expression) -> Expression:
     """A term, or nothing where its cell is missing."""
     return func.coalesce(term, Number(0.0))
 
@@ -138,11 +138,11 @@ def _(density: GaussianDensity, steps: Steps, names: Sequence[str], strict: bool
     if density.linear_scores is not None:
         relative, shared = (_tied if full else _tied_diagonal)(density, steps, x.held)
         return Scores(relative, shared, refused)
-    log_norm = _LOG_2PI + (np.zeros(density.mean.shape) if full else np.log(_variances(density)))
+    log_norm = LOG_2PI + (np.zeros(density.mean.shape) if full else np.log(_variances(density)))
     relative = []
     for c in range(density.n_classes):
         z = _whitened(density, steps, x.held, c, relative)
-        terms = [_or_zero(each * each + Number(norm)) for each, norm in zip(z, log_norm[c], strict=True)]
+        terms = [or_zero(each * each + Number(norm)) for each, norm in zip(z, log_norm[c], strict=True)]
         constant = density.log_det[0 if density.structure.tied else c] if full else 0.0
         relative.append(_seen(density, steps, c, Number(-0.5) * Total(Number(constant), *terms)))
     return Scores(relative, Number(0.0), refused)
@@ -152,9 +152,9 @@ def _gaussian_cells(density: GaussianDensity, steps: Steps, names: Sequence[str]
     mean, deviation = density.mean[density.seen], np.sqrt(_variances(density)).max(axis=0)
     if not len(mean):
         mean = density.mean
-    far = _FAR * deviation
-    bounds = np.clip([mean.min(axis=0) - far, mean.max(axis=0) + far], -_LARGEST, _LARGEST)
-    return _Numbers.of(steps, names, bounds[0], bounds[1], deviation / _FAR)
+    far = FAR * deviation
+    bounds = np.clip([mean.min(axis=0) - far, mean.max(axis=0) + far], -LARGEST, LARGEST)
+    return _Numbers.of(steps, names, bounds[0], bounds[1], deviation / FAR)
 
 
 def _variances(density: GaussianDensity) -> Array:
@@ -172,7 +172,7 @@ def _whitened(
     density: GaussianDensity, steps: Steps, x: Sequence[Expression], c: int, before: list[Expression]
 ) -> list[Expression]:
     """Columns whose sum of squares is the squared Mahalanobis distance to a class."""
-    after = _previous(before, len(x))
+    after = previous(before, len(x))
     deviation = np.sqrt(_variances(density)[c])
     unit = [
         steps.bind("u", (each - Number(m)) * Number(1 / s), after)
@@ -184,7 +184,7 @@ def _whitened(
     return [steps.bind("z", Dot(row[: i + 1], unit[: i + 1])) for i, row in enumerate(whitening)]
 
 
-def _previous(before: list[Expression], width: int) -> Expression | None:
+def previous(before: list[Expression], width: int) -> Expression | None:
     """What the columns of the next class have to wait for, so many for each class, to have room in one query: as many
     classes as fit are worked out side by side."""
     beside = max(1, _WIDE // width)
@@ -196,7 +196,7 @@ def _tied(density: GaussianDensity, steps: Steps, x: Sequence[Expression]) -> tu
     apart = [steps.bind("u", each - Number(m)) for each, m in zip(x, center, strict=True)]
     relative = [Total(_finite(constant[c]), Dot(slope[c], apart)) for c in range(density.n_classes)]
     z = [steps.bind("z", Dot(row[: i + 1], apart[: i + 1])) for i, row in enumerate(density.whitening[0])]
-    log_norm = density.n_features * _LOG_2PI + density.log_det[0]
+    log_norm = density.n_features * LOG_2PI + density.log_det[0]
     return relative, Number(-0.5) * Total(Number(log_norm), *(each * each for each in z))
 
 
@@ -205,14 +205,14 @@ def _tied_diagonal(
 ) -> tuple[Sequence[Expression], Expression]:
     """As _tied, but each column has a part of its own in everything, which drops out where it is missing."""
     center, slope, _ = density.linear()
-    whitening, log_norm = density.whitening[0], _LOG_2PI + np.log(density.covariance[0])
+    whitening, log_norm = density.whitening[0], LOG_2PI + np.log(density.covariance[0])
     unit = [steps.bind("u", (each - Number(m)) * Number(w)) for each, m, w in zip(x, center, whitening, strict=True)]
     relative: list[Expression] = []
     for c in range(density.n_classes):
         means = slope[c] / whitening
-        parts = [_or_zero(Number(m) * u - Number(0.5 * m * m)) for m, u in zip(means, unit, strict=True)]
+        parts = [or_zero(Number(m) * u - Number(0.5 * m * m)) for m, u in zip(means, unit, strict=True)]
         relative.append(Total(*parts) if density.seen[c] else Number(IMPOSSIBLE))
-    squares = [_or_zero(u * u + Number(norm)) for u, norm in zip(unit, log_norm, strict=True)]
+    squares = [or_zero(u * u + Number(norm)) for u, norm in zip(unit, log_norm, strict=True)]
     return relative, Number(-0.5) * Total(*squares)
 
 
@@ -249,7 +249,7 @@ def _marginal(density: GaussianDensity, steps: Steps, cells: _Numbers) -> Scores
     for c in range(k):
         factor, pivots = factors[0 if density.structure.tied else c]
         y = [
-            steps.bind("u", _or_zero((each - Number(m)) * Number(1 / s)))
+            steps.bind("u", or_zero((each - Number(m)) * Number(1 / s)))
             for each, m, s in zip(x, density.mean[c], deviation[c], strict=True)
         ]
         for p in range(d):
@@ -262,7 +262,7 @@ def _marginal(density: GaussianDensity, steps: Steps, cells: _Numbers) -> Scores
 
 
 def _log_norms(x: Sequence[Expression], deviation: Array) -> list[Expression]:
-    log_norm = _LOG_2PI + 2 * np.log(deviation)
+    log_norm = LOG_2PI + 2 * np.log(deviation)
     return [case((each.is_(None), Number(0.0)), else_=Number(norm)) for each, norm in zip(x, log_norm, strict=True)]
 
 
@@ -285,10 +285,10 @@ def _(density: StudentDensity, steps: Steps, names: Sequence[str], strict: bool 
 
 def _log_t(steps: Steps, square: Expression, d: int, log_det: float, dof: float) -> Expression:
     at_mean = float(StudentDensity.log_t(np.zeros(1), d, log_det, dof)[0])
-    return Number(at_mean) - Number((dof + d) / 2) * _log1p(steps, square * Number(1 / dof))
+    return Number(at_mean) - Number((dof + d) / 2) * log1p(steps, square * Number(1 / dof))
 
 
-def _log1p(steps: Steps, value: Expression) -> Expression:
+def log1p(steps: Steps, value: Expression) -> Expression:
     """log(1 + value) with all digits, of values that are not negative (Kahan's way)."""
     value = steps.bind("t", value)
     whole = steps.bind("w", value + Number(1.0))
@@ -324,7 +324,7 @@ def _category_cells(
         return steps.bind("x", AsText(Cell(name))), [Text(str(value)) for value in categories], []
     values: list[Expression] = [Number(float(value)) for value in categories]
     raw = steps.bind("v", (AsTruth if categories.dtype.kind == "b" else AsNumber)(Cell(name)))
-    finite = raw.between(Number(-_LARGEST), Number(_LARGEST))
+    finite = raw.between(Number(-LARGEST), Number(LARGEST))
     return steps.bind("x", case((finite, raw))), values, _Numbers([raw], []).infinite()
 
 
@@ -341,7 +341,7 @@ def _(density: BernoulliDensity, steps: Steps, names: Sequence[str], strict: boo
             case((each > Number(0.0), one), (each <= Number(0.0), zero), else_=Number(0.0))
             for each, one, zero in chances
         ]
-        relative.append(_counted(density, c, terms))
+        relative.append(counted(density, c, terms))
     return Scores(relative, Number(0.0), x.infinite())
 
 
@@ -351,10 +351,10 @@ def _(density: PoissonDensity, steps: Steps, names: Sequence[str], strict: bool 
     relative = []
     for c in range(density.n_classes):
         terms = [
-            _or_zero(_times(each, one) + Number(zero))
+            or_zero(times(each, one) + Number(zero))
             for each, one, zero in zip(x.held, density.one[c], density.zero[c], strict=True)
         ]
-        relative.append(_counted(density, c, terms))
+        relative.append(counted(density, c, terms))
     return Scores(relative, _minus_log_factorials(steps, x), x.uncountable())
 
 
@@ -366,25 +366,25 @@ def _(density: GammaPoissonDensity, steps: Steps, names: Sequence[str], strict: 
     absent = -density.events * np.log1p(1 / density.rows) - gammaln(density.events)
     relative: list[Expression] = []
     for c in range(density.n_classes):
-        after, terms = _previous(relative, len(names)), []
+        after, terms = previous(relative, len(names)), []
         for each, events, rows, none in zip(x.held, density.events[c], density.rows[c], absent[c], strict=True):
-            counted = log_gamma(steps, each + Number(events), after) - each * Number(np.log1p(rows))
-            terms.append(_or_zero(counted + Number(none)))
-        relative.append(steps.bind("score", _counted(density, c, terms)))
+            events_term = log_gamma(steps, each + Number(events), after) - each * Number(np.log1p(rows))
+            terms.append(or_zero(events_term + Number(none)))
+        relative.append(steps.bind("score", counted(density, c, terms)))
     return Scores(relative, _minus_log_factorials(steps, x), x.uncountable())
 
 
 @scores.register
 def _(density: MultinomialDensity, steps: Steps, names: Sequence[str], strict: bool = True) -> Scores:  # noqa: ARG001
     x = _Numbers.counts(steps, names)
-    total = steps.bind("n", Total(*map(_or_zero, x.held)))
+    total = steps.bind("n", Total(*map(or_zero, x.held)))
     relative = []
     for c in range(density.n_classes):
-        terms = [_or_zero(_times(each, one)) for each, one in zip(x.held, density.one[c], strict=True)]
+        terms = [or_zero(times(each, one)) for each, one in zip(x.held, density.one[c], strict=True)]
         mass = steps.bind("m", _observed(x, np.exp(density.one[c])))
         # Counts are draws from the features that are observed.
         terms.append(case((mass > Number(0.0), Number(-1.0) * total * func.ln(mass)), else_=Number(0.0)))
-        relative.append(_counted(density, c, terms))
+        relative.append(counted(density, c, terms))
     shared = Total(log_gamma(steps, total + Number(1.0)), _minus_log_factorials(steps, x))
     return Scores(relative, shared, x.uncountable())
 
@@ -393,7 +393,7 @@ def _(density: MultinomialDensity, steps: Steps, names: Sequence[str], strict: b
 def _(density: ComplementDensity, steps: Steps, names: Sequence[str], strict: bool = True) -> Scores:  # noqa: ARG001
     x = _Numbers.counts(steps, names)
     relative = [
-        _counted(density, c, [_or_zero(_times(each, one)) for each, one in zip(x.held, density.one[c], strict=True)])
+        counted(density, c, [or_zero(times(each, one)) for each, one in zip(x.held, density.one[c], strict=True)])
         for c in range(density.n_classes)
     ]
     return Scores(relative, Number(0.0), x.uncountable())
@@ -404,28 +404,28 @@ def _(density: PolyaDensity, steps: Steps, names: Sequence[str], strict: bool = 
     from scipy.special import gammaln
 
     x = _Numbers.counts(steps, names)
-    total = steps.bind("n", Total(*map(_or_zero, x.held)))
+    total = steps.bind("n", Total(*map(or_zero, x.held)))
     relative: list[Expression] = []
     for c in range(density.n_classes):
-        after = _previous(relative, len(names))
+        after = previous(relative, len(names))
         terms = [
-            _or_zero(log_gamma(steps, each + Number(own), after) - Number(gammaln(own)))
+            or_zero(log_gamma(steps, each + Number(own), after) - Number(gammaln(own)))
             for each, own in zip(x.held, density.posterior[c], strict=True)
         ]
         mass = steps.bind("m", _observed(x, density.posterior[c]))
         whole = case((mass > Number(0.0), mass), else_=Number(1.0))  # nothing is observed, and nothing counted
         mass = steps.bind("m", whole)
         terms += [log_gamma(steps, mass), Number(-1.0) * log_gamma(steps, mass + total)]
-        relative.append(steps.bind("score", _counted(density, c, terms)))
+        relative.append(steps.bind("score", counted(density, c, terms)))
     shared = Total(log_gamma(steps, total + Number(1.0)), _minus_log_factorials(steps, x))
     return Scores(relative, shared, x.uncountable())
 
 
-def _counted(density: Any, c: int, terms: Sequence[Expression]) -> Expression:
+def counted(density: Any, c: int, terms: Sequence[Expression]) -> Expression:
     return Total(*terms) if density.seen[c] else Number(IMPOSSIBLE)
 
 
-def _times(x: Expression, one: float) -> Expression:
+def times(x: Expression, one: float) -> Expression:
     """So many counts of a feature, each with this score."""
     if one > -np.inf:
         return x * Number(one)
@@ -438,7 +438,7 @@ def _observed(x: _Numbers, share: Array) -> Expression:
 
 
 def _minus_log_factorials(steps: Steps, x: _Numbers) -> Expression:
-    return Total(*(_or_zero(Number(-1.0) * log_gamma(steps, each + Number(1.0))) for each in x.held))
+    return Total(*(or_zero(Number(-1.0) * log_gamma(steps, each + Number(1.0))) for each in x.held))
 
 
 def log_gamma(steps: Steps, value: Expression, after: Expression | None = None) -> Expression:
@@ -446,15 +446,20 @@ def log_gamma(steps: Steps, value: Expression, after: Expression | None = None) 
     value = value.self_group()
     small = value < Number(20.0)
     raised = steps.bind("r", case((small, value + Number(8.0)), else_=value), after)
-    series: Expression = Number(-691 / 360360)
-    for coefficient in (1 / 1188, -1 / 1680, 1 / 1260, -1 / 360, 1 / 12):
-        series = Total(Number(coefficient), series / raised / raised)
     ladder = value
     for i in range(1, 8):
         ladder = ladder * (value + Number(i))
     fall = case((small, Number(-1.0) * func.ln(ladder)), else_=Number(0.0))
-    terms = [(raised - Number(0.5)) * func.ln(raised), Number(-1.0) * raised, series / raised, fall]
-    return Total(Number(0.5 * _LOG_2PI), *terms)
+    terms = [(raised - Number(0.5)) * func.ln(raised), Number(-1.0) * raised, stirling_series(raised), fall]
+    return Total(Number(0.5 * LOG_2PI), *terms)
+
+
+def stirling_series(z: Expression) -> Expression:
+    """Of a number from about 8 on: the rest of log Γ(z) after the terms with a logarithm."""
+    series: Expression = Number(-691 / 360360)
+    for coefficient in (1 / 1188, -1 / 1680, 1 / 1260, -1 / 360, 1 / 12):
+        series = Total(Number(coefficient), series / z / z)
+    return series / z
 
 
 # Blocks, and logistic models.

@@ -10,8 +10,10 @@ from .counts import (
     PolyaLeaveOneOut,
 )
 from .gaussian import GaussianLeaveOneOut
+from .negative_binomial import NegativeBinomialLeaveOneOut
 from .product import ProductLeaveOneOut
 from .shrinkage import best_shrinkage
+from .transformed import TransformedLeaveOneOut
 
 __all__ = [
     "BernoulliLeaveOneOut",
@@ -20,9 +22,11 @@ __all__ = [
     "GaussianLeaveOneOut",
     "LeaveOneOut",
     "MultinomialLeaveOneOut",
+    "NegativeBinomialLeaveOneOut",
     "PoissonLeaveOneOut",
     "PolyaLeaveOneOut",
     "ProductLeaveOneOut",
+    "TransformedLeaveOneOut",
     "best_shrinkage",
     "coded",
     "frequencies_without",

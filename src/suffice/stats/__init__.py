@@ -8,12 +8,15 @@ from .collectors import (
     CollectCategories,
     CollectCounts,
     CollectGaussian,
+    CollectHistogram,
     CollectMoments,
     CollectTogether,
+    CollectTransformed,
     CollectTruths,
 )
 from .counts import CountStats
 from .moments import MomentStats
+from .transformed import TransformedStats
 
 __all__ = [
     "BundleStats",
@@ -22,10 +25,13 @@ __all__ = [
     "CollectCategories",
     "CollectCounts",
     "CollectGaussian",
+    "CollectHistogram",
     "CollectMoments",
     "CollectTogether",
+    "CollectTransformed",
     "CollectTruths",
     "CountStats",
     "MomentStats",
     "Statistics",
+    "TransformedStats",
 ]

@@ -13,11 +13,14 @@ import numpy as np
 
 from ..errors import DataError, listed
 from ..tables.batch import Batch
+from ..tables.table import Matrix
 from .base import Statistics
 from .bundle import BundleStats, Collector
 from .categories import CategoryStats
 from .counts import CountStats
 from .moments import MomentStats
+from .support import WHOLE, Support
+from .transformed import TransformedStats
 
 
 @dataclass(frozen=True)
@@ -86,6 +89,48 @@ class CollectCategories:
 
     def __call__(self, batch: Batch) -> CategoryStats:
         return CategoryStats.of(batch)
+
+
+@dataclass(frozen=True)
+class CollectTransformed:
+    """Moments of functions of columns of numbers, which are all inside the support of a family."""
+
+    transforms: tuple[str, ...]
+    support: Support
+    family: str
+
+    def __call__(self, batch: Batch) -> TransformedStats:
+        return TransformedStats.of(batch, self.transforms, self.support, self.family)
+
+
+_CELLS = 1 << 20  # of a histogram's rows read at a time
+_EXACT = 1 << 53  # whole numbers from here on are no longer apart
+
+
+@dataclass(frozen=True)
+class CollectHistogram:
+    """How often each count was seen in columns of whole numbers from 0 on."""
+
+    family: str
+
+    def __call__(self, batch: Batch) -> CategoryStats:
+        step = max(1, _CELLS // batch.table.n_features)
+        parts = [self._of_rows(batch, batch.rows(slice(i, i + step))) for i in range(0, max(len(batch), 1), step)]
+        return parts[0].plus(*parts[1:])
+
+    def _of_rows(self, whole: Batch, batch: Batch) -> CategoryStats:
+        X = batch.X
+        if batch.weight is not None and not batch.weight.all():  # cells without weight may be anything
+            X = np.where(batch.weight[:, None] > 0, X, 0)
+        if not WHOLE.check(X, None):
+            WHOLE.refuse(whole.table, whole.weight, self.family)
+        if (too_large := (X >= _EXACT).any(axis=0)).any():
+            raise DataError(
+                f"column {_names(batch, too_large)} holds counts of {_EXACT} or more, which are not exact; use another "
+                "family"
+            )
+        X = X if np.isnan(X).any() else X.astype(np.int64)
+        return CategoryStats.of(replace(batch, table=Matrix(X, batch.table.names)))
 
 
 @dataclass(frozen=True)
