@@ -13,7 +13,17 @@ from scipy.sparse import csr_array
 
 from suffice.errors import DataError, PrecisionWarning, StatisticsError
 from suffice.sources import as_table
-from suffice.stats import BundleStats, CategoryStats, CountStats, MomentStats, counts
+from suffice.stats import (
+    BundleStats,
+    CategoryStats,
+    CollectHistogram,
+    CollectTransformed,
+    CountStats,
+    MomentStats,
+    TransformedStats,
+    counts,
+)
+from suffice.stats.support import POSITIVE
 from suffice.tables import vocabulary as vocabularies
 from suffice.tables.batch import Batch
 from suffice.tables.labels import SoftLabels
@@ -131,6 +141,15 @@ CASES = {
     "huge": category_case(NUMBERS, lambda rows: np.array(rows, np.int64).reshape(-1, D), poison=3),
     "mixed": category_case(TEXT | NUMBERS | st.sampled_from([1.0, 2.5, np.nan]) | st.none()),
     "moments, missing": Case(moments, lambda classes: MomentStats.zeros(classes, D), st.floats(-99, 99) | NAN),
+    "transformed": Case(
+        CollectTransformed(("identity", "log", "reciprocal"), POSITIVE, "gamma"),
+        lambda classes: TransformedStats.zeros(classes, D, ("identity", "log", "reciprocal")),
+        st.floats(0.01, 99) | NAN,
+        poison=-1.0,
+    ),
+    "histograms": Case(
+        CollectHistogram("negative_binomial"), lambda classes: CategoryStats.zeros(classes, D), SMALL | NAN, poison=-1.0
+    ),
     "bundle": Case(
         lambda batch: BundleStats.of(batch, BLOCKS), zeros_of_bundle, SMALL | NAN,
         table=named("u", "v", "w"), poison=1e300,
@@ -138,7 +157,7 @@ CASES = {
 }  # fmt: skip
 few = settings(max_examples=12)  # of each law and case
 cases = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-COUNTED = {name: case for name, case in CASES.items() if name not in ("moments, missing", "bundle")}
+COUNTED = {name: case for name, case in CASES.items() if name not in ("moments, missing", "transformed", "bundle")}
 
 
 def draw_rows(data, case, least=1, labels="abc"):
@@ -173,7 +192,8 @@ def said(stats):
             found[label, "count"] = dense(stats.count)[c]
             found[label, "observed"] = np.broadcast_to(stats.observed[c], D)
         else:
-            weight = np.broadcast_to(stats.column_weight[c], D)
+            stats = stats.moments if isinstance(stats, TransformedStats) else stats
+            weight = np.broadcast_to(stats.column_weight[c], stats.n_features)
             found[label, "observed"] = weight
             found[label, "mean"] = np.where(weight > 1e-9, stats.mean[c], 0.0)
             found[label, "scatter"] = stats.scatter[c]
@@ -370,6 +390,8 @@ NEVER = {  # rows that were learnt of one class, and one that was not
     "a category that was missing": ("floats", [[1, 1, 1], [1, 2, 2]], [np.nan, 1, 1]),
     "a number that was missing": ("moments, missing", [[np.nan, 1, 0], [np.nan, 3, 1]], [1, 1, 0]),
     "a missing number": ("moments, missing", [[2, 1, 0], [1, 3, 1]], [np.nan, 1, 0]),
+    "a number that was transformed": ("transformed", [[2, 1, 1], [2, 1, 1]], [2, 3, 1]),
+    "a number that was missing and transformed": ("transformed", [[np.nan, 1, 1], [np.nan, 3, 1]], [1, 1, 1]),
     "part of a bundle": ("bundle", [[2, 1, 0], [1, 1, 1]], [2, 0, 0]),
 }
 
@@ -428,6 +450,10 @@ DAMAGE = {  # what is done to the arrays of a statistic of two classes and three
     "an infinite category weight": ("text", lambda a: {"weight": a["weight"] * np.inf}),
     "less than none observed": ("moments, missing", lambda a: {"observed": -np.ones_like(a["mean"])}),
     "observed of other columns": ("moments, missing", lambda _: {"observed": np.ones((2, 2))}),
+    "no transforms": ("transformed", lambda _: {"transforms": None}),
+    "a transform that is not known": ("transformed", lambda _: {"transforms": np.array([0, 1, 9])}),
+    "transforms of other columns": ("transformed", lambda _: {"transforms": np.array([0, 1])}),
+    "no transform": ("transformed", lambda _: {"transforms": np.zeros(0, np.int64)}),
     "a block short": ("bundle", lambda _: {"moments.MomentStats.columns": np.array([], np.int64)}),
     "no blocks": ("bundle", lambda _: dict.fromkeys([f"{n}.columns" for n in
         ("moments.MomentStats", "presence.CountStats", "categories.CategoryStats")])),

@@ -91,7 +91,7 @@ class IndependentDensity(Density):
     @classmethod
     def _of(cls, parameters: tuple[Array, ...], seen: Array) -> Self:
         """The density with parameters in the order of the fields."""
-        return cls(**dict(zip(cls._fields(), parameters, strict=True)), seen=seen)
+        return cls(**dict(zip([*cls._fields(), "seen"], [*parameters, seen], strict=True)))
 
     def parameters(self) -> dict[str, Any]:
         """The parameters by name, as `from_parameters` takes them.

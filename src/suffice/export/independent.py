@@ -197,7 +197,7 @@ def _negative_binomial(
         near = step.between(Number(-0.5), Number(0.5))
         log_apart = steps.bind("d", case((near, log1p(steps, step)), else_=log_steps - Number(np.log(whole))))
         of_size = [log_apart * Number(size), Number(-0.5) * log_steps, _stirling_rest(steps, x + Number(size), after)]
-        of_size.append(Number(-special.stirling_rest(np.array(size))))
+        of_size.append(Number(-float(special.stirling_rest(np.array(size)))))
     short = Number(mean - 1 - dispersion * mean) - x
     ratio = steps.bind("q", short / (x + Number(1.0)).self_group() * Number(1 / whole), after)
     near = ratio.between(Number(-0.5), Number(0.5))
