@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from ..densities.independent import Cells, row_sums
 from ..densities.negative_binomial import NegativeBinomialDensity, fitted_histograms
 from ..stats import CategoryStats
+from ..stats.base import faint
 from ..tables.table import Table
-from .base import LeaveOneOut, faint, left
+from .base import LeaveOneOut, left
 
 Array = NDArray[Any]
 

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from ..densities.independent import Cells, row_sums
 from ..densities.transformed import Moments, TransformedDensity
 from ..stats import TransformedStats
+from ..stats.base import FAINT, faint
 from ..stats.transformed import transformed
 from ..tables.table import Table
-from .base import FAINT, LeaveOneOut, faint, left
+from .base import LeaveOneOut, left
 
 Array = NDArray[Any]
 

@@ -135,6 +135,9 @@ class TransformedStats(Statistics):
     def is_finite(self) -> bool:
         return self.moments.is_finite()
 
+    def is_faint_without(self, gone: Self, rest: Self, unweighted: Self) -> bool:
+        return self.moments.is_faint_without(gone.moments, rest.moments, unweighted.moments)
+
     def to_arrays(self) -> dict[str, Array]:
         known = list(TRANSFORMS)
         return self.moments.to_arrays() | {"transforms": np.array([known.index(name) for name in self.transforms])}
