@@ -23,7 +23,7 @@ coverage: $(VENV)/dev.stamp
 # left out: one subtracts from whole numbers in place, the other is put to models that refuse sparse matrices.
 test-lowest: $(LOWEST)/test.stamp
 	$(LOWEST)/bin/python -m pytest -n auto tests/estimators tests/selection/test_search.py tests/selection/test_folds.py \
-		tests/selection/test_fold_statistics.py tests/kernels tests/laws tests/tables tests/sources/test_arrays.py \
+		tests/selection/test_fold_statistics.py tests/kernels tests/laws tests/tables \
 		-k "not check_positive_only_tag_during_fit and not check_sample_weight_equivalence_on_sparse_data"
 
 bench: $(VENV)/dev.stamp
