@@ -28,12 +28,10 @@ CHECKS = {
 }
 # Packages that are not converted yet. Remove a line when `python docs/check_docstrings.py` stays clean without it.
 NOT_YET = (
-    "suffice.densities",
     "suffice.estimators",
     "suffice.scoring",
     "suffice.selection",
     "suffice.sources",
-    "suffice.stats",
 )
 
 

@@ -90,11 +90,33 @@ class Density(Scorer):
         raise DataError(f"log p(x | class) is not linear in x for {self!r}")
 
     def linear_rows(self, X: Any) -> Array:
-        """Rows in the form of `read` as the numbers (n, p) that `linear` is about: one-hot where x is a category."""
+        """Return the numbers that `linear` is about: one-hot where x is a category.
+
+        Parameters
+        ----------
+        X : rows
+            The n rows, in the form of `read`.
+
+        Returns
+        -------
+        array of shape (n, p)
+            One number for each slope.
+        """
         return np.asarray(self.write(X), np.float64)
 
     def linear_names(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Names of the p numbers that `linear_rows` makes of columns with these names."""
+        """Return names for the numbers that `linear_rows` makes.
+
+        Parameters
+        ----------
+        names : sequence of str
+            The names of the columns.
+
+        Returns
+        -------
+        tuple of str
+            One name for each slope.
+        """
         return tuple(names)
 
     def log_likelihood_of(self, stats: Any) -> float:
@@ -120,11 +142,33 @@ class Density(Scorer):
             raise DataError(f"{stats!r} does not fit {self!r}")
 
     def write(self, x: Any) -> Any:
-        """Rows in the form of `read` as people have them."""
+        """Return rows as users have them.
+
+        Parameters
+        ----------
+        x : rows
+            In the form of `read`.
+
+        Returns
+        -------
+        array or table
+            The rows as numbers, categories or an Arrow table.
+        """
         return x
 
     def log_likelihood(self, X: Any) -> Array:
-        """log p(x | class), (n, k)."""
+        """Return log p(x | class) of every row and class.
+
+        Parameters
+        ----------
+        X : table
+            The n rows: an array, a data frame, or anything else tabular.
+
+        Returns
+        -------
+        array of shape (n, k)
+            Natural logarithms; no prior is in them.
+        """
         table = as_table(X)
         if table.n_features != self.n_features:
             raise DataError(f"X has {table.n_features} features, but this density has {self.n_features}")
@@ -139,7 +183,7 @@ class Density(Scorer):
 
         Parameters
         ----------
-        code : array of int (n,)
+        code : array of int of shape (n,)
             The class of each row to draw.
         rng : numpy.random.Generator
             The source of randomness.
@@ -147,44 +191,150 @@ class Density(Scorer):
         Returns
         -------
         rows
-            n rows in the form of `read`; `write` makes them what users have.
+            Rows in the form of `read`; `write` makes them what users have.
         """
 
     @abstractmethod
     def explain(self, X: Any, c: int) -> Array:
-        """Shares of the features in log p(x | c), (n, d); they sum to it."""
+        """Return the share of each feature in log p(x | class).
+
+        Parameters
+        ----------
+        X : rows
+            The n rows, in the form of `read`.
+        c : int
+            The index of the class.
+
+        Returns
+        -------
+        array of shape (n, d)
+            The shares of a row sum to its log p(x | class).
+        """
 
     @abstractmethod
     def typicality(self, X: Any) -> Array:
-        """The probability, under each class, of a row no more likely than this one, (n, k)."""
+        """Return how probable rows are that are no more likely than these, under each class.
+
+        Parameters
+        ----------
+        X : rows
+            The n rows, in the form of `read`.
+
+        Returns
+        -------
+        array of shape (n, k)
+            Tail probabilities; near 0 for a row that a class does not explain.
+        """
 
     @abstractmethod
     def marginal(self, X: Any) -> Array:
-        """log p(what is observed | class), (n, k), where some cells are missing."""
+        """Return log p(observed cells | class), where some cells are missing.
+
+        Parameters
+        ----------
+        X : rows
+            The n rows, in the form of `read`.
+
+        Returns
+        -------
+        array of shape (n, k)
+            The log-likelihood of the observed cells.
+        """
 
     @abstractmethod
     def fill(self, X: Any, posterior: Array) -> Any:
-        """The rows with each missing cell replaced by its expectation, or by the most probable category, given what is
-        observed and the posterior (n, k) of the classes."""
+        """Return the rows with missing cells filled in, given the observed ones.
+
+        Parameters
+        ----------
+        X : rows
+            The n rows, in the form of `read`.
+        posterior : array of shape (n, k)
+            The posterior of the classes.
+
+        Returns
+        -------
+        rows
+            With expectations, or the most probable categories, in place of missing cells.
+        """
 
     def unknown_cells(self, table: Table) -> Array:
-        """Which cells hold a category that was never seen in training, (n, d) bool."""
+        """Return which cells hold a category that was never seen in training.
+
+        Parameters
+        ----------
+        table : Table
+            The n rows.
+
+        Returns
+        -------
+        array of bool of shape (n, d)
+            True for unknown categories.
+        """
         return np.zeros((len(table), table.n_features), bool)
 
     def missing(self, X: Any) -> Array:
-        """Which cells are missing, (n, d) bool."""
+        """Return which cells are missing.
+
+        Parameters
+        ----------
+        X : rows
+            The n rows, in the form of `read`.
+
+        Returns
+        -------
+        array of bool of shape (n, d)
+            True for missing cells.
+        """
         return np.asarray(np.isnan(X))
 
     def hide(self, X: Any, hidden: Array) -> Any:
-        """The rows with some more cells missing."""
+        """Return the rows with more cells missing.
+
+        Parameters
+        ----------
+        X : rows
+            The n rows, in the form of `read`.
+        hidden : array of bool of shape (n, d)
+            The cells to hide.
+
+        Returns
+        -------
+        rows
+            Rows in the form of `read`.
+        """
         return np.where(hidden, np.nan, X)
 
     def is_complete(self, X: Any) -> bool:
-        """Whether `score` takes these rows as they are; where it does not, some cell is missing or infinite."""
+        """Return whether `score` takes these rows as they are.
+
+        Parameters
+        ----------
+        X : rows
+            The n rows, in the form of `read`.
+
+        Returns
+        -------
+        bool
+            False where a cell is missing or infinite and would not simply drop out.
+        """
         return bool(np.isfinite(X).all())
 
     def impute(self, X: Any, log_prior: Array) -> Any:
-        """The rows with each missing cell filled in, given what is observed, over classes and values."""
+        """Return the rows with missing cells filled in, averaged over the classes.
+
+        Parameters
+        ----------
+        X : rows
+            The n rows, in the form of `read`.
+        log_prior : array of shape (k,)
+            The log prior of the classes.
+
+        Returns
+        -------
+        rows
+            With expectations, or the most probable categories, in place of missing cells.
+        """
         joint = self.marginal(X) + log_prior
         top = joint.max(axis=1, keepdims=True)
         posterior = np.exp(joint - np.where(np.isneginf(top), 0.0, top))
@@ -198,7 +348,18 @@ class Density(Scorer):
     @classmethod
     @abstractmethod
     def from_arrays(cls, arrays: Mapping[str, Array]) -> Self:
-        """The inverse of `to_arrays`."""
+        """The inverse of `to_arrays`.
+
+        Parameters
+        ----------
+        arrays : mapping of str to array
+            What `to_arrays` returned.
+
+        Returns
+        -------
+        Density
+            The same density.
+        """
 
 
 def patterns(missing: Array) -> Iterator[tuple[Array, Array]]:

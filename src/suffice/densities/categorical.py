@@ -52,12 +52,33 @@ class _Lookup(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class CategoricalDensity(Density):
-    """A probability for every category of every column."""
+    """A probability for every category of every column; columns are independent given the class.
 
-    categories: tuple[Array, ...]  # (v_j,) of each column
-    log_probability: Array  # (k, sum of v_j)
-    unseen: Array  # (k, d) the score of a category that was never seen
-    seen: Array  # (k,) whether the class had any rows; one that had none has log-likelihood -inf
+    Use `estimate` or `from_parameters` to make one.
+
+    Parameters
+    ----------
+    categories : tuple of arrays
+        The sorted categories (v,) of each column.
+    log_probability : array of shape (k, sum of v)
+        Log-probabilities, column after column.
+    unseen : array of shape (k, d)
+        The score of an unknown category.
+    seen : array of bool of shape (k,)
+        Which classes had rows; the others have log-likelihood -inf.
+    unknown : {"smooth", "ignore", "error"}
+        The policy for unknown categories.
+
+    Examples
+    --------
+    >>> CategoricalDensity.from_parameters(["black", "white"], [[0.2, 0.8], [0.5, 0.5]])
+    CategoricalDensity(2 classes, 1 features, 2 categories)
+    """
+
+    categories: tuple[Array, ...]
+    log_probability: Array
+    unseen: Array
+    seen: Array
     unknown: str = "smooth"
 
     def __repr__(self) -> str:
@@ -82,14 +103,14 @@ class CategoricalDensity(Density):
 
     @classmethod
     def estimate(cls, stats: CategoryStats, alpha: float = 1.0, unknown: str = "smooth") -> Self:
-        """p_i = (count_i + alpha) / sum over the categories seen in any class.
+        """Estimate p_i = (count_i + alpha) / sum over the categories seen in any class.
 
         Parameters
         ----------
         stats : CategoryStats
             How often each category was seen.
-        alpha : float
-            The pseudo-count of every category.
+        alpha : float, default=1.0
+            The pseudo-count of every category; 0 for maximum likelihood.
         unknown : {"smooth", "ignore", "error"}
             What an unknown category is worth: as much as one that the class never had; nothing; or an error.
 
@@ -179,12 +200,12 @@ class CategoricalDensity(Density):
         return cls(tuple(columns), log_probability, unseen, given, unknown)
 
     def parameters(self) -> dict[str, Any]:
-        """Categories and their probabilities, as `from_parameters` takes them.
+        """Return categories and their probabilities, as `from_parameters` takes them.
 
         Returns
         -------
         dict
-            "categories", a list of arrays (v,), and "probabilities", a list of arrays (k, v), of the columns;
+            "categories", a list of arrays (v,), and "probabilities", a list of arrays (k, v), one for each column;
             "unknown", the policy; "unknown_probabilities" (k, d), of a category that is not listed.
         """
         p, bounds = blank(np.exp(self.log_probability), self.seen), pairwise(self.bounds)
@@ -197,6 +218,7 @@ class CategoricalDensity(Density):
 
     @property
     def bounds(self) -> Array:
+        """Where each column's categories begin and end in `log_probability`, (d + 1,)."""
         return np.cumsum([0, *(len(v) for v in self.categories)])
 
     def of_classes(self, places: Sequence[int]) -> Self:
@@ -205,7 +227,7 @@ class CategoricalDensity(Density):
         return replace(self, **own)
 
     def linear(self) -> LinearForm:
-        """The scores as linear functions of the one-hot encoding of the columns.
+        """Return the scores as linear functions of the one-hot encoding of the columns.
 
         Returns
         -------
@@ -219,7 +241,6 @@ class CategoricalDensity(Density):
         return LinearForm(np.zeros(p), self.log_probability, np.where(self.seen, 0.0, -np.inf))
 
     def linear_rows(self, X: Codes) -> Array:
-        """The one-hot encoding (n, p) of the columns; zeros for missing and for unknown categories."""
         places, starts = self.places(X), self.bounds[:-1]
         out = np.zeros((len(X), self.log_probability.shape[1]))
         row, column = np.nonzero(places >= 0)
@@ -227,12 +248,10 @@ class CategoricalDensity(Density):
         return out
 
     def linear_names(self, names: Sequence[str]) -> tuple[str, ...]:
-        """The names that scikit-learn's OneHotEncoder gives, such as colour_red."""
         columns = zip(names, self.categories, strict=True)
         return tuple(f"{name}_{category}" for name, categories in columns for category in categories.tolist())
 
     def log_likelihood_of(self, stats: CategoryStats) -> float:
-        """As Density.log_likelihood_of, from how often each category was seen."""
         self._check_statistic(stats)
         if not all(map(vocabularies.same, stats.categories, self.categories)):
             raise DataError("the statistic has other categories than the density")
@@ -283,7 +302,18 @@ class CategoricalDensity(Density):
             )
 
     def places(self, x: Codes) -> Array:
-        """Places in the vocabularies, (n, d), with MISSING and UNKNOWN among them."""
+        """Return the index of each cell's category among those of its column.
+
+        Parameters
+        ----------
+        x : Codes
+            The n rows, in the form of `read`.
+
+        Returns
+        -------
+        array of int of shape (n, d)
+            Indices; MISSING for missing values, UNKNOWN for unknown categories.
+        """
         if not x.direct:
             return x.values
         out = np.empty(x.values.shape, np.int32)

@@ -91,20 +91,37 @@ class CountDensity(LinearDensity):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BernoulliDensity(CountDensity):
-    """Booleans: p for a feature that is present (above zero), 1 - p for one that is absent."""
+    """A probability for every Boolean feature: p where it is present (above zero), 1 - p where it is absent.
+
+    Use `estimate` or `from_parameters` to make one.
+
+    Parameters
+    ----------
+    one : array of shape (k, d)
+        Log-probabilities of presence.
+    zero : array of shape (k, d)
+        Log-probabilities of absence.
+    seen : array of bool of shape (k,)
+        Which classes had rows; the others have log-likelihood -inf.
+
+    Examples
+    --------
+    >>> BernoulliDensity.from_parameters([[0.5, 0.1], [0.9, 0.2]])
+    BernoulliDensity(2 classes, 2 features)
+    """
 
     presence = rest_counts = True
 
     @classmethod
     def estimate(cls, stats: CountStats, alpha: float = 1.0) -> Self:
-        """p = (present + alpha) / (rows + 2 alpha): maximum likelihood, or the pseudo-counts of a Beta prior.
+        """Estimate p = (present + alpha) / (rows + 2 alpha).
 
         Parameters
         ----------
         stats : CountStats
             Counts of presence.
-        alpha : float
-            The pseudo-count of presence, and that of absence.
+        alpha : float, default=1.0
+            The pseudo-count of presence, and that of absence; 0 for maximum likelihood.
 
         Returns
         -------
@@ -139,7 +156,7 @@ class BernoulliDensity(CountDensity):
         return cls(log(p), log(1 - p), given)
 
     def parameters(self) -> dict[str, Any]:
-        """The probabilities that features are present, as `from_parameters` takes them.
+        """Return the probabilities that features are present, as `from_parameters` takes them.
 
         Returns
         -------
@@ -153,7 +170,6 @@ class BernoulliDensity(CountDensity):
         return np.exp(self.one)
 
     def fill(self, X: Counts, posterior: Array) -> Counts:
-        """By the more probable of present and absent."""
         likely = (posterior @ self.mean > 0.5).astype(np.float64)
         return X if X.missing is None else Counts(np.where(X.missing, likely, X.values))
 
@@ -164,23 +180,42 @@ class BernoulliDensity(CountDensity):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BinomialDensity(CountDensity):
-    """Successes out of a known number of trials for each feature."""
+    """A probability of success for every feature, out of a known number of trials.
 
-    trials: Array  # (d,)
+    Use `estimate` or `from_parameters` to make one.
+
+    Parameters
+    ----------
+    one : array of shape (k, d)
+        Log-probabilities of a success.
+    zero : array of shape (k, d)
+        Log-probabilities of a failure.
+    seen : array of bool of shape (k,)
+        Which classes had rows; the others have log-likelihood -inf.
+    trials : array of shape (d,)
+        The number of trials.
+
+    Examples
+    --------
+    >>> BinomialDensity.from_parameters(10, [0.5, 0.9])
+    BinomialDensity(2 classes, 1 features)
+    """
+
+    trials: Array
     rest_counts = True
 
     @classmethod
     def estimate(cls, stats: CountStats, trials: Any, alpha: float = 0.0) -> Self:
-        """p = (successes + alpha) / (rows trials + 2 alpha).
+        """Estimate p = (successes + alpha) / (rows trials + 2 alpha).
 
         Parameters
         ----------
         stats : CountStats
             Sums of successes.
-        trials : int or array (n_features,)
+        trials : int or array of shape (d,)
             The number of trials of every row.
-        alpha : float
-            The pseudo-count of successes, and that of failures.
+        alpha : float, default=0.0
+            The pseudo-count of successes, and that of failures; 0 for maximum likelihood.
 
         Returns
         -------
@@ -220,7 +255,7 @@ class BinomialDensity(CountDensity):
         return cls(log(p), log(1 - p), given, as_trials(trials, p.shape[1]))
 
     def parameters(self) -> dict[str, Any]:
-        """The number of trials and the probabilities of a success, as `from_parameters` takes them.
+        """Return the trials and the probabilities of a success, as `from_parameters` takes them.
 
         Returns
         -------
@@ -256,18 +291,35 @@ class BinomialDensity(CountDensity):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PoissonDensity(CountDensity):
-    """Counts of events, each feature with its own rate."""
+    """A rate for every feature: counts of events.
+
+    Use `estimate` or `from_parameters` to make one.
+
+    Parameters
+    ----------
+    one : array of shape (k, d)
+        The logarithms of the rates.
+    zero : array of shape (k, d)
+        The rates, negative.
+    seen : array of bool of shape (k,)
+        Which classes had rows; the others have log-likelihood -inf.
+
+    Examples
+    --------
+    >>> PoissonDensity.from_parameters([[1.0, 0.2], [3.0, 0.1]])
+    PoissonDensity(2 classes, 2 features)
+    """
 
     @classmethod
     def estimate(cls, stats: CountStats, alpha: float = 1.0) -> Self:
-        """rate = (sum + alpha m) / (rows + alpha): alpha rows at the mean m of all rows, a Gamma prior.
+        """Estimate rate = (sum + alpha m) / (rows + alpha), where m is the mean of all rows.
 
         Parameters
         ----------
         stats : CountStats
             Sums of counts.
-        alpha : float
-            How many rows the prior is worth.
+        alpha : float, default=1.0
+            How many rows the Gamma prior is worth; 0 for maximum likelihood.
 
         Returns
         -------
@@ -303,7 +355,7 @@ class PoissonDensity(CountDensity):
         return cls(log(rate), -rate, given)
 
     def parameters(self) -> dict[str, Any]:
-        """The expected counts, as `from_parameters` takes them.
+        """Return the expected counts, as `from_parameters` takes them.
 
         Returns
         -------

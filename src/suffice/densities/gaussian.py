@@ -41,14 +41,40 @@ _SHAPES = ("full", "diag", "spherical")  # by number in arrays: append only
 
 @dataclass(frozen=True, eq=False)
 class GaussianDensity(Density):
-    """N(x | mean, covariance) of every class; a structure that is tied has one covariance for all of them."""
+    """A normal distribution N(mean, covariance) for every class.
+
+    Use `estimate` or `from_parameters` to make one.
+
+    Parameters
+    ----------
+    structure : Structure
+        What is shared and what is free in the covariances.
+    mean : array of shape (k, d)
+        The means.
+    covariance : array of shape (g, d, d) or (g, d)
+        Covariances, or variances where the structure is diagonal; g is 1 where the classes share one, else k.
+    whitening : array of the same shape
+        Lower triangular W with W covariance W' = I; or 1 / standard deviation.
+    log_det : array of shape (g,)
+        The log-determinants of the covariances.
+    seen : array of bool of shape (k,)
+        Which classes had rows; the others have log-likelihood -inf.
+
+    Examples
+    --------
+    >>> density = GaussianDensity.from_parameters([[0.0, 0.0], [2.0, 1.0]], [1.0, 4.0], "tied_diag")
+    >>> density
+    GaussianDensity(tied diag, 2 classes, 2 features)
+    >>> density.log_likelihood([[1.0, 0.5]]).round(4)
+    array([[-3.0623, -3.0623]])
+    """
 
     structure: Structure
-    mean: Array  # (k, d)
-    covariance: Array  # (g, d, d), or its diagonal (g, d); g is 1 if tied, else k
-    whitening: Array  # (g, d, d) lower triangular W with W covariance W' = I; or 1 / standard deviation, (g, d)
-    log_det: Array  # (g,) log |covariance|
-    seen: Array  # (k,) whether the class had any rows; one that had none has log-likelihood -inf
+    mean: Array
+    covariance: Array
+    whitening: Array
+    log_det: Array
+    seen: Array
 
     def __repr__(self) -> str:
         tied = "tied " if self.structure.tied else ""
@@ -71,7 +97,7 @@ class GaussianDensity(Density):
         floor: float = 1e-9,
         names: tuple[str, ...] | None = None,
     ) -> Self:
-        """Maximum likelihood (divisor n), then shrinkage, then a floor relative to each feature's own variance.
+        """Estimate by maximum likelihood (divisor n), then shrink, then apply a variance floor.
 
         Parameters
         ----------
@@ -81,10 +107,10 @@ class GaussianDensity(Density):
             What is shared and what is free in the covariances.
         shrinkage : float, "oas", "ledoit_wolf" or None
             How far covariances are pulled towards a multiple of the identity, from 0 to 1.
-        floor : float
+        floor : float, default=1e-9
             The least variance in any direction, relative to that of the feature within classes.
         names : tuple of str, optional
-            Names of the columns, for warnings.
+            The names of the columns, for warnings.
 
         Returns
         -------
@@ -155,12 +181,12 @@ class GaussianDensity(Density):
         return cls(kind, mean, covariance, whitening, log_det, given)
 
     def parameters(self) -> dict[str, Any]:
-        """Means, covariances and their structure, as `from_parameters` takes them.
+        """Return means, covariances and their structure, as `from_parameters` takes them.
 
         Returns
         -------
         dict
-            "means" (k, d); "covariances", as they are used, in the shape of the structure; "structure", its name.
+            "means" (k, d); "covariances", shrunk and floored, in the shape of the structure; "structure", its name.
         """
         covariance = self.covariance[:, 0] if self.structure.shape == "spherical" else self.covariance
         covariances = covariance[0] if self.structure.tied else blank(covariance, self.seen)
@@ -184,7 +210,7 @@ class GaussianDensity(Density):
 
     @cached_property
     def constant(self) -> Array:
-        """log p of every class at its own mean, (k,); -inf where it had no rows."""
+        """The log-density of every class at its own mean, (k,); -inf for a class without rows."""
         value = -0.5 * (self.n_features * _LOG_2PI + self.log_det)
         return np.where(self.seen, value, -np.inf)
 
@@ -202,7 +228,7 @@ class GaussianDensity(Density):
         return center, np.ascontiguousarray(means)
 
     def linear(self) -> LinearForm:
-        """The scores of a tied structure as linear functions of x.
+        """Return the scores of a tied structure as linear functions of x.
 
         Returns
         -------
@@ -226,7 +252,6 @@ class GaussianDensity(Density):
         return LinearForm(center, np.ascontiguousarray(slope), constant)
 
     def log_likelihood_of(self, stats: MomentStats) -> float:
-        """As Density.log_likelihood_of, from moments in a layout that the structure can be estimated from."""
         self._check_statistic(stats)
         if (stats.weight > 0)[~self.seen].any():
             return -np.inf
@@ -277,7 +302,18 @@ class GaussianDensity(Density):
         return finite
 
     def quadratic(self, X: Array) -> Array:
-        """Squared Mahalanobis distances to every class, (n, k)."""
+        """Return squared Mahalanobis distances to every class.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            The rows.
+
+        Returns
+        -------
+        array of shape (n, k)
+            Infinite for a class without rows.
+        """
         out = np.empty((len(X), self.n_classes))
         self.score(X, np.where(self.seen, -self.constant, np.inf), all=out)
         with np.errstate(over="ignore"):  # scores of far outliers are the last finite number
@@ -289,7 +325,18 @@ class GaussianDensity(Density):
         return self.covariance[g], self.whitening[g]
 
     def precision(self, c: int) -> Array:
-        """The inverse covariance of class c, (d, d)."""
+        """Return the inverse covariance of a class.
+
+        Parameters
+        ----------
+        c : int
+            The index of the class.
+
+        Returns
+        -------
+        array of shape (d, d)
+            The precision matrix.
+        """
         whitening = self._own(c)[1]
         return np.asarray(whitening.T @ whitening if whitening.ndim == 2 else np.diag(whitening**2))
 
@@ -306,12 +353,24 @@ class GaussianDensity(Density):
         return X + self.mean[code]
 
     def quadratic_shares(self, X: Array, c: int) -> Array:
-        """The features' shares in the squared Mahalanobis distance, (n, d)."""
+        """Return the share of each feature in the squared Mahalanobis distance to a class.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            The rows.
+        c : int
+            The index of the class.
+
+        Returns
+        -------
+        array of shape (n, d)
+            The shares of a row sum to its distance.
+        """
         dev, whitening = X - self.mean[c], self._own(c)[1]
         return np.asarray(dev * (dev @ whitening.T @ whitening) if whitening.ndim == 2 else (dev * whitening) ** 2)
 
     def explain(self, X: Array, c: int) -> Array:
-        """Shares of the features in log p(observed | c); none for what is missing."""
         if not np.isnan(X).any():
             return self._explain_whole(X, c)
         shares = np.zeros(X.shape)
@@ -328,7 +387,18 @@ class GaussianDensity(Density):
         return np.asarray(-0.5 * (self.quadratic_shares(X, c) + _LOG_2PI + log_variance + entangled))
 
     def of_features(self, kept: Array) -> GaussianDensity:
-        """The marginal density of some features, (d,) bool."""
+        """Return the marginal density of some features.
+
+        Parameters
+        ----------
+        kept : array of bool of shape (d,)
+            The features to keep.
+
+        Returns
+        -------
+        GaussianDensity
+            Of these features.
+        """
         mean = self.mean[:, kept]
         if self.covariance.ndim == 2:
             rest = {name: getattr(self, name)[:, kept] for name in ("covariance", "whitening")}
@@ -349,13 +419,43 @@ class GaussianDensity(Density):
         return conditional_fill(self, X, posterior)
 
     def conditional(self, X: Array, c: int, missing: Array) -> tuple[Array, Array]:
-        """For rows that all miss the columns `missing` (d,) bool: log p(observed | c), (n,), and
-        E[missing | observed, c], (n, missing.sum())."""
+        """Return what the observed columns of a class say, for rows that all miss the same columns.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            The rows.
+        c : int
+            The index of the class.
+        missing : array of bool of shape (d,)
+            The columns that are missing.
+
+        Returns
+        -------
+        tuple of arrays
+            The log-density of the observed cells, (n,), and the expectation of the missing ones, (n, missing.sum()).
+        """
         quadratic, log_det, expected = self.conditional_parts(X, c, missing)
         return -0.5 * (quadratic + log_det + (~missing).sum() * _LOG_2PI), expected
 
     def conditional_parts(self, X: Array, c: int, missing: Array) -> tuple[Array, float, Array]:
-        """Squared distance of the observed part (n,), log-determinant of its covariance, expectation of the rest."""
+        """Return the parts of `conditional`.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            The rows.
+        c : int
+            The index of the class.
+        missing : array of bool of shape (d,)
+            The columns that are missing.
+
+        Returns
+        -------
+        tuple
+            The squared distance of the observed cells, (n,); the log-determinant of their covariance; the expectation
+            of the missing cells.
+        """
         covariance, seen = self._own(c)[0], ~missing
         if covariance.ndim == 1 or not seen.any():
             shares = self.quadratic_shares(np.where(missing, self.mean[c], X), c)

@@ -111,7 +111,8 @@ class LinearDensity(Density):
 
     @property
     @abstractmethod
-    def slopes(self) -> Slopes: ...
+    def slopes(self) -> Slopes:
+        """What every count of a feature adds to the scores."""
 
     @property
     @abstractmethod
@@ -130,21 +131,30 @@ class LinearDensity(Density):
 
     @abstractmethod
     def present(self, c: int) -> tuple[Array, Array]:
-        """Of the features that are observed and count nothing, (d,): their parts in the constant of a class and in its
-        violations."""
+        """Return what features that are observed and count nothing add to the scores of a class.
+
+        Parameters
+        ----------
+        c : int
+            The index of the class.
+
+        Returns
+        -------
+        tuple of arrays
+            Their parts in the constant of the class, (d,), and in its violations, (d,).
+        """
 
     @property
     def has_zeros(self) -> bool:
         return self.violations is not None
 
     def linear(self) -> LinearForm:
-        """The scores as linear functions of the counts.
+        """Return the scores as linear functions of the counts, for rows without missing cells.
 
         Returns
         -------
         LinearForm
-            Center (d,), slopes (k, d) and constants (k,), which leave out missing cells; DataError where a probability
-            is zero.
+            Center (d,), slopes (k, d) and constants (k,); DataError where a probability is zero.
         """
         if self.has_zeros:
             raise DataError("some probabilities are zero, so that log p(x | class) may be -inf; use alpha > 0")
@@ -152,7 +162,6 @@ class LinearDensity(Density):
         return LinearForm(np.zeros(self.n_features), np.stack(slopes), np.where(self.seen, self.constant, -np.inf))
 
     def log_likelihood_of(self, stats: CountStats) -> float:
-        """As Density.log_likelihood_of, from counts of presence; sums of counts do not hold enough."""
         if not self.presence:
             raise DataError(
                 "the log-likelihood of counts needs the sum of log x! over all rows, which a statistic does not keep; "

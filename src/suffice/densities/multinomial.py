@@ -21,22 +21,40 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MultinomialDensity(CountDensity):
-    """A probability for each feature; every count is an independent draw.
+    """A probability for every feature, such as a word: each count is an independent draw.
 
-    Where features are missing, the counts of the others are draws from these alone."""
+    Where features are missing, the counts of the others are draws from these alone. Use `estimate` or `from_parameters`
+    to make one.
 
-    length: Array  # (k,) mean total of a row, for samples
+    Parameters
+    ----------
+    one : array of shape (k, d)
+        Log-probabilities of the features.
+    zero : array of shape (k, d)
+        Zeros.
+    seen : array of bool of shape (k,)
+        Which classes had rows; the others have log-likelihood -inf.
+    length : array of shape (k,)
+        The mean total of a row, for samples.
+
+    Examples
+    --------
+    >>> MultinomialDensity.from_parameters([[0.5, 0.4, 0.1], [0.1, 0.2, 0.7]])
+    MultinomialDensity(2 classes, 3 features)
+    """
+
+    length: Array
 
     @classmethod
     def estimate(cls, stats: CountStats, alpha: float = 1.0) -> Self:
-        """p_j = (count_j + alpha) / sum over features: maximum likelihood, or pseudo-counts of a Dirichlet prior.
+        """Estimate p_j = (count_j + alpha) / sum over all features.
 
         Parameters
         ----------
         stats : CountStats
             Sums of counts.
-        alpha : float
-            The pseudo-count of every feature.
+        alpha : float, default=1.0
+            The pseudo-count of every feature (a Dirichlet prior); 0 for maximum likelihood.
 
         Returns
         -------
@@ -73,7 +91,7 @@ class MultinomialDensity(CountDensity):
         return cls(one, np.broadcast_to(0.0, one.shape), given, class_vector("lengths", lengths, len(one), given))
 
     def parameters(self) -> dict[str, Any]:
-        """The probabilities of the features and the mean total of a row, as `from_parameters` takes them.
+        """Return the probabilities and the mean total of a row, as `from_parameters` takes them.
 
         Returns
         -------
@@ -96,11 +114,23 @@ class MultinomialDensity(CountDensity):
         return np.exp(self.one) * self.length[:, None]
 
     def sample(self, code: Array, rng: np.random.Generator) -> Counts:
-        """Rows whose totals are Poisson about the mean of the class."""
+        """Draw rows whose totals are Poisson about the mean of the class.
+
+        Parameters
+        ----------
+        code : array of int of shape (n,)
+            The class of each row to draw.
+        rng : numpy.random.Generator
+            The source of randomness.
+
+        Returns
+        -------
+        rows
+            Counts.
+        """
         return Counts(rng.multinomial(rng.poisson(self.length[code]), np.exp(self.one)[code]))
 
     def typicality(self, X: Counts) -> Array:
-        """Of the order of the words, too: the score of n words is about normal."""
         from scipy.special import ndtr
 
         total = X.totals()[:, None]
@@ -169,7 +199,7 @@ class ComplementDensity(MultinomialDensity):
         return cls(table, np.zeros_like(table), given, np.ones(len(table)))
 
     def parameters(self) -> dict[str, Any]:
-        """The weights of the features, as `from_parameters` takes them.
+        """Return the weights of the features, as `from_parameters` takes them.
 
         Returns
         -------

@@ -36,11 +36,30 @@ class Blocks:
 
 @dataclass(frozen=True, eq=False)
 class ProductDensity(Density):
-    """The product of the densities of some blocks of columns."""
+    """The product of the densities of blocks of columns, which are independent given the class.
 
-    parts: dict[str, Density]  # by the name of the block
-    columns: dict[str, tuple[int, ...]]  # of each block, by position in the table
-    names: tuple[str, ...]  # of all columns of the table, also of those that no block has
+    Use `estimate` or `from_parameters` to make one.
+
+    Parameters
+    ----------
+    parts : dict of str to Density
+        The density of each block.
+    columns : dict of str to tuple of int
+        The indices of the columns of each block.
+    names : tuple of str
+        The names of all columns of the table, those of no block included.
+
+    Examples
+    --------
+    >>> from suffice.densities import BernoulliDensity, PoissonDensity
+    >>> visits, member = PoissonDensity.from_parameters([2.0, 5.0]), BernoulliDensity.from_parameters([0.5, 0.9])
+    >>> ProductDensity.from_parameters({"visits": visits, "member": member})
+    ProductDensity(visits: PoissonDensity(2 classes, 1 features), member: BernoulliDensity(2 classes, 1 features))
+    """
+
+    parts: dict[str, Density]
+    columns: dict[str, tuple[int, ...]]
+    names: tuple[str, ...]
 
     @classmethod
     def estimate(
@@ -122,7 +141,7 @@ class ProductDensity(Density):
         return cls(dict(parts), own, names)
 
     def parameters(self) -> dict[str, Any]:
-        """Densities and columns of the blocks, as `from_parameters` takes them.
+        """Return densities and columns of the blocks, as `from_parameters` takes them.
 
         Returns
         -------
@@ -140,6 +159,7 @@ class ProductDensity(Density):
 
     @property
     def seen(self) -> Array:  # type: ignore[override]
+        """Which classes had rows, (k,) bool."""
         return next(iter(self.parts.values())).seen
 
     @property
@@ -168,7 +188,7 @@ class ProductDensity(Density):
         return replace(self, parts={name: part.of_classes(places) for name, part in self.parts.items()})
 
     def linear(self) -> LinearForm:
-        """The scores as linear functions of the columns, block after block, where those of every block are linear.
+        """Return the scores as linear functions of the columns, block after block, where all blocks have them.
 
         Returns
         -------
@@ -186,7 +206,6 @@ class ProductDensity(Density):
         return tuple(itertools.chain.from_iterable(part.linear_names(own[name]) for name, part in self.parts.items()))
 
     def log_likelihood_of(self, stats: BundleStats) -> float:
-        """As Density.log_likelihood_of: the sum over the blocks."""
         self._check_statistic(stats)
         return sum(part.log_likelihood_of(stats.parts[name]) for name, part in self.parts.items())
 
@@ -200,7 +219,18 @@ class ProductDensity(Density):
         return Blocks(parts, len(table))
 
     def write(self, x: Blocks) -> Any:
-        """An Arrow table, with nulls in the columns that no block has."""
+        """Return an Arrow table, with nulls in the columns of no block.
+
+        Parameters
+        ----------
+        x : Blocks
+            The rows, in the form of `read`.
+
+        Returns
+        -------
+        pyarrow.Table
+            The rows.
+        """
         import pyarrow as pa
 
         values: list[Any] = [pa.nulls(len(x))] * self.n_features

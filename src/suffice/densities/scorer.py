@@ -32,7 +32,18 @@ class Scorer(ABC):
     has_likelihoods = True  # whether scores are log-likelihoods, rather than these up to a term of the row
 
     def read(self, table: Table) -> Any:
-        """Rows in the form that this family scores: numbers (n, d), codes of categories, or whatever it has."""
+        """Return rows in the form that this family scores: numbers, codes of categories or counts.
+
+        Parameters
+        ----------
+        table : Table
+            The n rows.
+
+        Returns
+        -------
+        rows
+            What `score`, `explain` and the other methods take.
+        """
         return table.floats()
 
     def score(
@@ -45,17 +56,27 @@ class Scorer(ABC):
         evidence: Array | None = None,
         relative: bool = False,
     ) -> bool:
-        """Write log p(x | class) + offset where it is wanted, and return whether X could be scored: a family for which
-        missing cells do not simply drop out returns False where there are some.
+        """Write log p(x | class) + offset to the arrays that are given.
 
         Parameters
         ----------
-        X : n rows in the form of `read`
-        offset : (k,), for instance a log prior
-        all : (n, k) the scores themselves
-        best : (n,) int64 the arg max; a tie goes to the lower index
-        evidence : (n,) the log-sum-exp
-        relative : whether terms that all classes share may be left out of the scores
+        X : rows
+            The n rows, in the form of `read`.
+        offset : array of shape (k,), or float
+            What to add to the scores, such as a log prior.
+        all : array of shape (n, k), optional
+            Takes the scores.
+        best : array of int64 of shape (n,), optional
+            Takes the arg max; a tie goes to the lower index.
+        evidence : array of shape (n,), optional
+            Takes the log-sum-exp of the scores.
+        relative : bool, default=False
+            Whether terms that all classes share may be left out.
+
+        Returns
+        -------
+        bool
+            False where missing or infinite cells kept rows from being scored.
         """
         return self._score(X, offset, Wanted(all, best, evidence), relative)
 
@@ -69,11 +90,13 @@ class Scorer(ABC):
 
     @property
     @abstractmethod
-    def n_classes(self) -> int: ...
+    def n_classes(self) -> int:
+        """The number of classes."""
 
     @property
     @abstractmethod
-    def n_features(self) -> int: ...
+    def n_features(self) -> int:
+        """The number of columns."""
 
     @property
     def n_read(self) -> int:
@@ -82,13 +105,30 @@ class Scorer(ABC):
 
     @property
     def places_read(self) -> Sequence[int]:
-        """The positions of the columns that play a part."""
+        """The indices of the columns that the scores depend on."""
         return range(self.n_features)
 
     def category_kinds(self) -> dict[int, str]:
-        """What the categories of columns are, "text", "numbers" or "truths", by the index of the column."""
+        """Return what the categories of columns are.
+
+        Returns
+        -------
+        dict of int to str
+            "text", "numbers" or "truths" (Booleans), by the index of the column.
+        """
         return {}
 
     @abstractmethod
     def of_classes(self, places: Sequence[int]) -> Self:
-        """The same of some classes alone."""
+        """Return the same for some of the classes.
+
+        Parameters
+        ----------
+        places : sequence of int
+            The indices of the classes.
+
+        Returns
+        -------
+        Scorer
+            With only these classes, in this order.
+        """

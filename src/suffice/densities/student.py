@@ -32,10 +32,25 @@ _DRAWS = 10_000  # behind a typicality that has no closed form
 
 @dataclass(frozen=True, eq=False)
 class StudentDensity(Density):
-    """A multivariate t (full, spherical) or a product of univariate ones (diag) for every class."""
+    """A multivariate t distribution (full, spherical), or a product of univariate ones (diag), for every class.
 
-    gaussian: GaussianDensity  # location and scale matrix, as mean and covariance
-    dof: Array  # (k,) degrees of freedom
+    The posterior predictive of a Gaussian model: use `estimate` or `from_parameters` to make one.
+
+    Parameters
+    ----------
+    gaussian : GaussianDensity
+        The location as its mean, and the scale matrix as its covariance.
+    dof : array of shape (k,)
+        Degrees of freedom.
+
+    Examples
+    --------
+    >>> StudentDensity.from_parameters([0.0, 1.0], [1.0, 1.0], [3, 30])
+    StudentDensity(spherical, 2 classes, 1 features)
+    """
+
+    gaussian: GaussianDensity
+    dof: Array
 
     def __repr__(self) -> str:
         return repr(self.gaussian).replace("Gaussian", "Student", 1)
@@ -50,14 +65,17 @@ class StudentDensity(Density):
 
     @property
     def seen(self) -> Array:  # type: ignore[override]
+        """Which classes anything is known of, (k,) bool."""
         return self.gaussian.seen
 
     @property
     def structure(self) -> Structure:
+        """What is free in the scale matrices."""
         return self.gaussian.structure
 
     @property
     def mean(self) -> Array:
+        """The locations, (k, d)."""
         return self.gaussian.mean
 
     @property
@@ -157,7 +175,7 @@ class StudentDensity(Density):
         return cls(gaussian, dof)
 
     def parameters(self) -> dict[str, Any]:
-        """Locations, scales, degrees of freedom and structure, as `from_parameters` takes them.
+        """Return locations, scales, degrees of freedom and structure, as `from_parameters` takes them.
 
         Returns
         -------
@@ -206,7 +224,24 @@ class StudentDensity(Density):
 
     @staticmethod
     def log_t(quadratic: Array, d: int, log_det: Any, dof: Any) -> Array:
-        """The log-density of a t in d dimensions at a squared distance."""
+        """Return the log-density of a t distribution in d dimensions.
+
+        Parameters
+        ----------
+        quadratic : array
+            Squared distances.
+        d : int
+            The number of dimensions.
+        log_det : array or float
+            The log-determinant of the scale matrix.
+        dof : array or float
+            Degrees of freedom.
+
+        Returns
+        -------
+        array
+            In the shape of the squared distances.
+        """
         from scipy.special import gammaln
 
         constant = gammaln((dof + d) / 2) - gammaln(dof / 2) - 0.5 * (d * np.log(dof * np.pi) + log_det)
@@ -249,7 +284,22 @@ class StudentDensity(Density):
         return conditional_fill(self, X, posterior)
 
     def conditional(self, X: Array, c: int, missing: Array) -> tuple[Array, Array]:
-        """As GaussianDensity.conditional."""
+        """Return what the observed columns of a class say, as GaussianDensity.conditional does.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            The rows.
+        c : int
+            The index of the class.
+        missing : array of bool of shape (d,)
+            The columns that are missing.
+
+        Returns
+        -------
+        tuple of arrays
+            The log-density of the observed cells, (n,), and the expectation of the missing ones, (n, missing.sum()).
+        """
         if self.structure.shape == "diag":
             shares = self._feature_log_t(np.where(missing, self.mean[c], X), c)
             return shares[:, ~missing].sum(axis=1), np.tile(self.mean[c, missing], (len(X), 1))

@@ -61,18 +61,28 @@ class FittedDensity:
 
 
 def fit_density(family: str, x: Any, *, weight: Any = None, **choices: Any) -> FittedDensity:
-    """Estimate a density of rows without labels: maximum likelihood, unless the choices say otherwise.
+    """Estimate a density of rows without labels, by maximum likelihood unless you choose otherwise.
 
     Parameters
     ----------
-    family : {"bernoulli", "binomial", "categorical", "multinomial", "poisson", "gaussian", "exponential", "gamma", \
-        "lognormal", "inverse_gaussian", "geometric", "negative_binomial"}
-    x : a table (n, d), or one column (n,)
-    weight : (n,) not negative
-    choices : alpha=0, pseudo-counts of a discrete family; predictive=True, to integrate over the parameters of a
-        binomial, multinomial or Poisson instead of plugging them in (with alpha=1 unless told otherwise); trials=, of
-        the binomial, which are estimated by the method of moments without it; covariance="full" and shrinkage=None of
-        the Gaussian; method="ml" or "moments" of the last six but the geometric, to match means and variances instead
+    family : str
+        "bernoulli", "binomial", "categorical", "multinomial", "poisson", "gaussian", "exponential", "gamma",
+        "lognormal", "inverse_gaussian", "geometric" or "negative_binomial".
+    x : table of shape (n, d), or one column of shape (n,)
+        The rows.
+    weight : array-like of shape (n,), optional
+        Weights of the rows, not negative.
+    **choices
+        ``alpha=0``: pseudo-counts of a discrete family. ``predictive=True``: integrate over the parameters of a
+        binomial, multinomial or Poisson density instead of plugging them in; ``alpha`` is then 1 by default.
+        ``trials=``: of the binomial; by default they are estimated by the method of moments. ``covariance="full"`` and
+        ``shrinkage=None``: of the Gaussian. ``method="moments"``: match means and variances instead, for the families
+        named after the Gaussian except the geometric.
+
+    Returns
+    -------
+    FittedDensity
+        The density, with its parameters, `log_likelihood` and `sample`.
 
     Examples
     --------

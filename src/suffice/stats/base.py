@@ -45,7 +45,13 @@ class Statistics(ABC):
         """The number of columns."""
 
     def category_kinds(self) -> dict[int, str]:
-        """What the categories of columns are, text, numbers or Booleans, by the index of the column."""
+        """Return what the categories of columns are.
+
+        Returns
+        -------
+        dict of int to str
+            "text", "numbers" or "truths" (Booleans), by the index of the column.
+        """
         return {}
 
     @classmethod
@@ -134,12 +140,31 @@ class Statistics(ABC):
 
     @abstractmethod
     def to_arrays(self) -> dict[str, Array]:
-        """Everything but the classes, by name."""
+        """Return everything but the classes, by name.
+
+        Returns
+        -------
+        dict of str to array
+            To move the statistic across processes and into files.
+        """
 
     @classmethod
     @abstractmethod
     def from_arrays(cls, classes: Array, arrays: Mapping[str, Array]) -> Self:
-        """The inverse of `to_arrays`."""
+        """Return the statistic of the arrays of `to_arrays`.
+
+        Parameters
+        ----------
+        classes : array of shape (k,)
+            The sorted labels.
+        arrays : mapping of str to array
+            What `to_arrays` returned.
+
+        Returns
+        -------
+        Statistics
+            The same statistic; StatisticsError where the arrays do not fit together.
+        """
 
     def __add__(self, other: Self) -> Self:
         if type(other) is not type(self):

@@ -20,12 +20,36 @@ Collector = Callable[[Batch], Statistics]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BundleStats(Statistics):
-    """Statistics of the same rows, each of some of the columns."""
+    """Statistics of the same rows, each of some of the columns.
 
-    classes: Array  # (k,) sorted labels
-    weight: Array  # (k,) total weight
-    parts: dict[str, Statistics]  # by the name of the block
-    columns: dict[str, tuple[int, ...]]  # of each block, by position
+    Parameters
+    ----------
+    classes : array of shape (k,)
+        The sorted labels.
+    weight : array of shape (k,)
+        The total weight of each class.
+    parts : dict of str to Statistics
+        The statistic of each block.
+    columns : dict of str to tuple of int
+        The indices of the columns of each block.
+    n_features : int
+        The number of columns of the whole table, those of no block included.
+    names : tuple of str, optional
+        The names of these columns.
+
+    Examples
+    --------
+    >>> from suffice.stats import CountStats, MomentStats
+    >>> blocks = {"height": ((0,), MomentStats.of), "visits": ((1,), CountStats.of)}
+    >>> BundleStats.of(Batch.of([[1.8, 2], [1.6, 0]], ["m", "f"]), blocks).parts["visits"].count
+    array([[0.],
+           [2.]])
+    """
+
+    classes: Array
+    weight: Array
+    parts: dict[str, Statistics]
+    columns: dict[str, tuple[int, ...]]
     n_features: int = field()  # of the whole table; field() keeps the inherited property from being a default
     names: tuple[str, ...] | None = None
 
@@ -75,7 +99,20 @@ class BundleStats(Statistics):
 
     @classmethod
     def of(cls, batch: Batch, blocks: Mapping[str, tuple[tuple[int, ...], Collector]]) -> Self:  # type: ignore[override]
-        """The statistic of one batch of labelled rows; every block has its columns, by index, and its collector."""
+        """Return the statistic of one batch of labelled rows.
+
+        Parameters
+        ----------
+        batch : Batch
+            Rows with labels, hard or soft, and weights where they have any.
+        blocks : mapping
+            For every block its columns, by index, and its collector: a function from a batch to a statistic.
+
+        Returns
+        -------
+        BundleStats
+            What is kept of the rows.
+        """
         if batch.y is not None and not isinstance(batch.y, SoftLabels):
             batch = replace(batch, coded=encode(batch.y))  # once for all blocks
         parts = {}
@@ -129,7 +166,6 @@ class BundleStats(Statistics):
         return all(part.is_finite() for part in self.parts.values())
 
     def is_faint_without(self, gone: Self, rest: Self, unweighted: Self) -> bool:
-        """Whether that of any block is."""
         others = gone.parts, rest.parts, unweighted.parts
         return any(part.is_faint_without(*(own[name] for own in others)) for name, part in self.parts.items())
 

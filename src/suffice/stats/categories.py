@@ -36,7 +36,20 @@ DIRECT = 1 << 12  # integers within so wide a range are counted by their value, 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CategoryStats(Statistics):
-    """The weight of every category in every class. What is missing from a column is missing from its counts.
+    """The weight of every category in every class; missing values are not counted.
+
+    Parameters
+    ----------
+    classes : array of shape (k,)
+        The sorted labels.
+    weight : array of shape (k,)
+        The total weight of each class.
+    categories : tuple of arrays
+        The sorted categories (v,) of each column.
+    count : array of shape (k, sum of v)
+        The weight of each category, column after column.
+    names : tuple of str, optional
+        The names of the columns.
 
     Examples
     --------
@@ -49,11 +62,11 @@ class CategoryStats(Statistics):
            [0., 1.]])
     """
 
-    classes: Array  # (k,) sorted labels
-    weight: Array  # (k,) total weight
-    categories: tuple[Array, ...]  # of each column, (v_j,) sorted
-    count: Array  # (k, sum of v_j) weight of each category, column after column
-    names: tuple[str, ...] | None = None  # of the columns
+    classes: Array
+    weight: Array
+    categories: tuple[Array, ...]
+    count: Array
+    names: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         settle(self, "weight", "count")
@@ -81,14 +94,28 @@ class CategoryStats(Statistics):
 
     @classmethod
     def zeros(cls, classes: Any, n_features: int, names: tuple[str, ...] | None = None) -> Self:
-        """The statistic of no rows."""
+        """Return the statistic of no rows.
+
+        Parameters
+        ----------
+        classes : array-like of shape (k,)
+            Labels, in any order; there may be none.
+        n_features : int
+            The number of columns.
+        names : tuple of str, optional
+            The names of the columns.
+
+        Returns
+        -------
+        CategoryStats
+            The identity of addition.
+        """
         classes = vocabulary(classes)
         k, none = len(classes), tuple(np.empty(0, object) for _ in range(n_features))
         return cls(classes, np.zeros(k), none, np.zeros((k, 0)), names)
 
     @classmethod
     def of(cls, batch: Batch) -> Self:
-        """The statistic of one batch of labelled rows, hard or soft."""
         return by_class(batch, cls._of_table)
 
     @classmethod
@@ -107,7 +134,24 @@ class CategoryStats(Statistics):
     def of_counts(
         cls, classes: Array, weight: Array, columns: Sequence[tuple[Array, Array]], names: tuple[str, ...] | None
     ) -> Self:
-        """From the distinct values (v,) of each column, none of them missing, and their weights (k, v)."""
+        """Return the statistic from distinct values and their weights.
+
+        Parameters
+        ----------
+        classes : array of shape (k,)
+            The sorted labels.
+        weight : array of shape (k,)
+            The total weight of each class.
+        columns : sequence of pairs of arrays
+            For each column its distinct values (v,), none of them missing, and their weights (k, v).
+        names : tuple of str, optional
+            The names of the columns.
+
+        Returns
+        -------
+        CategoryStats
+            The statistic of the rows behind them.
+        """
         parts = [_categories(*column) for column in columns]
         return cls(
             classes, weight, tuple(part[0] for part in parts), np.concatenate([p[1] for p in parts], axis=1), names
@@ -130,7 +174,18 @@ class CategoryStats(Statistics):
         )
 
     def with_columns(self, names: tuple[str, ...] | None) -> Self:
-        """The same statistic over more columns, missing from every row where they are new."""
+        """Return the same statistic over more columns, which are missing from every row where they are new.
+
+        Parameters
+        ----------
+        names : tuple of str or None
+            The names of the columns; None changes nothing.
+
+        Returns
+        -------
+        CategoryStats
+            Over these columns.
+        """
         if names == self.names or names is None or self.names is None:
             return self
         own = {name: j for j, name in enumerate(self.names)}

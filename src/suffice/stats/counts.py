@@ -38,6 +38,21 @@ DENSE = 1 << 24  # entries of a table of classes by features (128 MB) beyond whi
 class CountStats(Statistics):
     """The weighted sum of every feature in every class, or the weight of the rows where it is present (above zero).
 
+    Parameters
+    ----------
+    classes : array of shape (k,)
+        The sorted labels.
+    weight : array of shape (k,)
+        The total weight of each class.
+    count : array or sparse array of shape (k, d)
+        The sums; sparse where a table would be too large.
+    missing : array of shape (k, d), optional
+        The weight of the rows where the feature is missing; None where none is.
+    presence : bool, default=False
+        Whether presence is counted.
+    names : tuple of str, optional
+        The names of the columns.
+
     Examples
     --------
     >>> a = CountStats.of(Batch.of([[2, 0], [1, 5]], ["x", "y"]))
@@ -46,12 +61,12 @@ class CountStats(Statistics):
            [1., 5.]])
     """
 
-    classes: Array  # (k,) sorted labels
-    weight: Array  # (k,) total weight
-    count: Any  # (k, d), an array, or csr where that would be too large
-    missing: Array | None = None  # (k, d) weight of the rows where the feature is missing; None where none is
+    classes: Array
+    weight: Array
+    count: Any
+    missing: Array | None = None
     presence: bool = False
-    names: tuple[str, ...] | None = None  # of the columns
+    names: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         settle(self, "weight", "count", "missing")
@@ -69,6 +84,7 @@ class CountStats(Statistics):
 
     @property
     def is_sparse(self) -> bool:
+        """Whether the counts are kept sparse."""
         return not isinstance(self.count, np.ndarray)
 
     @property
@@ -82,13 +98,43 @@ class CountStats(Statistics):
 
     @classmethod
     def zeros(cls, classes: Any, n_features: int, presence: bool = False, names: tuple[str, ...] | None = None) -> Self:
-        """The statistic of no rows."""
+        """Return the statistic of no rows.
+
+        Parameters
+        ----------
+        classes : array-like of shape (k,)
+            Labels, in any order; there may be none.
+        n_features : int
+            The number of columns.
+        presence : bool, default=False
+            Whether presence is counted.
+        names : tuple of str, optional
+            The names of the columns.
+
+        Returns
+        -------
+        CountStats
+            The identity of addition.
+        """
         classes = vocabulary(classes)
         return cls(classes, np.zeros(len(classes)), _zeros(len(classes), n_features), None, presence, names)
 
     @classmethod
     def of(cls, batch: Batch, presence: bool = False) -> Self:
-        """The statistic of one batch of labelled rows, hard or soft."""
+        """Return the statistic of one batch of labelled rows.
+
+        Parameters
+        ----------
+        batch : Batch
+            Rows with labels, hard or soft, and weights where they have any.
+        presence : bool, default=False
+            Count the rows where a feature is above zero, rather than its sum.
+
+        Returns
+        -------
+        CountStats
+            What is kept of the rows.
+        """
         return by_class(batch, partial(cls._of_table, presence=presence))
 
     @classmethod
@@ -120,7 +166,18 @@ class CountStats(Statistics):
         )
 
     def with_columns(self, names: tuple[str, ...] | None) -> Self:
-        """The same statistic over more columns, which count zero in every row where they are new."""
+        """Return the same statistic over more columns, which count zero in every row where they are new.
+
+        Parameters
+        ----------
+        names : tuple of str or None
+            The names of the columns; None changes nothing.
+
+        Returns
+        -------
+        CountStats
+            Over these columns.
+        """
         if names == self.names or names is None or self.names is None:
             return self
         own = {name: j for j, name in enumerate(self.names)}

@@ -31,6 +31,26 @@ _WIDE = 512  # columns from which on products are left to BLAS
 class MomentStats(Statistics):
     """Weights, means and centred second moments of every class.
 
+    Parameters
+    ----------
+    classes : array of shape (k,)
+        The sorted labels.
+    weight : array of shape (k,)
+        The total weight of each class: the number of rows where there are no weights.
+    mean : array of shape (k, d)
+        The means.
+    scatter : array
+        The sum of w (x - mean)(x - mean)': its diagonal (k, d), all of it (k, d, d), or summed over all classes (d, d),
+        as the layout says.
+    layout : {"diag", "pooled", "full", "quartic"}
+        What is kept of the second moments; see `suffice.stats.scatter.LAYOUTS`.
+    cubic : array of shape (k, d), optional
+        The sum of w |x - mean|^2 (x - mean), in the quartic layout.
+    quartic : array of shape (k,), optional
+        The sum of w |x - mean|^4, in the quartic layout.
+    observed : array of shape (k, d), optional
+        The weight of the rows that have the column, where some do not; in the diag layout.
+
     Examples
     --------
     >>> a = MomentStats.of(Batch.of([[1.0], [3.0]], ["x", "x"]))
@@ -42,16 +62,14 @@ class MomentStats(Statistics):
     array([2., 0.])
     """
 
-    classes: Array  # (k,) sorted labels
-    weight: Array  # (k,) total weight, the number of rows where there are no weights
-    mean: Array  # (k, d)
-    scatter: Array  # sum of w (x - mean)(x - mean)': its diagonal (k, d), full (k, d, d) or over all classes (d, d)
+    classes: Array
+    weight: Array
+    mean: Array
+    scatter: Array
     layout: str = "diag"
-    cubic: Array | None = None  # (k, d) sum of w |x - mean|^2 (x - mean), in the quartic layout
-    quartic: Array | None = None  # (k,) sum of w |x - mean|^4, in the quartic layout
-    observed: Array | None = (
-        None  # (k, d) weight of the rows that have the column, where some do not; in the diag layout
-    )
+    cubic: Array | None = None
+    quartic: Array | None = None
+    observed: Array | None = None
 
     def __post_init__(self) -> None:
         settle(self, "weight", "mean", "scatter", "cubic", "quartic", "observed")
@@ -76,7 +94,22 @@ class MomentStats(Statistics):
 
     @classmethod
     def zeros(cls, classes: Any, n_features: int, layout: str = "diag") -> Self:
-        """The statistic of no rows."""
+        """Return the statistic of no rows.
+
+        Parameters
+        ----------
+        classes : array-like of shape (k,)
+            Labels, in any order; there may be none.
+        n_features : int
+            The number of columns.
+        layout : {"diag", "pooled", "full", "quartic"}
+            What is kept of the second moments.
+
+        Returns
+        -------
+        MomentStats
+            The identity of addition.
+        """
         if layout not in LAYOUTS:
             raise StatisticsError(f"layout={layout!r} is not known; choose one of {listed(LAYOUTS)}")
         classes = vocabulary(classes)
@@ -144,8 +177,22 @@ class MomentStats(Statistics):
 
     @classmethod
     def of(cls, batch: Batch, layout: str = "diag", skip_missing: bool = False) -> Self:
-        """The statistic of one batch of labelled rows, hard or soft. NaN makes the moments NaN, unless the layout is
-        "diag" and missing cells are skipped."""
+        """Return the statistic of one batch of labelled rows.
+
+        Parameters
+        ----------
+        batch : Batch
+            Rows with labels, hard or soft, and weights where they have any.
+        layout : {"diag", "pooled", "full", "quartic"}
+            What is kept of the second moments.
+        skip_missing : bool, default=False
+            Leave missing cells out, in the diag layout; otherwise NaN makes the moments NaN.
+
+        Returns
+        -------
+        MomentStats
+            What is kept of the rows.
+        """
         return by_class(batch, partial(cls._of_table, layout=layout, skip_missing=skip_missing))
 
     @classmethod
@@ -330,7 +377,20 @@ class MomentStats(Statistics):
         return cubic, quartic
 
     def projected(self, center: Array, directions: Array) -> Self:
-        """The moments of (x - center) directions, for directions (d, m): the rows are not needed for it."""
+        """Return the moments of (x - center) directions, without the rows.
+
+        Parameters
+        ----------
+        center : array of shape (d,)
+            What is subtracted first.
+        directions : array of shape (d, m)
+            The directions to project on.
+
+        Returns
+        -------
+        MomentStats
+            Of m columns; needs the pooled or the full layout.
+        """
         if self.layout not in ("pooled", "full"):
             raise StatisticsError(f"{self.layout!r} moments cannot be projected; collect 'pooled' or 'full' ones")
         scatter = directions.T @ self.scatter @ directions
@@ -339,7 +399,18 @@ class MomentStats(Statistics):
         )
 
     def first(self, m: int) -> Self:
-        """The moments of the first m columns."""
+        """Return the moments of the first columns.
+
+        Parameters
+        ----------
+        m : int
+            How many columns to keep.
+
+        Returns
+        -------
+        MomentStats
+            Of m columns.
+        """
         if self.layout == "quartic":
             raise StatisticsError("'quartic' moments are of all columns; bring them to 'full' ones with to_layout()")
         scatter = self.scatter[:, :m] if self.layout == "diag" else self.scatter[..., :m, :m]
@@ -347,7 +418,20 @@ class MomentStats(Statistics):
         return replace(self, mean=self.mean[:, :m], scatter=np.ascontiguousarray(scatter), observed=observed)
 
     def scaled(self, center: Array, scale: Array) -> Self:
-        """The moments of (x - center) / scale, column by column."""
+        """Return the moments of (x - center) / scale, column by column.
+
+        Parameters
+        ----------
+        center : array of shape (d,)
+            What is subtracted first.
+        scale : array of shape (d,)
+            What is divided by.
+
+        Returns
+        -------
+        MomentStats
+            In the same layout.
+        """
         if self.layout == "quartic":
             raise StatisticsError("'quartic' moments cannot be scaled; bring them to 'full' ones with to_layout()")
         by = scale**2 if self.layout == "diag" else np.outer(scale, scale)
@@ -359,7 +443,18 @@ class MomentStats(Statistics):
         return np.atleast_2d(scatters.diagonal(self.scatter, self.layout))
 
     def to_layout(self, layout: str) -> Self:
-        """A poorer layout of the same rows: "quartic" to "full" to "diag" or "pooled"."""
+        """Return a poorer layout of the same rows: "quartic" to "full" to "diag" or "pooled".
+
+        Parameters
+        ----------
+        layout : {"diag", "pooled", "full", "quartic"}
+            What is kept of the second moments.
+
+        Returns
+        -------
+        MomentStats
+            In this layout; StatisticsError where the moments do not hold what it needs.
+        """
         if layout == self.layout:
             return self
         order = {"diag": {"full", "quartic"}, "pooled": {"full", "quartic"}, "full": {"quartic"}}
@@ -380,7 +475,6 @@ class MomentStats(Statistics):
             return all(np.isfinite(a.sum()) or bool(np.isfinite(a).all()) for a in sums)
 
     def is_faint_without(self, gone: Self, rest: Self, unweighted: Self) -> bool:
-        """As Statistics.is_faint_without, of variances too."""
         # One row that is left of two of equal weight has no variance that could be lost, nor does rounding leave any.
         n, w = rest.column_weight, gone.column_weight
         several = (unweighted.column_weight - np.sign(w) > 1) | (np.abs(n - w) > FAINT * w)
