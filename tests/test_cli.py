@@ -436,8 +436,8 @@ class TestEvaluate:
         assert found["recall"] == pytest.approx(recall_score(y, decided, average=None))
         assert found["precision"] == pytest.approx(precision_score(y, decided, average=None))
         assert found["prior"] == pytest.approx(y.value_counts(normalize=True).sort_index().tolist())
-        assert found["log_cost"] == pytest.approx(log_loss(y, clf.predict_proba(frame[FEATURES])) / np.log(2))
-        assert found["log_cost_of_prior"] == pytest.approx(log_loss(y, [found["prior"]] * 333) / np.log(2))
+        assert found["log_loss"] == pytest.approx(log_loss(y, clf.predict_proba(frame[FEATURES])))
+        assert found["log_loss_of_prior"] == pytest.approx(log_loss(y, [found["prior"]] * 333))
         assert not {"dcf", "cllr", "eer"} & found.keys()
 
     def test_two_classes_have_ratios_to_judge(self, here):
@@ -457,7 +457,7 @@ class TestEvaluate:
         assert weighted["rows"] == len(frame)
         assert weighted["weight"] == repeated["rows"] == frame["rows"].sum()
         assert weighted["confusion"] == repeated["confusion"]
-        for name in ("error_rate", "log_cost", "log_cost_of_prior", "dcf", "cllr"):
+        for name in ("error_rate", "log_loss", "log_loss_of_prior", "dcf", "cllr"):
             assert weighted[name] == pytest.approx(repeated[name])
         assert "eer" not in weighted
 
@@ -479,7 +479,7 @@ class TestEvaluate:
         frame[frame["species"] != "Gentoo"].to_csv(tmp_path / "some.csv", index=False)
         code, output = run("evaluate", "both.safetensors", tmp_path / "some.csv", "-t", "species")
         assert code == 0
-        assert "not known: there are classes without rows" in output
+        assert "not known: some classes have no rows" in output
         assert re.search(r"Gentoo +0 +0 +0$", output, re.MULTILINE)
 
     def test_infinite_costs_are_no_number(self, tmp_path, monkeypatch):
@@ -487,7 +487,7 @@ class TestEvaluate:
         Path("a.csv").write_text("x,y\nred,a\nred,a\nblue,b\nred,b\n")
         Path("b.csv").write_text("x,y\nred,a\nblue,a\nblue,b\n")
         run("fit", "a.csv", "-t", "y", "--model", "categorical", "--set", "alpha=0")
-        assert json.loads(run("evaluate", "model.safetensors", "b.csv", "-t", "y", "--json")[1])["log_cost"] is None
+        assert json.loads(run("evaluate", "model.safetensors", "b.csv", "-t", "y", "--json")[1])["log_loss"] is None
         assert "infinite bits" in run("evaluate", "model.safetensors", "b.csv", "-t", "y")[1]
 
 
@@ -662,7 +662,7 @@ WRONG = {
     "no match": (("predict", MODEL, "no-*.csv"), "no file matches 'no-*.csv'"),
     "a damaged model": (("predict", "damaged.safetensors", ROWS), "is damaged: its content does not match"),
     "no model at all": (("predict", "cost.json", ROWS), "cost.json is not a model file, or is damaged"),
-    "a reduction": (("predict", "pca.safetensors", ROWS), "holds a PCA, which decides nothing"),
+    "a reduction": (("predict", "pca.safetensors", ROWS), "holds a PCA, which is not a classifier"),
     "a missing column": (("predict", "mixed.safetensors", "cut.csv"), "the files have no column 'sex'"),
     "a column to keep": (("predict", MODEL, ROWS, "--keep", "name"), "'name'"),
     "an unknown output": (("predict", MODEL, ROWS, "--outputs", "odds"), "choose some of 'decision'"),

@@ -11,17 +11,10 @@ from numpy.typing import NDArray
 
 from . import arrayfile, decisions
 from .errors import ModelFileError
+from .families import FAMILIES
 
 Array = NDArray[Any]
 Shapes = dict[str, tuple[int, ...]]
-
-_FAMILIES = {
-    "BernoulliClassifier": "bernoulli",
-    "CategoricalClassifier": "categorical",
-    "GaussianClassifier": "gaussian",
-    "MultinomialClassifier": "multinomial",
-    "PoissonClassifier": "poisson",
-}
 
 
 @dataclass(frozen=True)
@@ -59,7 +52,7 @@ def _model(header: dict[str, Any], arrays: dict[str, Array], shapes: Shapes, siz
     params = {name: arrayfile.restored(value) for name, value in header["params"].items()}
     classes, families = _classes(header, arrays), _families(arrays)
     names = header["names"] or [f"x{j}" for j in range(_n_features(arrays, shapes))]
-    one = _FAMILIES.get(header["estimator"])
+    one = next((name for name, family in FAMILIES.items() if family.estimator == header["estimator"]), None)
     columns = [(name, families.get(j, "drop") if families else one) for j, name in enumerate(names)]
     prior = _prior(params.get("prior"), classes, arrays.get("prior"))
     return Description("model", header["estimator"], header["version"], size, params, columns, classes, prior)

@@ -60,6 +60,16 @@ class LogisticModel(Scorer):
     def n_read(self) -> int:
         return len(self.center)
 
+    @property
+    def coef(self) -> Array:
+        """The slopes of the log posteriors as scikit-learn has them: (k, p), or (1, p) of two classes."""
+        return _as_scikit_learn(self.slope)
+
+    @property
+    def intercept(self) -> Array:
+        """The intercepts beside `coef`, (k,) or (1,), with the prior in them."""
+        return _as_scikit_learn(self.constant - self.slope @ self.center + np.log(self.prior))
+
     def of_classes(self, places: Sequence[int]) -> Self:
         kept = list(places)
         return replace(self, **{name: getattr(self, name)[kept] for name in ("classes", "prior", "slope", "constant")})
@@ -85,6 +95,13 @@ class LogisticModel(Scorer):
         if any(own[name].shape != shape or not np.isfinite(own[name]).all() for name, shape in shapes.items()):
             raise ValueError("the parameters of the logistic model do not fit together")
         return model
+
+
+def _as_scikit_learn(of_classes: Array) -> Array:
+    """What classes have, in scikit-learn's form: of two the difference, of more what sums to zero."""
+    if len(of_classes) == 2:
+        return of_classes[1:] - of_classes[:1]
+    return np.asarray(of_classes - of_classes.mean(axis=0))
 
 
 def n_expanded(n_features: int, expansion: str) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from ..families import FAMILIES
@@ -55,6 +56,11 @@ class BernoulliClassifier(CountClassifier):
         self.prior = prior
         self.n_jobs = n_jobs
 
+    @property
+    def probabilities_(self) -> Array:
+        """The probability that each feature is present in each class, (k, d)."""
+        return np.asarray(self.parameters_["probabilities"])
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = False
@@ -92,6 +98,11 @@ class PoissonClassifier(CountClassifier):
         self.prior = prior
         self.predictive = predictive
         self.n_jobs = n_jobs
+
+    @property
+    def rates_(self) -> Array:
+        """The mean count of each feature in each class, (k, d)."""
+        return np.asarray(self.parameters_["rates"])
 
 
 class MultinomialClassifier(CountClassifier):
@@ -135,6 +146,11 @@ class MultinomialClassifier(CountClassifier):
         self.complement = complement
         self.predictive = predictive
         self.n_jobs = n_jobs
+
+    @property
+    def probabilities_(self) -> Array:
+        """The probability of each feature in each class, (k, d)."""
+        return np.asarray(self.parameters_["probabilities"])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -182,6 +198,11 @@ class CategoricalClassifier(GenerativeClassifier):
         """The categories of every column, sorted."""
         self._check_fitted()
         return self.statistics_.categories
+
+    @property
+    def probabilities_(self) -> list[Array]:
+        """For each column the probabilities of its categories, (k, categories)."""
+        return [np.asarray(p) for p in self.parameters_["probabilities"]]
 
     unknown_cells = of_model(Model.unknown_cells)
 

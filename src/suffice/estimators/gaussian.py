@@ -13,12 +13,10 @@ from ..densities.covariance import STRUCTURES, estimated_shrinkage
 from ..errors import DataError, SufficeWarning
 from ..families import FAMILIES
 from ..leave_one_out import GaussianLeaveOneOut, LeaveOneOut, best_shrinkage
-from ..regression import LogisticModel
 from ..scoring.model import Prior
 from ..sources import Source
 from ..stats import MomentStats
 from .generative import GenerativeClassifier
-from .logistic import LogisticClassifier
 
 Array = NDArray[Any]
 
@@ -170,21 +168,6 @@ class GaussianClassifier(GenerativeClassifier):
             return np.zeros_like(upper), slope, float(-0.5 * slope @ (m1 + m0))
         constant = density.constant[j] - density.constant[i] - 0.5 * (m1 @ upper @ m1 - m0 @ lower @ m0)
         return -0.5 * (upper - lower), upper @ m1 - lower @ m0, float(constant)
-
-    def to_logistic(self, prior: Prior = None) -> LogisticClassifier:
-        """The logistic model that a tied structure is, with the same ratios and, for the prior given here, the same
-        posterior."""
-        density = self._plug_in("to_logistic")
-        self.to_model().with_rows(range(len(self.classes_)))
-        if not density.structure.tied:
-            raise DataError(
-                f'covariance={self.covariance!r} is quadratic in x, not logistic; use "tied" or "tied_diag"'
-            )
-        chosen = self.to_model().as_prior(prior)
-        if not chosen.all():
-            raise DataError("a class with prior 0 has no logistic model; give a prior without zeros")
-        model = LogisticModel(self.classes_, chosen, *density.linear())
-        return LogisticClassifier._of(model, self._names(), prior=chosen, n_jobs=self.n_jobs)
 
     def _plug_in(self, what: str) -> GaussianDensity:
         density = self.density_

@@ -12,14 +12,16 @@ from sklearn.base import clone
 from .. import decisions
 from ..collect import collect
 from ..densities import Density
-from ..errors import EmptyClassWarning, SingularWarning
+from ..errors import DataError, EmptyClassWarning, SingularWarning
 from ..families import Family, Mixed
 from ..leave_one_out import LeaveOneOut, coded, frequencies_without, held_out_scores
+from ..regression import LogisticModel
 from ..scoring.model import Model, Prior
 from ..sources import LocalSource
 from ..tables.selection import with_columns
 from .classifier import LLRClassifier, of_model
 from .learner import Learner
+from .logistic import LogisticClassifier
 
 Array = NDArray[Any]
 
@@ -54,6 +56,67 @@ class GenerativeClassifier(LLRClassifier, Learner):
     def density_(self) -> Density:
         """p(x | class), estimated from `statistics_`."""
         return cast("Density", self._estimate())
+
+    @property
+    def parameters_(self) -> dict[str, Any]:
+        """The parameters of the density by name, as its `from_parameters` takes them."""
+        return self.density_.parameters()
+
+    @property
+    def log_likelihood_(self) -> float:
+        """The log-likelihood of the training rows, log p(x | own class) summed with their weights.
+
+        It follows from the statistic; where the statistic does not hold enough for it, this is a DataError.
+        """
+        return self.density_.log_likelihood_of(self._recipe.adopted(self._fitted(), self._settled()))
+
+    @property
+    def coef_(self) -> Array:
+        """The slopes of the log posteriors, in the shape that scikit-learn's LogisticRegression has.
+
+        They are there where the log-likelihood ratio is linear in x, or in its one-hot encoding: tied Gaussian,
+        multinomial, Bernoulli, Poisson and categorical models.
+        """
+        return self._linear().coef
+
+    @property
+    def intercept_(self) -> Array:
+        """The intercepts beside `coef_`, with the prior of this model in them."""
+        return self._linear().intercept
+
+    def to_logistic(self, prior: Prior = None) -> LogisticClassifier:
+        """Give the logistic model that a model with linear log-likelihood ratios is.
+
+        It has the same log-likelihood ratios and, for the prior given here, the same posterior probabilities. Where x
+        holds categories, it reads their one-hot encoding, in the order of the categories.
+
+        Parameters
+        ----------
+        prior : array-like, dict, "uniform" or None
+            Class probabilities without zeros; None takes those of this model.
+
+        Returns
+        -------
+        LogisticClassifier
+        """
+        model = self._logistic(prior)
+        names = self._names()
+        of_rows = None if names is None else self.density_.linear_names(names)
+        return LogisticClassifier._of(model, of_rows, prior=model.prior, n_jobs=self.n_jobs)
+
+    def _logistic(self, prior: Prior) -> LogisticModel:
+        own = self.to_model()
+        own.with_rows(range(len(own.classes)))
+        chosen = own.as_prior(prior)
+        if not chosen.all():
+            raise DataError("a class with prior 0 has no logistic model; give a prior without zeros")
+        return LogisticModel(own.classes, chosen, *self.density_.linear())
+
+    def _linear(self) -> LogisticModel:
+        try:
+            return self._logistic(None)
+        except DataError as error:  # scikit-learn asks with hasattr
+            raise AttributeError(str(error)) from error
 
     # Scores: nothing of the prior is in them.
 

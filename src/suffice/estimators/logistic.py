@@ -168,13 +168,12 @@ class LogisticClassifier(LLRClassifier):
     def coef_(self) -> Array:
         """The slopes of the log posteriors, (k, p), which sum to zero over the classes; of two classes (1, p), those of
         the log odds of the second. The features are those of the expansion."""
-        return _as_scikit_learn(self._learnt().slope)
+        return self._learnt().coef
 
     @property
     def intercept_(self) -> Array:
         """The intercepts beside `coef_`, (k,) or (1,), with the prior of this model in them."""
-        model = self._learnt()
-        return _as_scikit_learn(model.constant - model.slope @ model.center + decisions.log(model.prior))
+        return self._learnt().intercept
 
     def _learnt(self) -> LogisticModel:
         self._check_fitted()
@@ -198,13 +197,6 @@ class LogisticClassifier(LLRClassifier):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def _as_scikit_learn(of_classes: Array) -> Array:
-    """What classes have, in scikit-learn's form: of two the difference, of more what sums to zero."""
-    if len(of_classes) == 2:
-        return of_classes[1:] - of_classes[:1]
-    return np.asarray(of_classes - of_classes.mean(axis=0))
 
 
 def _moments(rows: Any, weight: Array, n_jobs: int | None) -> tuple[Array, Array]:

@@ -42,14 +42,16 @@ def load_model(path: str | os.PathLike[str]) -> Model:
 def model_of(file: ModelFile, path: str) -> Model:
     """The model that a file holds, or an error where it holds something else."""
     try:
-        density, prior = _density(file)
+        density, prior = _density(file, path)
         choice = None if file.choice is None else Choice.from_header(file.choice)
         return Model(density, file.learnt.classes, prior, file.names, owner=file.estimator, choice=choice)
+    except ModelFileError:
+        raise
     except (KeyError, TypeError, ValueError) as error:
         raise ModelFileError(f"{path} does not fit this version of suffice: {error}") from None
 
 
-def _density(file: ModelFile) -> tuple[Any, Any]:
+def _density(file: ModelFile, path: str) -> tuple[Any, Any]:
     """What scores rows, and the prior of decisions."""
     learnt, prior = file.learnt, file.params.get("prior")
     if isinstance(learnt, SavedDensity):
@@ -58,7 +60,7 @@ def _density(file: ModelFile) -> tuple[Any, Any]:
         return learnt, learnt.prior
     recipe = RECIPES.get(file.estimator)
     if recipe is None or not isinstance(learnt, Statistics) or not recipe.classifies:
-        raise ValueError(f"it holds a {file.estimator!r}, which is not a classifier; give the file of a classifier")
+        raise ModelFileError(f"{path} holds a {file.estimator}, which is not a classifier; give the file of one")
     choices = recipe.chosen(file.params)
     density = recipe.estimate(recipe.adopted(learnt, choices), choices, file.names)
     weight = learnt.weight
