@@ -30,7 +30,6 @@ CHECKS = {
 NOT_YET = (
     "suffice.estimators",
     "suffice.scoring",
-    "suffice.selection",
     "suffice.sources",
 )
 

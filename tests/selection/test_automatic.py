@@ -81,14 +81,14 @@ def test_the_table_holds_what_refits_and_scikit_learn_say(X, y, folds, weighted)
         ):
             model = model.set_fit_request(sample_weight=True)
             posterior = cross_val_predict(model, X, y, cv=splits, method="predict_proba", params=params)
-            assert told.log_cost == pytest.approx(log_loss(y, posterior, sample_weight=weight), rel=1e-6)
+            assert told.log_loss == pytest.approx(log_loss(y, posterior, sample_weight=weight), rel=1e-6)
             decided = np.unique(y)[posterior.argmax(axis=1)]
             assert told.error == pytest.approx(1 - accuracy_score(y, decided, sample_weight=weight))
 
 
 def test_the_best_is_chosen_and_fitted_to_all_rows():
     model = suffice.fit(PENGUINS, "species")
-    *costs, _ = [row["log_cost"] for row in model.choice_.rows()]
+    *costs, _ = [row["log_loss"] for row in model.choice_.rows()]
     assert costs == sorted(costs)
     assert [row["chosen"] for row in model.choice_.rows()] == [True] + [False] * len(costs)
     again = clone(model).fit(PENGUINS, "species")
@@ -124,7 +124,7 @@ def test_rows_without_weight_play_no_part():
     few, all_rows = suffice.fit(X[kept], y[kept]), suffice.fit(X, y, weight)
     np.testing.assert_allclose(all_rows.log_likelihood(X), clone(all_rows).fit(X[kept], y[kept]).log_likelihood(X))
     assert all_rows.choice_.folds == few.choice_.folds == 10
-    assert np.isfinite([row["log_cost"] for row in all_rows.choice_.rows()]).all()
+    assert np.isfinite([row["log_loss"] for row in all_rows.choice_.rows()]).all()
     with pytest.raises(DataError, match="all rows are of class 0"):
         suffice.fit(X, y, (y == 0).astype(float))
 
@@ -132,11 +132,11 @@ def test_rows_without_weight_play_no_part():
 def test_the_table_prints_as_text_and_as_html():
     found = suffice.fit(PENGUINS, "species").choice_
     lines = str(found).splitlines()
-    assert lines[0].split() == ["candidate", "log", "cost", "error"]
+    assert lines[0].split() == ["candidate", "log", "loss", "error"]
     assert [line.endswith("chosen") for line in lines[1:]] == [row["chosen"] for row in found.rows()]
     for row, line in zip(found.rows(), lines[1:], strict=True):
         assert line.startswith(row["candidate"])
-        assert f"{row['log_cost']:.4f}" in line
+        assert f"{row['log_loss']:.4f}" in line
     assert repr(found) == str(found)
     page = found._repr_html_()
     assert page.count("<tr>") == page.count("</tr>") == len(lines)
@@ -204,14 +204,14 @@ def test_wide_tables_keep_no_matrix_of_columns(monkeypatch):
 def test_a_class_of_one_row_is_learnt(frame):
     model = suffice.fit(frame, ["many", "many", "many", "one"])
     assert model.choice_.folds == 4
-    assert np.isfinite([row["log_cost"] for row in model.choice_.rows()]).all()
+    assert np.isfinite([row["log_loss"] for row in model.choice_.rows()]).all()
     assert model.predict(frame)[:2].tolist() == ["many", "many"]
 
 
 def test_a_row_costs_no_more_than_it_can():
     """A row of a class without any other is impossible when it is held out."""
     found = suffice.fit([[0.0], [0.1], [0.2], [0.3]], ["a", "a", "a", "b"]).choice_
-    assert all(choice.MOST / 4 <= row["log_cost"] <= choice.MOST for row in found.rows())
+    assert all(choice.MOST / 4 <= row["log_loss"] <= choice.MOST for row in found.rows())
 
 
 @pytest.mark.parametrize("weight", [np.ones(31), np.arange(31) % 6 == 0], ids=["alike", "few"])
@@ -232,12 +232,12 @@ NUMBERS = pd.DataFrame({"x": [1.0, 2.0, 3.0, 4.0], "y": ["a", "a", "b", "b"]})
     ("data", "target", "says"),
     [
         (NUMBERS, "z", "no column 'z'"),
-        (NUMBERS[["x"]], None, "needs a target"),
+        (NUMBERS[["x"]], None, "target is missing"),
         (NUMBERS[["x"]], ["a"] * 4, "all rows are of class 'a'"),
         (NUMBERS[:0], "y", "no rows"),
         (NUMBERS[["x"]], ["a", "b"], "4"),
         (NUMBERS[["y"]], "y", "0 feature"),
-        ([[1.0], [2.0]], SoftLabels(["a", "b"], np.full((2, 2), 0.5)), "not soft ones"),
+        ([[1.0], [2.0]], SoftLabels(["a", "b"], np.full((2, 2), 0.5)), "soft labels"),
         (NUMBERS.assign(when=pd.Timestamp("2026-01-01")), "y", "'when'"),
         (NUMBERS.assign(x=[1.0, np.inf, 2.0, 3.0]), "y", "infin"),
     ],

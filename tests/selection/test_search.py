@@ -462,17 +462,17 @@ class TestScorers:
         clf = GaussianClassifier().fit(X[:100], y[:100])
         assert scorer("neg_log_cost")(clf, X, y) == -np.inf
         assert scorer("mean_log_likelihood")(clf, X, y) == -np.inf
-        with pytest.raises(DataError, match="no rows of class 1"):
+        with pytest.raises(DataError, match="no held-out rows of class 1"):
             scorer("neg_log_cost")(clf, X[:50], y[:50])
         with pytest.raises(DataError, match="two classes"):
             scorer("neg_cllr")(GaussianClassifier().fit(X, y), X, y)
-        with pytest.raises(DataError, match="no likelihoods"):
+        with pytest.raises(DataError, match="has no log_likelihood"):
             scorer("mean_log_likelihood")(LogisticClassifier().fit(X, y), X, y)
-        with pytest.raises(DataError, match="no scorer 'accuracy'"):
+        with pytest.raises(DataError, match="name='accuracy' is not known"):
             scorer("accuracy")
 
 
 def test_groups_are_values_and_no_name():
     X, y = load_iris(return_X_y=True)
-    with pytest.raises(DataError, match="'groups'= takes an array"):
+    with pytest.raises(DataError, match="'groups' must be an array"):
         OnePassSearchCV(GaussianClassifier(), {"covariance": ["full"]}, cv=GroupKFold(3)).fit(X, y, groups="patient")

@@ -1,4 +1,4 @@
-"""What an automatic choice has tried: a table of names and numbers, which prints and goes into model files."""
+"""The table of what an automatic choice has tried; it is printed and saved with the model."""
 
 from __future__ import annotations
 
@@ -10,35 +10,41 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Candidate:
-    """A model that was tried, and what it cost on rows that it had not seen."""
+    """A model that was tried, and how well it did on held-out rows."""
 
     name: str
-    log_cost: float  # the mean of -log P(true class | x), in nats
+    log_loss: float  # the mean of -log P(true class | x), in nats
     error: float  # the share of wrong decisions
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What was tried, best first: the first one was chosen. Prints as a table."""
+    """The models that were tried, best first; the first one was chosen. Prints as a table."""
 
     candidates: tuple[Candidate, ...]
-    baseline: Candidate  # what the class frequencies cost alone: never chosen, and there to be compared with
+    baseline: Candidate  # the class frequencies alone, for comparison; never chosen
     folds: int
-    left_out: dict[str, str]  # columns that nothing was learnt from, and why
+    left_out: dict[str, str]  # columns that were left out, and why
 
     def rows(self) -> list[dict[str, Any]]:
-        """The table as records, for instance for a data frame; the baseline comes last."""
+        """Return the table as a list of records, for instance for a data frame; the baseline comes last.
+
+        Returns
+        -------
+        list of dict
+            The candidate, its log loss in nats, its error rate, and whether it was chosen.
+        """
         tried = (*self.candidates, self.baseline)
         return [
-            {"candidate": c.name, "log_cost": c.log_cost, "error": c.error, "chosen": c is self.candidates[0]}
+            {"candidate": c.name, "log_loss": c.log_loss, "error": c.error, "chosen": c is self.candidates[0]}
             for c in tried
         ]
 
     def _cells(self) -> Iterator[tuple[str, str, str, str]]:
-        yield "candidate", "log cost", "error", ""
+        yield "candidate", "log loss", "error", ""
         marks = ["chosen", *[""] * (len(self.candidates) - 1), "baseline"]
         for row, mark in zip(self.rows(), marks, strict=True):
-            yield row["candidate"], f"{row['log_cost']:.4f}", f"{100 * row['error']:.2f} %", mark
+            yield row["candidate"], f"{row['log_loss']:.4f}", f"{100 * row['error']:.2f} %", mark
         for name, reason in self.left_out.items():
             yield f"without {name!r}: {reason}", "", "", ""
 
@@ -54,11 +60,14 @@ class Choice:
         return "<table><tr>" + "</tr><tr>".join([head.replace("td>", "th>"), *body]) + "</tr></table>"
 
     def to_header(self) -> dict[str, Any]:
-        """The table in the values that JSON has."""
+        """Return the table as values for JSON."""
         return asdict(self)
 
     @classmethod
     def from_header(cls, header: Mapping[str, Any]) -> Choice:
-        """The inverse of `to_header`."""
-        candidates = tuple(Candidate(**each) for each in header["candidates"])
-        return cls(candidates, Candidate(**header["baseline"]), int(header["folds"]), dict(header["left_out"]))
+        """Return the table that `to_header` described; files of 0.1 call the log loss a log cost."""
+        *candidates, baseline = (
+            Candidate(each["name"], each["log_loss" if "log_loss" in each else "log_cost"], each["error"])
+            for each in (*header["candidates"], header["baseline"])
+        )
+        return cls(tuple(candidates), baseline, int(header["folds"]), dict(header["left_out"]))

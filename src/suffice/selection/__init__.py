@@ -1,4 +1,4 @@
-"""Choosing among models: folds, the one-pass search and the automatic choice."""
+"""Choose among models: folds, the one-pass search and the automatic choice."""
 
 from .automatic import fit
 from .scorers import scorer

@@ -1,4 +1,4 @@
-"""Scorers for searches and cross-validation: what scikit-learn's scorers are, for likelihoods, ratios and costs."""
+"""Scorers of likelihoods, log-likelihood ratios and costs, for searches and cross-validation."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Array = NDArray[Any]
 
 
 class ResultScorer:
-    """A scorer that asks a classifier for its results, and looks neither at rows nor at steps."""
+    """A scorer that uses only the results of a classifier, not the rows or the steps of a pipeline."""
 
 
 @dataclass(frozen=True)
 class HeldOutScorer(ResultScorer):
-    """A function of a fitted classifier, rows and labels, as scikit-learn takes them; greater is better."""
+    """A scikit-learn scorer: a function of a fitted classifier, rows and labels. Greater is better."""
 
     name: str
     prior: Any = "uniform"
@@ -35,7 +35,7 @@ class HeldOutScorer(ResultScorer):
     def _neg_log_cost(self, estimator: Any, X: Any, y: Array) -> float:
         scores, classes = scores_of(estimator, X), estimator.classes_
         if not knows(classes, np.unique(y)):
-            return -np.inf  # a class that was thought impossible
+            return -np.inf  # a class that the model does not know
         return -metrics.multiclass_log_cost(y, scores, self.prior)
 
     def _neg_dcf(self, estimator: Any, X: Any, y: Array) -> float:
@@ -44,15 +44,15 @@ class HeldOutScorer(ResultScorer):
 
     def _neg_cllr(self, estimator: Any, X: Any, y: Array) -> float:
         if len(estimator.classes_) != 2:
-            raise DataError(f"Cllr is of two classes, not of {len(estimator.classes_)}; use neg_log_cost")
+            raise DataError(f"neg_cllr needs two classes, got {len(estimator.classes_)}; use neg_log_cost")
         return -metrics.cllr(y == estimator.classes_[1], decisions.log_likelihood_ratio(scores_of(estimator, X), 0, 1))
 
     def _mean_log_likelihood(self, estimator: Any, X: Any, y: Array) -> float:
         if not isinstance(estimator, GenerativeClassifier):
-            raise DataError(f"a {type(estimator).__name__} has no likelihoods; use neg_log_cost")
-        places = positions(y, estimator.classes_)
-        scores = estimator.log_likelihood(X)[np.arange(len(y)), places]
-        return float(np.where(places < 0, -np.inf, scores).mean())
+            raise DataError(f"a {type(estimator).__name__} has no log_likelihood; use neg_log_cost")
+        code = positions(y, estimator.classes_)
+        scores = estimator.log_likelihood(X)[np.arange(len(y)), code]
+        return float(np.where(code < 0, -np.inf, scores).mean())
 
 
 SCORES = {
@@ -64,14 +64,23 @@ SCORES = {
 
 
 def scorer(name: str, *, prior: Any = "uniform", cost: Any = None) -> HeldOutScorer:
-    """A scorer for `OnePassSearchCV`, `GridSearchCV` or `cross_validate`; greater is better.
+    """Make a scorer for `OnePassSearchCV`, `GridSearchCV` or `cross_validate`.
 
     Parameters
     ----------
-    name : "neg_log_cost" and "neg_dcf" (`metrics.multiclass_log_cost` and `metrics.multiclass_dcf`, normalised, less
-        than zero), "neg_cllr" for two classes, or "mean_log_likelihood" of rows under their own class
-    prior : class probabilities of the application; an array in the order of the classes, a dictionary or "uniform"
-    cost : ``cost[i, j]`` of deciding i when the truth is j, for "neg_dcf"
+    name : {"neg_log_cost", "neg_dcf", "neg_cllr", "mean_log_likelihood"}
+        The score: minus `metrics.multiclass_log_cost`, minus `metrics.multiclass_dcf` (both normalised), minus
+        `metrics.cllr` (two classes), or the mean log-likelihood of the rows under their own classes, in nats.
+    prior : array-like of shape (k,), dict or "uniform", default="uniform"
+        The class probabilities of your application, in the order of the classes or by label.
+    cost : array-like of shape (k, k) or dict, default=None
+        For "neg_dcf": ``cost[i, j]`` is the cost of deciding i when the true class is j. None means that every error
+        costs 1.
+
+    Returns
+    -------
+    callable
+        A function ``scorer(estimator, X, y)``; greater is better.
 
     Examples
     --------
@@ -83,12 +92,12 @@ def scorer(name: str, *, prior: Any = "uniform", cost: Any = None) -> HeldOutSco
     np.float64(-0.042)
     """
     if name not in SCORES:
-        raise DataError(f"there is no scorer {name!r}; choose one of {listed(SCORES)}")
+        raise DataError(f"name={name!r} is not known; choose one of {listed(SCORES)}")
     return HeldOutScorer(name, prior, cost)
 
 
 def with_own_names(scoring: Any) -> Any:
-    """What a search was given as scoring, with scorers in place of the names of ours."""
+    """Replace the names of our scorers by the scorers."""
     if isinstance(scoring, str):
         return HeldOutScorer(scoring) if scoring in SCORES else scoring
     if isinstance(scoring, dict):
@@ -99,17 +108,17 @@ def with_own_names(scoring: Any) -> Any:
 
 
 def knows(classes: Array, present: Array) -> bool:
-    """Whether a model of some classes knows all that are present; each of its own must be there to judge by."""
+    """Return whether a model knows all classes that are present; raise an error if one of its own is absent."""
     if (positions(present, classes) < 0).any():
         return False
     absent = classes[positions(classes, present) < 0]
     if len(absent):
-        raise DataError(f"there are no rows of class {listed(absent)} to judge by; use stratified folds")
+        raise DataError(f"a fold has no held-out rows of class {listed(absent)}; use stratified folds")
     return True
 
 
 def scores_of(estimator: Any, X: Any) -> Array:
-    """log p(x | class), (n, k), or these up to a term of the row."""
+    """Return log p(x | class) of shape (n, k), up to a constant of each row."""
     if isinstance(estimator, GenerativeClassifier):
         return np.asarray(estimator.log_likelihood(X))
     ratios = as_llr(estimator, X)

@@ -1,4 +1,4 @@
-"""Model search without refits: what `GridSearchCV` gives, from one pass over the rows."""
+"""Grid search without refitting: the results of `GridSearchCV` from one pass over the rows."""
 
 from __future__ import annotations
 
@@ -47,36 +47,79 @@ Split = tuple[Array, Array]  # the places of training and of test rows
 
 
 def _of_best(name: str) -> Any:
-    """A method of the best model, which scikit-learn's searches call without a prior or cost."""
+    """Return a method that calls the best model; unlike scikit-learn's, it passes on a prior and a cost."""
 
     def call(self: Any, X: Any, **params: Any) -> Any:
         check_is_fitted(self)
         return getattr(self.best_estimator_, name)(X, **params)
 
-    call.__name__, call.__doc__ = name, f"`{name}` of the best model, which may be given its `prior` and `cost`, too."
+    call.__name__ = name
+    call.__doc__ = f"""Call `{name}` of the best model.
+
+        Parameters
+        ----------
+        X : table of shape (n, d)
+            The rows.
+        **params : dict
+            Further arguments of `{name}`, such as `prior` and `cost`.
+
+        Returns
+        -------
+        array of shape (n,) or (n, k)
+            The results.
+        """
     return available_if(search_estimator_has(name))(call)
 
 
 class OnePassSearchCV(GridSearchCV):
-    """The best of many models by cross-validation: the same call as scikit-learn's GridSearchCV, the same results.
+    """Search over parameters with cross-validation, with the results of `GridSearchCV` and without refitting.
 
-    The statistics of every fold are collected in one pass. Those of a training set are their sums, PCA and LDA inside
-    the fold project statistics instead of rows, and a model is estimated without seeing a row again; held-out rows are
-    scored once for each distinct model.
+    The statistics of every fold are collected in one pass. The statistic of a training set is the sum of those of its
+    folds. PCA and LDA project statistics instead of rows, and models are estimated without reading a row again.
+    Held-out rows are scored once for each distinct model.
 
     Parameters
     ----------
-    estimator : a classifier of this library, or a scikit-learn Pipeline of StandardScaler, PCA, LDA (ours) and one
-    param_grid : as GridSearchCV takes it
-    scoring : as GridSearchCV takes it; also the names of `suffice.scorer`
-    refit, cv, return_train_score, error_score, verbose : as of GridSearchCV
-    n_jobs : int or None
-        Threads that read the rows.
+    estimator : estimator
+        A classifier of suffice, or a scikit-learn pipeline of `StandardScaler`, `suffice.PCA`, `suffice.LDA` and a
+        classifier of suffice.
+    param_grid : dict or list of dict
+        Parameter names and the values to try, as in `GridSearchCV`.
+    scoring : str, callable, list, tuple or dict, default=None
+        As in `GridSearchCV`; also the names that `suffice.scorer` takes.
+    n_jobs : int, default=None
+        The number of threads that read the rows. None means all processors.
+    refit : bool, str or callable, default=True
+        As in `GridSearchCV`.
+    cv : int, splitter or iterable, default=None
+        As in `GridSearchCV`.
+    verbose : int, default=0
+        As in `GridSearchCV`.
+    pre_dispatch : int or str, default="2*n_jobs"
+        Not used; `GridSearchCV` has it.
+    error_score : "raise" or float, default=np.nan
+        As in `GridSearchCV`.
+    return_train_score : bool, default=False
+        As in `GridSearchCV`.
 
     Attributes
     ----------
-    cv_results_, best_estimator_, best_params_, best_score_, best_index_, scorer_, n_splits_, refit_time_ : as of
-        GridSearchCV
+    cv_results_ : dict of array
+        The scores and times of each candidate, as in `GridSearchCV`.
+    best_estimator_ : estimator
+        The best candidate, fitted to all rows.
+    best_params_ : dict
+        The parameters of the best candidate.
+    best_score_ : float
+        The mean held-out score of the best candidate.
+    best_index_ : int
+        The index of the best candidate in `cv_results_`.
+    scorer_ : callable or dict
+        The scorers.
+    n_splits_ : int
+        The number of splits.
+    refit_time_ : float
+        The seconds it took to make the best estimator.
 
     Examples
     --------
@@ -93,20 +136,29 @@ class OnePassSearchCV(GridSearchCV):
     scoring: Any
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
-        """Search.
+        """Run the search.
 
         Parameters
         ----------
-        X : anything tabular, (n, d); rows of files and clusters are judged where they lie, if folds and scores allow it
-        y : the labels (n,), or the name of the column of X that holds them
-        **params : `groups` for the splitter, and `sample_weight`; in a pipeline ``step__sample_weight``. Where not all
-            steps have the same weights, candidates are fitted to the rows, as GridSearchCV does
+        X : table of shape (n, d)
+            The rows: an array, a data frame, a path or any other table. Rows in files and on clusters are evaluated
+            where they are, if the folds and scores allow it.
+        y : array-like of shape (n,) or str, default=None
+            The labels, or the name of their column in `X`.
+        **params : dict
+            `groups` for the splitter and `sample_weight`, in a pipeline ``step__sample_weight``. If the steps have
+            different weights, candidates are refitted to the rows, as `GridSearchCV` does.
+
+        Returns
+        -------
+        self
+            The fitted search.
         """
         scorer, refit_metric = self._get_scorers()
         routed = self._get_routed_params_for_fit(params)
         named = [name for name, given in routed.splitter.split.items() if isinstance(given, str)]
         if named:
-            raise DataError(f"{listed(named)}= takes an array, one value for each row, and not the name of a column")
+            raise DataError(f"{listed(named)} must be an array with one value per row, not the name of a column")
         if not (isinstance(self.error_score, Number) or self.error_score == "raise"):
             raise DataError(f'error_score={self.error_score!r} must be "raise" or a number')
         weights = {name for name in routed.estimator.fit if name.endswith("sample_weight")}
@@ -138,17 +190,17 @@ class OnePassSearchCV(GridSearchCV):
                     raise
         source = in_memory(given)
         encode(np.asarray(source.y))  # refuses labels that are missing
-        for own in (routed.estimator.fit, routed.scorer.score):  # a column by its name is not what others take
+        for own in (routed.estimator.fit, routed.scorer.score):  # scikit-learn takes an array, not the name of a column
             own.update({name: source.weight for name, given in own.items() if isinstance(given, str)})
         splitter = check_cv(self.cv, source.y, classifier=True)
         rows = np.arange(source.n_rows)
         splits = [(rows[a], rows[b]) for a, b in splitter.split(source.frame, source.y, **routed.splitter.split)]
         if not splits:
-            raise DataError(f"there is nothing to fit: cv={self.cv!r} gives no splits")
+            raise DataError(f"cv={self.cv!r} gives no splits")
         return _Work(splits, self.estimator, points, source, *args)
 
     def _choose(self, work: Work, refit_metric: Any) -> Self:
-        """Keep what is best, as GridSearchCV does."""
+        """Keep the best candidate, as GridSearchCV does."""
         results = self.cv_results_
         if self.refit or not self.multimetric_:
             self.best_index_ = self._select_best_index(self.refit, refit_metric, results)
@@ -206,7 +258,7 @@ class _Work(Work):
         return clone(candidate.estimator).fit(self.source.frame, self.source.y, **self.fit_params)
 
     def _starts(self) -> Generator[dict[str, State], None, None]:
-        """For each split, where paths begin."""
+        """Yield the states from which the candidates of each split start."""
         splits, source = iter(self.splits), self.source
         scored_as_they_are = any(one.path and one.path[0].kind == "classify" for one in self.candidates)
         for part in rounds((train for train, _ in self.splits), source.n_rows):
@@ -229,7 +281,7 @@ class _Work(Work):
                 self.total = {name: each.whole() for name, each in known.items()}
 
     def _judged(self, candidate: Candidate, end: State | Exception | None, split: Split) -> dict[str, Any]:
-        """The scores of a candidate in a split."""
+        """Return the scores of a candidate in a split."""
         train, test = split
         start = time.perf_counter()
         taken: dict[str, Any] = {"n_test_samples": len(test), "fit_error": None}
@@ -263,7 +315,7 @@ class _Work(Work):
 
 
 def _asks_for_results_alone(scorer: Any) -> bool:
-    """Whether a scorer calls predict and its kin, and does not look at the rows or the steps itself."""
+    """Return whether a scorer uses only `predict` and the like, not the rows or the steps of a pipeline."""
     several = named_scorers(scorer)
     if several:
         return all(map(_asks_for_results_alone, several.values()))
