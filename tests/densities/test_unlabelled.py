@@ -184,3 +184,75 @@ def test_the_log_likelihood_of_a_data_set_is_largest_where_it_was_fitted(rng):
     best = fit_density("poisson", x).log_likelihood(x).sum()
     for other in (fit_density("poisson", [*x, 9, 9]), fit_density("poisson", x[:150])):
         assert other.log_likelihood(x).sum() < best
+
+
+AMOUNTS = [1.0, 2.5, 0.25, 4.0, 3.0]
+MEAN, VARIANCE, LOGS = np.mean(AMOUNTS), np.var(AMOUNTS), np.log(AMOUNTS)
+SPREAD = np.mean(1 / np.array(AMOUNTS)) - 1 / MEAN
+MATCHED = np.sqrt(np.log1p(VARIANCE / MEAN**2))
+BY_BOTH = {  # parameters by maximum likelihood and by the method of moments, and a distribution that is not ours
+    "exponential": ({"mean": MEAN}, {"mean": MEAN}, lambda mean: sps.expon(scale=mean)),
+    "gamma": (
+        dict(zip(("shape", "scale"), sps.gamma.fit(AMOUNTS, floc=0)[::2], strict=True)),
+        {"shape": MEAN**2 / VARIANCE, "scale": VARIANCE / MEAN},
+        lambda shape, scale: sps.gamma(shape, scale=scale),
+    ),
+    "lognormal": (
+        {"log_mean": LOGS.mean(), "log_deviation": LOGS.std()},
+        {"log_mean": np.log(MEAN) - MATCHED**2 / 2, "log_deviation": MATCHED},
+        lambda log_mean, log_deviation: sps.lognorm(log_deviation, scale=np.exp(log_mean)),
+    ),
+    "inverse_gaussian": (
+        {"mean": MEAN, "shape": 1 / SPREAD},
+        {"mean": MEAN, "shape": MEAN**3 / VARIANCE},
+        lambda mean, shape: sps.invgauss(mean / shape, scale=shape),
+    ),
+}
+
+
+@pytest.mark.parametrize(("method", "place"), [("ml", 0), ("moments", 1)])
+@pytest.mark.parametrize(("family", "expected"), BY_BOTH.items(), ids=BY_BOTH)
+def test_positive_numbers_by_both_methods(family, expected, method, place):
+    fitted = fit_density(family, [*AMOUNTS, np.nan], method=method)
+    assert fitted.parameters.keys() == expected[place].keys()
+    for name, value in expected[place].items():
+        assert fitted.parameters[name].tolist() == pytest.approx([value], rel=1e-10)
+    other = expected[2](**{name: value[0] for name, value in fitted.parameters.items()})
+    np.testing.assert_allclose(fitted.log_likelihood(AMOUNTS), other.logpdf(AMOUNTS), rtol=1e-10)
+    assert (fitted.sample(20, random_state=0) > 0).all()
+    weighted = fit_density(family, AMOUNTS, weight=[1, 2, 0, 1, 1], method=method).parameters
+    repeated = fit_density(family, [1.0, 2.5, 2.5, 4.0, 3.0], method=method).parameters
+    for name, value in weighted.items():
+        np.testing.assert_allclose(value, repeated[name], rtol=1e-10)
+
+
+SPREAD_OUT = [0, 0, 1, 9, 2, 0, 4]
+
+
+def test_counts_by_both_methods():
+    mean, variance = np.mean(SPREAD_OUT), np.var(SPREAD_OUT)
+    geometric = fit_density("geometric", SPREAD_OUT)
+    np.testing.assert_allclose(geometric.parameters["p"], 1 / (1 + mean))
+    moments = fit_density("negative_binomial", SPREAD_OUT, method="moments").parameters
+    np.testing.assert_allclose([moments["mean"][0], moments["size"][0]], [mean, mean**2 / (variance - mean)])
+    fitted = fit_density("negative_binomial", SPREAD_OUT)
+    best = fitted.log_likelihood(SPREAD_OUT).sum()
+    for size in fitted.parameters["size"][0] * np.array([0.999, 1.001]):
+        assert sps.nbinom.logpmf(SPREAD_OUT, size, size / (size + mean)).sum() < best
+    smooth = fit_density("negative_binomial", SPREAD_OUT, alpha=2).parameters
+    np.testing.assert_allclose([smooth["mean"][0], smooth["size"][0]], [mean, fitted.parameters["size"][0]], rtol=1e-9)
+    assert fit_density("negative_binomial", [2, 3, 2], method="moments").parameters["size"] == np.inf
+
+
+def test_what_the_new_families_refuse():
+    with pytest.raises(DataError, match='method="moments" takes no pseudo-counts'):
+        fit_density("negative_binomial", SPREAD_OUT, method="moments", alpha=1)
+    with pytest.raises(DataError, match="method='guess' is not known"):
+        fit_density("gamma", AMOUNTS, method="guess")
+    with pytest.raises(DataError, match="'gamma' has no choice 'alpha'; it has 'method'"):
+        fit_density("gamma", AMOUNTS, alpha=1)
+    with pytest.raises(DataError, match="not above 0 in 1 row"):
+        fit_density("gamma", [1.0, 0.0], method="moments")
+    with pytest.raises(DataError, match="sums of squares overflow"):
+        fit_density("gamma", [1e300, 2e300], method="moments")
+    np.testing.assert_allclose(fit_density("gamma", [1e300, 2e300]).density.expectation, 1.5e300)

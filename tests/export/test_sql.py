@@ -19,11 +19,20 @@ from suffice import (
     GaussianClassifier,
     LogisticClassifier,
     MixedClassifier,
+    Model,
     MultinomialClassifier,
     PoissonClassifier,
     load,
 )
-from suffice.densities import SparseCountDensity
+from suffice.densities import (
+    ExponentialDensity,
+    GammaDensity,
+    GeometricDensity,
+    InverseGaussianDensity,
+    LogNormalDensity,
+    NegativeBinomialDensity,
+    SparseCountDensity,
+)
 from suffice.errors import DataError, ImpossibleWarning
 from suffice.export.dialects import Cell, dialect_of
 from suffice.export.scores import log_gamma, scores
@@ -49,6 +58,8 @@ def data(kind, k=3):
         X[0] = [30, 0, 100, 3, 0]
     elif kind == "truths":
         X = rng.random((N, 4)) < rng.random((k, 4))[code]
+    elif kind == "amounts":
+        X = rng.gamma(2.0, 3.0, (N, 4)) * np.exp(rng.normal(size=(k, 4)))[code] * [1.0, 1e6, 1e-3, 1.0]
     frame = pd.DataFrame(X, columns=NAMES[: X.shape[1]])
     return frame, np.array(["ham", "it's", "spam"])[code]
 
@@ -116,6 +127,8 @@ MODELS = [
     ("truths", BernoulliClassifier()),
     ("counts", CategoricalClassifier()),
     ("truths", CategoricalClassifier()),
+    *(("amounts", MixedClassifier(family)) for family in ("exponential", "gamma", "lognormal", "inverse_gaussian")),
+    *(("counts", MixedClassifier(family)) for family in ("geometric", "negative_binomial")),
 ]
 
 
@@ -124,6 +137,33 @@ def test_every_model_scores_as_it_does_here(engine, kind, clf):
     X, y = data(kind)
     clf.fit(X[::2], y[::2])
     agree(engine.score(clf, X, prior=UNEVEN), clf, X, UNEVEN)
+
+
+# Two classes and two columns of every family, as wide and as narrow as they get.
+INDEPENDENT = [
+    ExponentialDensity.from_parameters([[1e-5, 2], [3e4, 0.5]]),
+    GammaDensity.from_parameters([[0.1, 1e9], [3, 40]], [[1, 1e-9], [2, 0.02]]),
+    LogNormalDensity.from_parameters([[0, 1], [300, -300]], [[1, 3e-5], [2, 5]]),
+    InverseGaussianDensity.from_parameters([[1, 1], [5, 1e3]], [[1, 1e9], [2, 1e-3]]),
+    GeometricDensity.from_parameters([[0.5, 1], [1e-6, 0.99]]),
+    NegativeBinomialDensity.from_parameters([[3, 1e5], [1e-9, 40]], [[2.5, np.inf], [1e7, 0.01]]),
+    NegativeBinomialDensity.from_parameters([[0, 1e5], [1e6, 2]], [[2.5, 25], [1e3, 19.99]]),
+    GammaDensity.from_parameters([[1, 2], [np.nan, np.nan]], [[1, 2], [np.nan, np.nan]]),
+]
+
+
+@on_engines(("density",), [(density,) for density in INDEPENDENT])
+def test_amounts_and_counts_score_wherever_they_lie(engine, density):
+    """Also where cells are missing, infinite or outside the support."""
+    drawn = density.of_classes([0]).sample(np.zeros(30, int), np.random.default_rng(3)).astype(float)
+    awkward = [[0, 1], [1, 0], [0.5, 2], [np.nan, 1], [-1, np.nan], [np.inf, 1], [1, -np.inf], [1e6, 30]]
+    # In reach: farther out an inverse Gaussian is cut off.
+    awkward.append([1e-90 if isinstance(density, InverseGaussianDensity) else 1e-290, 1])
+    X = np.vstack([drawn, drawn[:, ::-1], awkward])
+    clf = Model(density, ["a", "b"], [0.4, 0.6], names=NAMES[:2])
+    found = engine.score(clf, pd.DataFrame(X, columns=NAMES[:2]), outputs="log_likelihood")
+    names = ["log_likelihood_a", "log_likelihood_b"]
+    np.testing.assert_allclose(found[names].to_numpy(float), density.log_likelihood(X), rtol=1e-10, atol=1e-10)
 
 
 @pytest.mark.parametrize(

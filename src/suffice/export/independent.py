@@ -64,17 +64,22 @@ class _Cells:
             )
             # NaN, which some engines have, is between no two numbers.
             below = (and_(v > Number(0.0), v < least), least if positive else Number(0.0))
-            within = [below, (v.between(Number(0.0), most), v), (v.between(most, Number(LARGEST)), most)]
+            within = [below, (v.between(least if positive else Number(0.0), most), v)]
+            within.append((v.between(most, Number(LARGEST)), most))
             self.held.append(steps.bind("x", case(*within)))
 
     def _reach(self) -> tuple[Array, Array]:
         """The least and the largest numbers (d,) that are told apart."""
         seen, d = self.density.seen, self.density.n_features
+        least, most = np.full(d, _SMALLEST), np.full(d, LARGEST)
         if isinstance(self.density, LogNormalDensity):  # of which only logarithms are taken
-            return np.full(d, _SMALLEST), np.full(d, LARGEST)
+            return least, most
         means = np.clip(self.density.expectation[seen if seen.any() else ~seen], _SMALLEST, LARGEST)
         with np.errstate(over="ignore"):
-            return np.maximum(means.min(axis=0) / FAR, _SMALLEST), np.minimum(means.max(axis=0) * FAR, LARGEST)
+            most = np.minimum(means.max(axis=0) * FAR, LARGEST)
+        if not isinstance(self.density, GammaDensity):  # of which only logarithms tell small numbers apart
+            least = np.maximum(means.min(axis=0) / FAR, _SMALLEST)
+        return least, most
 
     def scores(self, of_class: Any, shared: Sequence[Expression] = ()) -> Scores:
         """Scores from the terms `of_class(c, after)` of a class, of which those of later classes wait for others."""
