@@ -26,7 +26,8 @@ class MixedClassifier(GenerativeClassifier):
     ----------
     families : "auto" or dict
         The family of every column: "gaussian", "bernoulli", "categorical", "poisson", "multinomial" (all such columns
-        together are one vector of occurrences) or "drop". "auto" goes by the types (see `schema_`); a dictionary says
+        together are one vector of occurrences), "exponential", "gamma", "lognormal", "inverse_gaussian", "geometric",
+        "negative_binomial" or "drop". "auto" goes by the types (see `schema_`); a dictionary says
         otherwise for a column's name, a type such as int, "boolean" or "int64", or a selector such as scikit-learn's
         make_column_selector.
     alpha : float
