@@ -182,7 +182,7 @@ def test_a_decision_flips_with_the_prior(shown):
     llr = float(re.search(r"ratio of Chinstrap over Adelie: ([+-][\d.]+)", text)[1])
     assert equal == pytest.approx(1 / (1 + np.exp(-llr)), abs=0.01)
     assert rare == pytest.approx(1 / (1 + 99 * np.exp(-llr)), abs=0.01)
-    assert re.findall(r"so it is (\w+)", text) == ["Chinstrap", "Adelie"]
+    assert re.findall(r"so decide for (\w+)", text) == ["Chinstrap", "Adelie"]
 
 
 def test_the_bird_shown_is_one_of_them_and_its_ratio_is_right(birds, shown):
@@ -230,7 +230,7 @@ def test_help_says_what_there_is(arguments):
     text = " ".join(output.replace("│", " ").split())
     assert code == (0 if arguments else 2)
     assert "Usage: suffice" in text
-    assert "Fit models on the Palmer penguins and show what they can do." in text
+    assert "Show what suffice can do, with the Palmer penguins." in text
     if "demo" not in arguments:
         assert "Generative classifiers from sufficient statistics. One pass over your data suffices." in text
 
@@ -298,15 +298,15 @@ class TestFit:
         [
             (("nowhere.csv", "-t", "y"), "there is no file or directory 'nowhere.csv'"),
             ((PENGUINS, "-t", "genus"), "there is no column 'genus'"),
-            ((PENGUINS, "-t", "species", "--model", "magic"), "there is no model 'magic'"),
-            ((PENGUINS, "-t", "species", "--set", "alpha=1"), "for a model that is named"),
+            ((PENGUINS, "-t", "species", "--model", "magic"), "--model magic is not known"),
+            ((PENGUINS, "-t", "species", "--set", "alpha=1"), "need a named model"),
             ((PENGUINS, "-t", "species", "--model", "mixed", "--set", "beta=1"), "--set beta=1"),
-            ((PENGUINS, "-t", "species", "--model", "logistic", "--checkpoint", "c"), "leave out --checkpoint"),
-            ((PENGUINS, "-t", "species", "-o", "no/where"), "there is no directory 'no'"),
-            (("sqlite:///a.db", "-t", "y"), "with --query"),
-            (("sqlite:///a.db", "b.csv", "-q", "t", "-t", "y"), "give its URL alone"),
+            ((PENGUINS, "-t", "species", "--model", "logistic", "--checkpoint", "c"), "does not support --checkpoint"),
+            ((PENGUINS, "-t", "species", "-o", "no/where"), "the directory 'no' for the model does not exist"),
+            (("sqlite:///a.db", "-t", "y"), "needs --query"),
+            (("sqlite:///a.db", "b.csv", "-q", "t", "-t", "y"), "needs exactly one database URL"),
             (("sqlite://a.db", "-q", "t", "-t", "y"), "three slashes, as in sqlite:///a.db"),
-            (("a.duckdb", "-q", "t", "-t", "y"), "by its URL, as in duckdb:///file.duckdb"),
+            (("a.duckdb", "-q", "t", "-t", "y"), "needs the URL of a database, as in duckdb:///file.duckdb"),
             (("sqlite:///a.db", "-q", "t", "-t", "y", "--skip"), "--checkpoint, --skip and --type are for files"),
         ],
     )
@@ -488,7 +488,7 @@ class TestEvaluate:
         Path("b.csv").write_text("x,y\nred,a\nblue,a\nblue,b\n")
         run("fit", "a.csv", "-t", "y", "--model", "categorical", "--set", "alpha=0")
         assert json.loads(run("evaluate", "model.safetensors", "b.csv", "-t", "y", "--json")[1])["log_loss"] is None
-        assert "infinite bits" in run("evaluate", "model.safetensors", "b.csv", "-t", "y")[1]
+        assert "infinite nats" in run("evaluate", "model.safetensors", "b.csv", "-t", "y")[1]
 
 
 class TestInspect:
@@ -677,12 +677,12 @@ WRONG = {
     "another ending": (("predict", MODEL, ROWS, "-o", "s.csv"), "s.csv: the name of a Parquet file ends in .parquet"),
     "what is read": (("predict", MODEL, "same.parquet", "-o", "same.parquet"), "one of the files that are read"),
     "no directory": (("predict", MODEL, ROWS, "-o", "no/s.parquet"), "there is no directory 'no'"),
-    "rows to fit": (("fit", ROWS, "-t", "species", "--model", "mixed", "-o", ROWS), "read from both.csv"),
-    "rows to forget": (("forget", MODEL, ROWS, "-t", "species", "-o", ROWS), "read from both.csv"),
+    "rows to fit": (("fit", ROWS, "-t", "species", "--model", "mixed", "-o", ROWS), "both.csv is an input file"),
+    "rows to forget": (("forget", MODEL, ROWS, "-t", "species", "-o", ROWS), "both.csv is an input file"),
     "a directory": (("merge", MODEL, MODEL, "-o", "."), "is a directory"),
     "the checkpoint": (
         ("fit", ROWS, "-t", "species", "--model", "mixed", "--checkpoint", "m", "-o", "./m"),
-        "name two files",
+        "give two different files",
     ),
     "a type without a column": (("fit", ROWS, "-t", "species", "--type", "string"), "--type string: give a column"),
     "a type of no column": (("fit", ROWS, "-t", "species", "--type", "q=string"), "the files have no column 'q'"),
@@ -691,7 +691,7 @@ WRONG = {
     "missing labels": (("evaluate", MODEL, "cut.csv", "-t", "species"), "1 missing label"),
     "nothing to inspect": (("inspect", ROWS), "is not a model or checkpoint file"),
     "unlike kinds": (("merge", MODEL, "mixed.safetensors", "-o", "m"), "both.safetensors is a GaussianClassifier"),
-    "unlike columns": (("merge", MODEL, "pair.safetensors", "-o", "m"), "pair.safetensors does not merge with both"),
+    "unlike columns": (("merge", MODEL, "pair.safetensors", "-o", "m"), "pair.safetensors cannot be merged with both"),
     "nothing to merge": (("merge", "logistic.safetensors", MODEL, "-o", "m"), "has no statistics to add or subtract"),
     "what was never learnt": (("forget", "one.safetensors", ROWS, "-t", "species", "-o", "m"), "forget"),
     "an unknown dialect": (("sql", MODEL, "birds", "--dialect", "latin"), "latin"),

@@ -45,11 +45,11 @@ def main_callback() -> None:
 
 
 def main() -> None:
-    """The entry point of the `suffice` command."""
+    """Run the `suffice` command."""
     warnings.showwarning = _warn
     try:
         app()
-    except BrokenPipeError:  # whoever reads the output has seen enough
+    except BrokenPipeError:  # the reader of the output has closed it, as head does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(1) from None
     except (SufficeError, OSError) as error:

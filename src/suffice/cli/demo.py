@@ -1,5 +1,4 @@
-"""`suffice demo`: the penguins, four Gaussian models, a decision that flips with the prior, the whole table, and the
-commands."""
+"""`suffice demo`: the penguins, four models, a decision that changes with the prior, a whole table, the commands."""
 
 from __future__ import annotations
 
@@ -27,7 +26,7 @@ _MODELS = {
 
 
 def demo() -> None:
-    """Fit models on the Palmer penguins and show what they can do."""
+    """Show what suffice can do, with the Palmer penguins."""
     from rich.console import Console
     from rich.table import Table
 
@@ -37,8 +36,8 @@ def demo() -> None:
     X, y = penguins()
     console.print(f"\n[bold]Palmer penguins[/]: {len(X)} birds with all four measurements, {len(set(y))} species\n")
 
-    table = Table(title="Errors when each bird in turn is forgotten, then classified", title_justify="left")
-    for heading in ("covariance", "also known as", "leave-one-out error", "on the training set"):
+    table = Table(title="Error rates: each bird is forgotten, then classified", title_justify="left")
+    for heading in ("covariance", "also known as", "leave-one-out error", "training error"):
         table.add_column(heading, justify="left" if heading in ("covariance", "also known as") else "right")
     for covariance, name in _MODELS.items():
         clf = GaussianClassifier(covariance).fit(X, y)
@@ -49,23 +48,23 @@ def demo() -> None:
     clf = GaussianClassifier("tied").fit(X, y)
     pair = ("Adelie", "Chinstrap")
     bird, llr = undecided(clf, X, y, pair)
-    console.print("\n[bold]The prior is yours.[/] One bird, measured:")
+    console.print("\n[bold]You choose the prior.[/] One bird with these measurements:")
     console.print("  " + ", ".join(f"{name} {value:g}" for name, value in zip(_FEATURES, bird, strict=True)))
     console.print(f"  log-likelihood ratio of {pair[1]} over {pair[0]}: {llr:+.2f}")
-    for place, share in (("where both are equally common", 0.5), (f"where {pair[0]} are 99 of 100", 0.01)):
+    for where, share in (("where both are equally common", 0.5), (f"where 99 of 100 are {pair[0]}", 0.01)):
         prior = {pair[0]: 1 - share, pair[1]: share, "Gentoo": 0.0}
         decided = clf.predict(bird[None], prior=prior).item()
         probability = clf.predict_proba(bird[None], prior=prior)[0, list(clf.classes_).index(pair[1])]
-        console.print(f"  {place}: P({pair[1]}) = {probability:.2f}, so it is [bold]{decided}[/]")
-    console.print("The model was not fitted again: statistics know no prior.\n")
+        console.print(f"  {where}: P({pair[1]}) = {probability:.2f}, so decide for [bold]{decided}[/]")
+    console.print("The model was not fitted again: it does not contain the prior.\n")
     whole_table(console)
-    console.print("\n[bold]The same on the command line[/], in a directory of its own")
+    console.print("\n[bold]The command line[/], in a temporary directory")
     with _elsewhere():
         commands(console)
 
 
 def whole_table(console: Any) -> None:
-    """Every bird and every column, as the file has them."""
+    """Fit all birds and all columns as they are, and explain a decision."""
     from rich.table import Table
 
     from ..estimators import MixedClassifier
@@ -74,19 +73,19 @@ def whole_table(console: Any) -> None:
     clf = MixedClassifier().fit(birds, "species")
     X, y = birds.drop_columns("species"), birds.column("species").to_numpy()
     console.print(
-        f"[bold]The whole table[/]: all {len(y)} birds, categories and missing cells as they are; "
-        f"on the training set {np.mean(clf.predict(X) != y):.2%} wrong"
+        f"[bold]The whole table[/]: all {len(y)} birds, with categories and missing values as they are; "
+        f"training error {np.mean(clf.predict(X) != y):.2%}"
     )
     table = Table(title="Why the first bird is Adelie rather than Gentoo", title_justify="left")
-    for heading in ("column", "family", "value", "share of the log-likelihood ratio"):
-        table.add_column(heading, justify="right" if heading.startswith("share") else "left")
+    for heading in ("column", "family", "value", "contribution to the log-likelihood ratio"):
+        table.add_column(heading, justify="right" if heading.startswith("contribution") else "left")
     families = dict(zip(clf.schema_.names, clf.schema_.families, strict=True))
     for cell in clf.explain(X.slice(0, 1), "Gentoo", "Adelie", tidy=True).to_pylist():
         table.add_row(cell["column"], families[cell["column"]], cell["value"], f"{cell['llr']:+.2f}")
     console.print(table)
 
 
-# What the commands are shown with: rows of two places, and a few new ones.
+# The commands to show: models of two sites, and a few new rows.
 _COMMANDS = (
     "fit north.csv -t species --model mixed -o north.safetensors",
     "evaluate north.safetensors south.csv -t species",
@@ -97,11 +96,11 @@ _COMMANDS = (
     "inspect rest.safetensors",
     "sql rest.safetensors birds --dialect duckdb --outputs decision",
 )
-_LINES = 9  # of the output of each that are shown
+_LINES = 9  # of the output of each command to show
 
 
 def commands(console: Any) -> None:
-    """Run the commands on files in the current directory, and show each and what it says."""
+    """Run the commands on files in the current directory, and show each with its output."""
     from . import app
 
     lines = resources.files("suffice").joinpath("data/penguins.csv").read_text().splitlines(keepends=True)
@@ -110,7 +109,7 @@ def commands(console: Any) -> None:
         Path(f"{name}.csv").write_text("".join([lines[0], *rows]))
     for command in _COMMANDS:
         if command.startswith("sql") and util.find_spec("sqlalchemy") is None:
-            console.print("\nsuffice sql prints a model as a SELECT: pip install suffice\\[sql]")
+            console.print("\nsuffice sql prints a model as a SELECT; it needs: pip install suffice\\[sql]")
             continue
         output = io.TextIOWrapper(io.BytesIO(), "utf-8")
         with redirect_stdout(output):
@@ -126,7 +125,7 @@ def commands(console: Any) -> None:
 
 @contextmanager
 def _elsewhere() -> Iterator[None]:
-    """A temporary directory as the current one."""
+    """Change to a temporary directory."""
     here = os.getcwd()
     with tempfile.TemporaryDirectory() as directory:
         os.chdir(directory)
@@ -137,14 +136,14 @@ def _elsewhere() -> Iterator[None]:
 
 
 def penguins() -> tuple[Array, Array]:
-    """Measurements (n, 4) and species (n,) of the penguins that have all of them."""
+    """Return measurements (n, 4) and species (n,) of the penguins without missing values."""
     table = penguin_table().select(["species", *_FEATURES]).drop_null()
     X = np.column_stack([table.column(name).to_numpy() for name in _FEATURES]).astype(np.float64)
     return X, np.array(table.column("species").to_pylist())
 
 
 def penguin_table() -> Any:
-    """All penguins and all columns, with nulls where something is not known."""
+    """Return all penguins and all columns, with nulls for missing values."""
     import pyarrow.csv as csv
 
     with resources.files("suffice").joinpath("data/penguins.csv").open("rb") as file:
@@ -153,7 +152,7 @@ def penguin_table() -> Any:
 
 
 def leave_one_out_error(clf: Any, X: Array, y: Array) -> float:
-    """The share of rows that are misclassified once they have been forgotten; clf is as before afterwards."""
+    """Return the error rate on rows that are forgotten in turn; clf ends up as it was."""
     wrong = 0
     for i in range(len(X)):
         row, label = X[i : i + 1], y[i : i + 1]
@@ -163,7 +162,7 @@ def leave_one_out_error(clf: Any, X: Array, y: Array) -> float:
 
 
 def undecided(clf: Any, X: Array, y: Array, pair: tuple[str, str]) -> tuple[Array, float]:
-    """A bird of the pair's second species whose evidence for it is real but moderate, and that evidence."""
+    """Return a bird of the second species with moderate evidence for it, and its log-likelihood ratio."""
     llr = clf.llr(X, *pair)
     candidates = np.flatnonzero(y == pair[1])
     chosen = candidates[np.abs(llr[candidates] - 2.0).argmin()]

@@ -1,4 +1,4 @@
-"""`suffice evaluate`: how well a model does on labelled rows."""
+"""`suffice evaluate`: measure a model on labelled rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def evaluate(
     query: Query = None,
     as_json: AsJson = False,
 ) -> None:
-    """Evaluate a model on labelled rows, best on held-out data: error rate, log loss, confusion matrix."""
+    """Evaluate a model on labelled rows: error rate, log loss, confusion matrix. Use held-out data."""
     from ..scoring import load_model
 
     loaded = load_model(model)

@@ -1,4 +1,4 @@
-"""`suffice fit`: a model from files, chosen automatically or by name."""
+"""`suffice fit`: fit a model to files or a database, chosen automatically or by name."""
 
 from __future__ import annotations
 
@@ -28,33 +28,40 @@ def fit(
     data: Data,
     target: Target,
     out: Annotated[Path, typer.Option("--out", "-o", help="The model file to write.")] = Path("model.safetensors"),
-    model: Annotated[str, typer.Option(help=f"auto, which tries what is sensible, or {', '.join(_MODELS)}.")] = "auto",
+    model: Annotated[
+        str, typer.Option(help=f"auto, which chooses the best of the sensible models, or {', '.join(_MODELS)}.")
+    ] = "auto",
     choices: Annotated[
-        list[str] | None, typer.Option("--set", help="A parameter of the model, as in --set covariance=tied.")
+        list[str] | None,
+        typer.Option("--set", help="A parameter of the model, as in --set covariance=tied. Repeat it for more."),
     ] = None,
-    columns: Annotated[str | None, typer.Option(help="The columns to learn from, with commas; all by default.")] = None,
+    columns: Annotated[
+        str | None, typer.Option(help="The columns to learn from, separated by commas. Default: all.")
+    ] = None,
     types: Annotated[
-        list[str] | None, typer.Option("--type", help="The type of a column of files, as in --type zip=string.")
+        list[str] | None,
+        typer.Option("--type", help="The type of a column of CSV or JSON files, as in --type zip=string."),
     ] = None,
     weight: Weight = None,
     query: Query = None,
-    checkpoint: Annotated[Path | None, typer.Option(help="A file to go on from, should the run be stopped.")] = None,
-    skip: Annotated[bool, typer.Option("--skip", help="Leave out what cannot be read, instead of stopping.")] = False,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="A file that saves the progress; the same command resumes an interrupted run.")
+    ] = None,
+    skip: Annotated[bool, typer.Option("--skip", help="Skip damaged parts of files instead of stopping.")] = False,
 ) -> None:
-    """Fit a model to files or a database. Without --model, the best of the sensible ones is chosen, with a table that
-    says why."""
+    """Fit a model to files or a database. Without --model, the best of several is chosen on held-out rows."""
     from .. import estimators, selection
 
     if model != "auto" and model not in _MODELS:
-        raise DataError(f"there is no model {model!r}; choose one of {listed(['auto', *_MODELS], 10)}")
+        raise DataError(f"--model {model} is not known; choose one of {listed(['auto', *_MODELS], 10)}")
     if model == "auto" and (choices or checkpoint):
-        raise DataError("--set and --checkpoint are for a model that is named, as in --model gaussian")
+        raise DataError("--set and --checkpoint need a named model, as in --model gaussian")
     if model == "logistic" and checkpoint:
-        raise DataError("a logistic model has nothing to go on from: leave out --checkpoint")
+        raise DataError("--model logistic does not support --checkpoint")
     if query is not None and (checkpoint or skip or types):
-        raise DataError("--checkpoint, --skip and --type are for files; a query is answered as a whole, with its types")
+        raise DataError("--checkpoint, --skip and --type are for files, not for --query")
     if checkpoint is not None and checkpoint.absolute() == out.absolute():
-        raise DataError(f"{out} cannot be both the model and the checkpoint; name two files")
+        raise DataError(f"{out} cannot be both the model and the checkpoint; give two different files")
     check_out(out)
     asked = {"checkpoint": checkpoint, "on_error": "skip" if skip else "raise", "types": types_of(types)}
     with reading(data, query, columns=names(columns), **asked) as rows:
@@ -66,18 +73,20 @@ def fit(
             fitted = kind(**_parameters(choices or [], kind)).fit(rows, target, sample_weight=weight)
     fitted.save(out)
     if model == "auto":
-        print(f"Judged by held-out log cost:\n\n{fitted.choice_}\n")
+        print(f"Models by held-out log loss, in nats:\n\n{fitted.choice_}\n")
     print(f"{described(fitted)}\nWritten to {out}")
 
 
 def _parameters(choices: list[str], kind: Any) -> dict[str, Any]:
-    """Parameters from name=value; values are JSON, or else text."""
+    """Return parameters from name=value texts; values are JSON, or text."""
     found = {}
     known = kind().get_params(deep=False)
     for choice in choices:
         name, equals, text = choice.partition("=")
         if not equals or name not in known:
-            raise DataError(f"--set {choice}: give name=value; {kind.__name__} has {listed(known, 10)}")
+            raise DataError(
+                f"--set {choice}: give name=value; the parameters of {kind.__name__} are {listed(known, 10)}"
+            )
         try:
             found[name] = json.loads(text)
         except json.JSONDecodeError:

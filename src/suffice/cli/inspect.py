@@ -1,4 +1,4 @@
-"""`suffice inspect`: what a file of ours holds."""
+"""`suffice inspect`: show what a model file contains."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from .options import AsJson
 if TYPE_CHECKING:
     from ..description import Description
 
-_FEW = 20  # columns and classes that are listed
+_FEW = 20  # columns and classes to list
 
 
 def inspect(
     file: Annotated[Path, typer.Argument(help="A model file, or the checkpoint of a fit.", show_default=False)],
     as_json: AsJson = False,
 ) -> None:
-    """Say what a file holds: its model, columns, families and classes. No more of it is read than that takes."""
+    """Show what a file contains: model, columns, families, classes and parameters. Only the header is read."""
     from ..description import describe
 
     found = describe(file)
@@ -48,7 +48,7 @@ def _text(found: Description) -> str:
 
 
 def _few(rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """The heading and the first rows; the last one tells how many there are."""
+    """Return the heading and the first rows, and how many more there are."""
     more = len(rows) - 1 - _FEW
     return rows if more <= 0 else [*rows[: _FEW + 1], (f"and {more} more", *[""] * (len(rows[0]) - 1))]
 

@@ -1,4 +1,4 @@
-"""`suffice merge` and `suffice forget`: what statistics allow, on files of models."""
+"""`suffice merge` and `suffice forget`: add up models, and remove rows from a model."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ from .options import Data, ModelPath, Out, Query, Target, Weight
 
 def merge(
     models: Annotated[
-        list[Path], typer.Argument(help="Model files of one kind, as suffice fit writes them.", show_default=False)
+        list[Path], typer.Argument(help="Model files of the same kind, written by suffice fit.", show_default=False)
     ],
     out: Out,
 ) -> None:
-    """Merge models: the result is the model of all their rows, which are not needed. Settings are those of the
-    first."""
+    """Merge models into the model of all their rows, without reading the rows. Parameters come from the first model."""
     from ..families import RECIPES
     from ..learning import merged
 
@@ -31,18 +30,18 @@ def merge(
         model = _trained(path)
         if model.estimator != total.estimator:
             kinds = f"{first} is a {total.estimator}, {path} a {model.estimator}"
-            raise StatisticsError(f"models of different kinds do not merge: {kinds}")
+            raise StatisticsError(f"models of different kinds cannot be merged: {kinds}")
         try:
             aligns = RECIPES[total.estimator].merges_columns
             learnt, names = merged(total.learnt, total.names, model.learnt, model.names, aligns)
         except StatisticsError as error:
-            raise StatisticsError(f"{path} does not merge with {first}: {error}") from None
+            raise StatisticsError(f"{path} cannot be merged with {first}: {error}") from None
         total = replace(total, learnt=learnt, names=names)
     _write(total, out)
 
 
 def forget(model: ModelPath, data: Data, target: Target, out: Out, weight: Weight = None, query: Query = None) -> None:
-    """Remove rows from a model that was fitted on them: the result is the model that never saw them."""
+    """Remove rows from a model that was fitted to them; the result equals a fit without these rows."""
     from ..families import RECIPES
     from ..learning import collector_of, forgotten
     from ..scoring.columns import Columns
@@ -60,13 +59,13 @@ def forget(model: ModelPath, data: Data, target: Target, out: Out, weight: Weigh
 
 
 def _trained(path: Path) -> Any:
-    """What a file holds, or an error where it has no statistics."""
+    """Return the contents of a file, or raise an error if it has no statistics."""
     from .. import modelfile
     from ..stats import Statistics
 
     model = modelfile.read(path)
     if not isinstance(model.learnt, Statistics):
-        raise StatisticsError(f"{path} holds a {model.estimator}, which has no statistics to add or subtract")
+        raise StatisticsError(f"{path} contains a {model.estimator}, which has no statistics to add or subtract")
     return model
 
 

@@ -1,4 +1,4 @@
-"""Arguments and options that several commands share, and what their texts mean."""
+"""Arguments and options that several commands share, and how to parse them."""
 
 from __future__ import annotations
 
@@ -10,42 +10,41 @@ import typer
 
 from ..errors import DataError, DecisionError
 
-ModelPath = Annotated[Path, typer.Argument(help="A model file, as suffice fit writes it.", show_default=False)]
+ModelPath = Annotated[Path, typer.Argument(help="A model file, written by suffice fit.", show_default=False)]
 Data = Annotated[
     list[str],
     typer.Argument(
-        help="Files, directories or globs: Parquet, Arrow, CSV or JSON lines. Or the URL of a database, with --query.",
+        help="Files, directories or globs: Parquet, Arrow, CSV or JSON lines. Or a database URL, with --query.",
         show_default=False,
     ),
 ]
-Query = Annotated[str | None, typer.Option("--query", "-q", help="Of a database: the name of a table, or a SELECT.")]
+Query = Annotated[str | None, typer.Option("--query", "-q", help="For a database: the name of a table, or a SELECT.")]
 Target = Annotated[str, typer.Option("--target", "-t", help="The column with the labels.", show_default=False)]
-Weight = Annotated[str | None, typer.Option(help="A column with weights.")]
+Weight = Annotated[str | None, typer.Option(help="The column with row weights.")]
 Out = Annotated[Path, typer.Option("--out", "-o", help="The model file to write.", show_default=False)]
 Prior = Annotated[
     str | None,
     typer.Option(
-        help="Class probabilities where the model is used: a=0.7,b=0.3 or uniform; by default those in training."
+        help="Class probabilities: a=0.7,b=0.3 or uniform. Default: the class frequencies of the training data."
     ),
 ]
 Cost = Annotated[
     str | None,
     typer.Option(
-        help="What decisions cost, as JSON or a file with it: a matrix with a row for each decision and a column for "
-        "each class, or an object from decisions to such rows."
+        help="Costs of decisions, as JSON or a JSON file: a matrix with a row for each decision and a column for each "
+        "true class, or an object from decisions to rows."
     ),
 ]
 Keep = Annotated[
-    str | None, typer.Option(help="Columns to repeat, with commas; by default those that the model reads.")
+    str | None,
+    typer.Option(help="Columns to repeat in the output, separated by commas. Default: the columns of the model."),
 ]
-Outputs = Annotated[
-    str | None, typer.Option(help="Some of decision,posterior,llr,log_likelihood; all of them by default.")
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+Outputs = Annotated[str | None, typer.Option(help="Some of decision,posterior,llr,log_likelihood. Default: all.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def names(text: str | None) -> list[str] | None:
-    """Names between commas.
+    """Split names at commas.
 
     >>> names("a, b")
     ['a', 'b']
@@ -54,7 +53,7 @@ def names(text: str | None) -> list[str] | None:
 
 
 def types_of(texts: list[str] | None) -> dict[str, str]:
-    """Types by column, from name=type.
+    """Return types by column, from name=type texts.
 
     >>> types_of(["zip=string"])
     {'zip': 'string'}
@@ -62,12 +61,12 @@ def types_of(texts: list[str] | None) -> dict[str, str]:
     pairs = [text.rpartition("=") for text in texts or []]
     for name, equals, kind in pairs:
         if not (name and equals and kind):
-            raise DataError(f"--type {name}{equals}{kind}: give a column and its type, as in --type zip=string")
+            raise DataError(f"--type {name}{equals}{kind}: give a column and a type, as in --type zip=string")
     return {name: kind for name, _, kind in pairs}
 
 
 def prior_of(text: str | None, classes: Any) -> Any:
-    """A prior as `predict` takes it, from a=0.7,b=0.3, one number, JSON, or a word.
+    """Parse a prior for `predict`: a=0.7,b=0.3, one number, JSON or "uniform".
 
     >>> prior_of("0=0.7, 1=0.3", [0, 1])
     {0: 0.7, 1: 0.3}
@@ -86,7 +85,7 @@ def prior_of(text: str | None, classes: Any) -> Any:
 
 
 def cost_of(text: str | None, classes: Any) -> Any:
-    """Costs as `predict` takes them, from JSON or the name of a file with it."""
+    """Parse costs for `predict`: JSON, or the name of a JSON file."""
     if text is None:
         return None
     content = text if text.lstrip().startswith(("{", "[")) else Path(text).read_text()
@@ -104,7 +103,7 @@ def _json(text: str, option: str) -> Any:
 
 
 def _labelled(values: Any, classes: Any) -> Any:
-    """Values by label, where they are so: texts become the classes that are written like them."""
+    """Replace the keys of a dictionary by the classes whose text they are; leave other values as they are."""
     if not isinstance(values, dict):
         return values
     written = {str(label): label for label in list(classes)}

@@ -1,4 +1,4 @@
-"""`suffice predict`: the rows of files with what a model says of them."""
+"""`suffice predict`: score rows of files or a database."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def predict(
     model: ModelPath,
     data: Data,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The Parquet file to write; without, CSV goes to the output.")
+        Path | None, typer.Option("--out", "-o", help="The Parquet file to write. Default: print CSV.")
     ] = None,
     prior: Prior = None,
     cost: Cost = None,
@@ -26,8 +26,7 @@ def predict(
     outputs: Outputs = None,
     query: Query = None,
 ) -> None:
-    """Score the rows of files or a database: decisions, posteriors, log-likelihood ratios. Memory need not hold all of
-    them."""
+    """Score rows of files or a database, of any size: decisions, posteriors, log-likelihood ratios."""
     from ..scoring import load_model
     from ..scoring.writing import parquet_file, write_scores
 
@@ -42,7 +41,7 @@ def predict(
 
 @contextmanager
 def _csv(_: Any, schema: Any) -> Iterator[Any]:
-    """The output as CSV."""
+    """Write CSV to the standard output."""
     from pyarrow import csv
 
     sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""`suffice sql`: a model as a statement."""
+"""`suffice sql`: print a model as SQL."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .options import Cost, Keep, ModelPath, Outputs, Prior, cost_of, names, prio
 
 def sql(
     model: ModelPath,
-    table: Annotated[str, typer.Argument(help="The table to score, also as schema.table.", show_default=False)],
+    table: Annotated[str, typer.Argument(help="The table to score: a name, or schema.table.", show_default=False)],
     dialect: Annotated[
         str, typer.Option(help="postgresql, duckdb, sqlite, mysql, snowflake, bigquery or spark.")
     ] = "postgresql",
@@ -21,7 +21,7 @@ def sql(
     keep: Keep = None,
     outputs: Outputs = None,
 ) -> None:
-    """Print a model as one SELECT that scores the rows of a table where they are."""
+    """Print a model as one SELECT that scores the rows of a table inside the database."""
     from ..scoring import load_model
 
     loaded = load_model(model)

@@ -1,0 +1,16 @@
+"""The table of an automatic choice goes into model files and comes back."""
+
+from suffice.scoring.choice import Candidate, Choice
+
+CHOICE = Choice((Candidate("a", 0.1, 0.02), Candidate("b", 0.3, 0.05)), Candidate("class frequencies", 1.1, 0.6), 5, {})
+
+
+def test_a_header_gives_the_table_back():
+    assert Choice.from_header(CHOICE.to_header()) == CHOICE
+
+
+def test_files_of_0_1_call_the_log_loss_a_log_cost():
+    header = CHOICE.to_header()
+    for each in (*header["candidates"], header["baseline"]):
+        each["log_cost"] = each.pop("log_loss")
+    assert Choice.from_header(header) == CHOICE
