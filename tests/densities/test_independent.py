@@ -369,6 +369,46 @@ def test_pseudo_counts_are_rows_like_all_rows(family, rng):
     assert np.isfinite(zeros.log_likelihood([[0.0], [3.0]])).all()
 
 
+@cases
+def test_the_log_likelihood_of_the_rows_follows_from_the_statistic(case, rng):
+    X, y = case.rows(rng)
+    X[::5, 0] = nan
+    w, density = rng.uniform(0.5, 2.0, len(y)), case.density()
+    stats = case.collect(X, y, w)
+    if case.kind is InverseGaussianDensity:
+        with pytest.raises(DataError, match="mean of log x, which is not kept"):
+            density.log_likelihood_of(stats)
+        return
+    own = density.log_likelihood(X)[np.arange(len(y)), (y == "b").astype(int)]
+    assert density.log_likelihood_of(stats) == pytest.approx(w @ own, rel=1e-10)
+    assert density.log_likelihood_of(stats - stats) == 0
+    with pytest.raises(DataError, match="does not fit"):
+        density.of_classes([0]).log_likelihood_of(stats)
+    gone = {name: np.where([[True], [False]], nan, values) for name, values in case.parameters.items()}
+    assert case.kind.from_parameters(**gone).log_likelihood_of(stats) == -inf
+
+
+def test_a_statistic_of_another_family_has_no_log_likelihood(rng):
+    X, y = CASES["gamma"].rows(rng)
+    with pytest.raises(DataError, match="is not what GammaDensity"):
+        CASES["gamma"].density().log_likelihood_of(CASES["inverse_gaussian"].collect(X, y))
+
+
+@pytest.mark.parametrize("family", ["exponential", "geometric"])
+def test_scores_that_are_linear_in_x(family, rng):
+    X, _ = CASES[family].rows(rng)
+    density = CASES[family].density()
+    center, slope, constant = density.linear()
+    np.testing.assert_allclose((X - center) @ slope.T + constant, density.log_likelihood(X), rtol=1e-12)
+
+
+def test_zeros_are_not_linear():
+    with pytest.raises(DataError, match="use alpha > 0"):
+        GeometricDensity.from_parameters([1.0, 0.5]).linear()
+    with pytest.raises(DataError, match="is not linear"):
+        CASES["gamma"].density().linear()
+
+
 # The method of moments.
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..stats.support import NOT_NEGATIVE
+from .base import LinearForm
 from .independent import LEAST, MOST
 from .parameters import positive_table
 from .transformed import NARROWEST, Moments, TransformedDensity
@@ -68,6 +69,15 @@ class ExponentialDensity(TransformedDensity):
     def log_density(prepared: tuple[Array, ...], *parameters: Array) -> Array:
         (x,), (mean,) = prepared, parameters
         return np.maximum(-x / mean - np.log(mean), -MOST)
+
+    @staticmethod
+    def _mean_log_density(moments: Moments, *parameters: Array) -> Array:
+        (mean,) = parameters
+        return np.asarray(-moments.mean[:, 0] / mean - np.log(mean))
+
+    def linear(self) -> LinearForm:
+        constant = np.where(self.seen, -np.log(self.means).sum(axis=1), -np.inf)
+        return LinearForm(np.zeros(self.n_features), -1 / self.means, constant)
 
     @property
     def expectation(self) -> Array:

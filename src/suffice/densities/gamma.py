@@ -83,6 +83,13 @@ class GammaDensity(TransformedDensity):
         apart = np.where(np.abs(u) < 0.25, log1p_less(np.clip(u, -0.25, 0.25)), log_x - np.log(mean) - u)
         return np.asarray(np.maximum(shape * apart, -MOST) + at_mean - log_x)
 
+    @staticmethod
+    def _mean_log_density(moments: Moments, *parameters: Array) -> Array:
+        x, log_x, (shape, scale) = moments.mean[:, 0], moments.mean[:, 1], parameters
+        mean = shape * scale
+        at_mean = 0.5 * np.log(shape / (2 * np.pi)) - stirling_rest(shape)
+        return np.asarray(shape * (log_x - np.log(mean) - (x - mean) / mean) + at_mean - log_x)
+
     @property
     def expectation(self) -> Array:
         return self.shapes * self.scales

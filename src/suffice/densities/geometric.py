@@ -8,7 +8,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import DataError
 from ..stats.support import WHOLE
+from .base import LinearForm
 from .counts import gamma_posterior
 from .independent import MOST
 from .parameters import positive_table, refuse
@@ -72,6 +74,18 @@ class GeometricDensity(TransformedDensity):
         (x,), (p,) = prepared, parameters
         failures = np.where(x > 0, np.where(p < 1, np.maximum(x * np.log1p(-p), -MOST), -np.inf), 0.0)
         return failures + np.log(p)
+
+    @staticmethod
+    def _mean_log_density(moments: Moments, *parameters: Array) -> Array:
+        mean, (p,) = moments.mean[:, 0], parameters
+        return np.where(mean > 0, mean * np.log1p(-p), 0.0) + np.log(p)
+
+    def linear(self) -> LinearForm:
+        if (self.probabilities[self.seen] == 1).any():
+            raise DataError("some probabilities are zero, so that log p(x | class) may be -inf; use alpha > 0")
+        slope = np.log1p(-np.where(self.seen[:, None], self.probabilities, 0.5))
+        constant = np.where(self.seen, np.log(self.probabilities).sum(axis=1), -np.inf)
+        return LinearForm(np.zeros(self.n_features), slope, constant)
 
     @property
     def expectation(self) -> Array:

@@ -74,6 +74,12 @@ class LogNormalDensity(TransformedDensity):
         z = (log_x - mu) / sigma
         return np.maximum(-0.5 * (z * z), -MOST) - np.log(sigma) - 0.5 * _LOG_2PI - log_x
 
+    @staticmethod
+    def _mean_log_density(moments: Moments, *parameters: Array) -> Array:
+        log_x, (mu, sigma) = moments.mean[:, 0], parameters
+        square = moments.scatter[:, 0] / moments.weight + (log_x - mu) ** 2
+        return np.asarray(-0.5 * square / sigma**2 - np.log(sigma) - 0.5 * _LOG_2PI - log_x)
+
     @property
     def expectation(self) -> Array:
         with np.errstate(over="ignore"):

@@ -120,6 +120,18 @@ class NegativeBinomialDensity(IndependentDensity):
         of_x = np.where(x > 0, x * log_ratio, 0.0) - rest
         return np.where((mean > 0) | (x == 0), np.maximum(of_size + of_x, -MOST), -np.inf)
 
+    def log_likelihood_of(self, stats: CategoryStats) -> float:
+        self._check_statistic(stats)
+        if (stats.weight > 0)[~self.seen].any():
+            return -np.inf
+        total = 0.0
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            for j, (a, b) in enumerate(pairwise(stats.bounds)):
+                prepared = self.prepared(np.asarray(stats.categories[j], np.float64))
+                terms = self.log_density(prepared, self.means[:, [j]], self.sizes[:, [j]])
+                total += float((stats.count[:, a:b] * np.where(stats.count[:, a:b] > 0, terms, 0.0)).sum())
+        return total
+
     @property
     def expectation(self) -> Array:
         return self.means

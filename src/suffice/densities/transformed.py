@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import SingularWarning, listed
+from ..errors import DataError, SingularWarning, listed
 from ..stats import MomentStats, TransformedStats
 from ..stats.transformed import transformed
 from .base import seen_classes
@@ -103,6 +103,25 @@ class TransformedDensity(IndependentDensity):
     @abstractmethod
     def _fitted(cls, moments: Moments, alpha: float) -> tuple[tuple[Array, ...], Array]:
         """The parameters (..., k, d) of moments in which every column is observed."""
+
+    def log_likelihood_of(self, stats: TransformedStats) -> float:
+        self._check_statistic(stats)
+        if stats.transforms != self.transforms:
+            raise DataError(f"{stats!r} is not what {self!r} is estimated from")
+        if (stats.weight > 0)[~self.seen].any():
+            return -np.inf
+        own = stats.observed > 0
+        moments = Moments(np.where(own, stats.observed, 1.0), stats.mean, stats.scatter)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            means = self._mean_log_density(moments, *(getattr(self, name) for name in self._fields()))
+        return float((stats.observed[own] * means[own]).sum())
+
+    @staticmethod
+    def _mean_log_density(moments: Moments, *parameters: Array) -> Array:  # noqa: ARG004
+        """The mean of log p over the rows of each class and column, (k, d)."""
+        raise DataError(
+            "the log-likelihood needs a mean of log x, which is not kept; sum log_likelihood(X) over the rows"
+        )
 
     @classmethod
     def from_moments(cls, stats: MomentStats) -> Self:
