@@ -60,6 +60,9 @@ class LogisticModel(Scorer):
     def n_read(self) -> int:
         return len(self.center)
 
+    def parameters(self) -> dict[str, Any]:
+        return {"coef": self.coef, "intercept": self.intercept, "prior": self.prior}
+
     @property
     def coef(self) -> Array:
         """The slopes of the log posteriors as scikit-learn has them: (k, p), or (1, p) of two classes."""

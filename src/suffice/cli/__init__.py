@@ -6,6 +6,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable
+from importlib.abc import MetaPathFinder
 from typing import Any
 
 import typer
@@ -46,6 +47,7 @@ def main_callback() -> None:
 
 def main() -> None:
     """Run the `suffice` command."""
+    sys.meta_path.insert(0, _WithoutPandas())
     warnings.showwarning = _warn
     try:
         app()
@@ -54,6 +56,14 @@ def main() -> None:
         raise SystemExit(1) from None
     except (SufficeError, OSError) as error:
         raise SystemExit(f"suffice: {_line(error)}") from None
+
+
+class _WithoutPandas(MetaPathFinder):
+    """Hides pandas: pyarrow would import it at the first conversion, which takes longer than most commands."""
+
+    def find_spec(self, fullname: str, path: Any, target: Any = None) -> None:  # noqa: ARG002
+        if fullname == "pandas":
+            raise ModuleNotFoundError("commands work without pandas", name=fullname)
 
 
 def _warn(message: Warning | str, *_: Any, **__: Any) -> None:

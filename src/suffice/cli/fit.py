@@ -13,23 +13,17 @@ from ..scoring.text import described
 from .data import check_out, reading
 from .options import Data, Query, Target, Weight, names, types_of
 
-_MODELS = {
-    "gaussian": "GaussianClassifier",
-    "mixed": "MixedClassifier",
-    "categorical": "CategoricalClassifier",
-    "multinomial": "MultinomialClassifier",
-    "bernoulli": "BernoulliClassifier",
-    "poisson": "PoissonClassifier",
-    "logistic": "LogisticClassifier",
-}
-
 
 def fit(
     data: Data,
     target: Target,
     out: Annotated[Path, typer.Option("--out", "-o", help="The model file to write.")] = Path("model.safetensors"),
     model: Annotated[
-        str, typer.Option(help=f"auto, which chooses the best of the sensible models, or {', '.join(_MODELS)}.")
+        str,
+        typer.Option(
+            help="auto tries several models and keeps the best. Or: mixed, logistic, or a family such as gaussian, "
+            "categorical, multinomial, bernoulli, poisson or gamma."
+        ),
     ] = "auto",
     choices: Annotated[
         list[str] | None,
@@ -50,10 +44,9 @@ def fit(
     skip: Annotated[bool, typer.Option("--skip", help="Skip damaged parts of files instead of stopping.")] = False,
 ) -> None:
     """Fit a model to files or a database. Without --model, the best of several is chosen on held-out rows."""
-    from .. import estimators, selection
+    from .. import selection
 
-    if model != "auto" and model not in _MODELS:
-        raise DataError(f"--model {model} is not known; choose one of {listed(['auto', *_MODELS], 10)}")
+    kind, own = (None, {}) if model == "auto" else _estimator(model)
     if model == "auto" and (choices or checkpoint):
         raise DataError("--set and --checkpoint need a named model, as in --model gaussian")
     if model == "logistic" and checkpoint:
@@ -66,15 +59,29 @@ def fit(
     asked = {"checkpoint": checkpoint, "on_error": "skip" if skip else "raise", "types": types_of(types)}
     with reading(data, query, columns=names(columns), **asked) as rows:
         check_out(out, rows)
-        if model == "auto":
+        if kind is None:
             fitted: Any = selection.fit(rows, target, weight)
         else:
-            kind = getattr(estimators, _MODELS[model])
-            fitted = kind(**_parameters(choices or [], kind)).fit(rows, target, sample_weight=weight)
+            fitted = kind(**(own | _parameters(choices or [], kind))).fit(rows, target, sample_weight=weight)
     fitted.save(out)
     if model == "auto":
         print(f"Models by held-out log loss, in nats:\n\n{fitted.choice_}\n")
     print(f"{described(fitted)}\nWritten to {out}")
+
+
+def _estimator(model: str) -> tuple[Any, dict[str, Any]]:
+    """The class of a model by its name, and the parameters that the name stands for."""
+    from .. import estimators
+    from ..families import FAMILIES
+
+    others = {"mixed": "MixedClassifier", "logistic": "LogisticClassifier"}
+    if model in others:
+        return getattr(estimators, others[model]), {}
+    if model not in FAMILIES:
+        known = ["auto", *others, *FAMILIES]
+        raise DataError(f"--model {model} is not known; choose one of {listed(known, len(known))}")
+    own = FAMILIES[model].estimator
+    return (estimators.MixedClassifier, {"families": model}) if own is None else (getattr(estimators, own), {})
 
 
 def _parameters(choices: list[str], kind: Any) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,12 +22,46 @@ _FEW = 20  # columns and classes to list
 def inspect(
     file: Annotated[Path, typer.Argument(help="A model file, or the checkpoint of a fit.", show_default=False)],
     as_json: AsJson = False,
+    parameters: Annotated[
+        bool, typer.Option("--parameters", help="Print what the model has learnt: means, covariances, probabilities.")
+    ] = False,
 ) -> None:
     """Show what a file contains: model, columns, families, classes and parameters. Only the header is read."""
     from ..description import describe
 
     found = describe(file)
-    print(json.dumps(asdict(found), indent=2, default=str) if as_json else _text(found))
+    learnt = _parameters(file) if parameters else {}
+    if as_json:
+        print(json.dumps(asdict(found) | ({"parameters": learnt} if parameters else {}), indent=2, default=_plain))
+    else:
+        print("\n\n".join([_text(found), *_shown(learnt)]))
+
+
+def _parameters(file: Path) -> dict[str, Any]:
+    """The parameters of the density in a file, by name."""
+    from ..scoring import load_model
+
+    return {name: _expanded(value) for name, value in load_model(file).parameters().items()}
+
+
+def _expanded(value: Any) -> Any:
+    """The densities of blocks of columns as their parameters."""
+    if hasattr(value, "parameters"):
+        value = value.parameters()
+    return {name: _expanded(each) for name, each in value.items()} if isinstance(value, dict) else value
+
+
+def _shown(parameters: dict[str, Any], prefix: str = "") -> Iterator[str]:
+    """Parameters as text, those of blocks of columns under the name of the block."""
+    for name, value in parameters.items():
+        if isinstance(value, dict):
+            yield from _shown(value, f"{prefix}{name} ")
+        else:
+            yield f"{prefix}{name}\n{value}"
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
 def _text(found: Description) -> str:

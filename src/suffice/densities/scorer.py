@@ -119,6 +119,10 @@ class Scorer(ABC):
         return {}
 
     @abstractmethod
+    def parameters(self) -> dict[str, Any]:
+        """The parameters by name, arrays whose first axis is that of the classes."""
+
+    @abstractmethod
     def of_classes(self, places: Sequence[int]) -> Self:
         """Return the same for some of the classes.
 

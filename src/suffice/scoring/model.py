@@ -106,6 +106,16 @@ class Model:
         density = self.density
         return f"Model({type(density).__name__} of {density.n_features} columns, classes {listed(self.classes)})"
 
+    def parameters(self) -> dict[str, Any]:
+        """Give what was learnt, by name: means, covariances, probabilities, rates, slopes.
+
+        Returns
+        -------
+        dict
+            Arrays whose first axis is that of the classes; a dictionary for each block of a mixed model.
+        """
+        return self.density.parameters()
+
     # Scores: there is no prior in them.
 
     def log_likelihood(self, X: Any) -> Any:

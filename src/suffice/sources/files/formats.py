@@ -15,7 +15,6 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.csv
-import pyarrow.dataset
 import pyarrow.fs
 import pyarrow.ipc
 import pyarrow.json
@@ -143,6 +142,7 @@ def _ahead(items: Iterator[T]) -> Iterator[T]:
 
 def _kept(file: File, wanted: Wanted) -> list[int]:
     """The row groups in which, by their statistics, the filter may find rows."""
+
     fragment = pa.dataset.ParquetFileFormat().make_fragment(file.path, filesystem=pa.fs.LocalFileSystem())
     columns = [column for column in fragment.physical_schema if column.name not in wanted.schema.names]
     whole = pa.schema([*wanted.schema, *columns])
