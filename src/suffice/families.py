@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from . import leave_one_out
 from .densities import (
     BernoulliDensity,
     CategoricalDensity,
@@ -39,19 +40,6 @@ from .densities.counts import check_alpha
 from .densities.covariance import STRUCTURES
 from .densities.transformed import TransformedDensity
 from .errors import DataError, one_of
-from .leave_one_out import (
-    BernoulliLeaveOneOut,
-    CategoricalLeaveOneOut,
-    GammaPoissonLeaveOneOut,
-    GaussianLeaveOneOut,
-    LeaveOneOut,
-    MultinomialLeaveOneOut,
-    NegativeBinomialLeaveOneOut,
-    PoissonLeaveOneOut,
-    PolyaLeaveOneOut,
-    ProductLeaveOneOut,
-    TransformedLeaveOneOut,
-)
 from .projection import DiscriminantRecipe, PrincipalRecipe
 from .recipe import Blocks, Choices, Names, Recipe
 from .stats import (
@@ -87,7 +75,7 @@ class Family(Recipe):
     collect: Callable[[Choices], Collector]
     collect_in_table: Callable[[Choices], Collector] | None = None  # beside other families, if different
     estimated: Callable[[Any, Choices, Names], Density]
-    held_out: Callable[[Any, Any, Choices], LeaveOneOut]
+    held_out: Callable[[Any, Any, Choices], leave_one_out.LeaveOneOut]
     defaults: Choices = field(default_factory=dict)  # its parameters, and what they are where nobody chose them
     check: Callable[[dict[str, Any]], object] = lambda _: None  # raises where parameters make no sense
     converted: Callable[[Any, Choices], Any] = lambda statistics, _: statistics  # to the layout that is needed
@@ -113,7 +101,7 @@ class Family(Recipe):
     def estimate(self, statistics: Any, choices: Choices, names: Names = None) -> Density:
         return self.estimated(statistics, choices, names)
 
-    def leave_one_out(self, statistics: Any, density: Any, choices: Choices) -> LeaveOneOut:
+    def leave_one_out(self, statistics: Any, density: Any, choices: Choices) -> leave_one_out.LeaveOneOut:
         return self.held_out(statistics, density, choices)
 
 
@@ -162,12 +150,14 @@ class Mixed(Recipe):
         }
         return ProductDensity.estimate(statistics, families, names)
 
-    def leave_one_out(self, statistics: BundleStats, density: ProductDensity, choices: Choices) -> LeaveOneOut:
+    def leave_one_out(
+        self, statistics: BundleStats, density: ProductDensity, choices: Choices
+    ) -> leave_one_out.LeaveOneOut:
         parts = {
             name: FAMILIES[name].leave_one_out(part, density.parts[name], choices)
             for name, part in statistics.parts.items()
         }
-        return ProductLeaveOneOut(parts, statistics.columns)
+        return leave_one_out.ProductLeaveOneOut(parts, statistics.columns)
 
 
 def no_closed_form(what: str) -> DataError:
@@ -211,13 +201,13 @@ def _gaussian(statistics: MomentStats, choices: Choices, names: Names) -> Gaussi
     return GaussianDensity.estimate(statistics, covariance, choices["shrinkage"], floor=floor, names=names)
 
 
-def _gaussian_held_out(statistics: MomentStats, density: Any, choices: Choices) -> LeaveOneOut:
+def _gaussian_held_out(statistics: MomentStats, density: Any, choices: Choices) -> leave_one_out.LeaveOneOut:
     shrinkage = choices["shrinkage"]
     if choices.get("predictive"):
         raise no_closed_form("predictive models")
     if isinstance(shrinkage, str):
         raise no_closed_form(f"shrinkage={shrinkage!r}")
-    return GaussianLeaveOneOut(statistics, density, float(shrinkage or 0.0), choices["variance_floor"])
+    return leave_one_out.GaussianLeaveOneOut(statistics, density, float(shrinkage or 0.0), choices["variance_floor"])
 
 
 def _why_gaussian(column: ColumnSummary) -> str | None:
@@ -272,15 +262,15 @@ def _multinomial(statistics: CountStats, choices: Choices, _: Names) -> Density:
     return (PolyaDensity if predictive else MultinomialDensity).estimate(statistics, alpha)
 
 
-def _poisson_held_out(statistics: CountStats, density: Any, choices: Choices) -> LeaveOneOut:
-    kind = GammaPoissonLeaveOneOut if choices.get("predictive") else PoissonLeaveOneOut
+def _poisson_held_out(statistics: CountStats, density: Any, choices: Choices) -> leave_one_out.LeaveOneOut:
+    kind = leave_one_out.GammaPoissonLeaveOneOut if choices.get("predictive") else leave_one_out.PoissonLeaveOneOut
     return kind(statistics, density, choices["alpha"])
 
 
-def _multinomial_held_out(statistics: CountStats, density: Any, choices: Choices) -> LeaveOneOut:
+def _multinomial_held_out(statistics: CountStats, density: Any, choices: Choices) -> leave_one_out.LeaveOneOut:
     if choices.get("complement"):
         raise DataError("complement weights are not probabilities: leave_one_out is not defined")
-    kind = PolyaLeaveOneOut if choices.get("predictive") else MultinomialLeaveOneOut
+    kind = leave_one_out.PolyaLeaveOneOut if choices.get("predictive") else leave_one_out.MultinomialLeaveOneOut
     return kind(statistics, density, choices["alpha"])
 
 
@@ -325,7 +315,7 @@ def _of_moments(density: type[TransformedDensity], defaults: Choices = MappingPr
         is_held_by=lambda s: isinstance(s, TransformedStats) and s.transforms == density.transforms,
         collect=lambda _: CollectTransformed(density.transforms, density.support, density.family),
         estimated=lambda s, c, names: density.estimate(s, c.get("alpha", 0.0), names),
-        held_out=lambda s, fitted, c: TransformedLeaveOneOut(s, fitted, c.get("alpha", 0.0)),
+        held_out=lambda s, fitted, c: leave_one_out.TransformedLeaveOneOut(s, fitted, c.get("alpha", 0.0)),
         defaults=defaults,
         check=_check_alpha if "alpha" in defaults else lambda _: None,
     )
@@ -348,7 +338,7 @@ FAMILIES: dict[str, Family] = {
             collect=lambda _: CollectCounts(presence=True),
             collect_in_table=lambda _: CollectTruths(),
             estimated=_bernoulli,
-            held_out=lambda s, density, c: BernoulliLeaveOneOut(s, density, c["alpha"]),
+            held_out=lambda s, density, c: leave_one_out.BernoulliLeaveOneOut(s, density, c["alpha"]),
             defaults={"alpha": 1.0},
             check=_check_alpha,
             merges_columns=True,
@@ -361,7 +351,7 @@ FAMILIES: dict[str, Family] = {
             is_held_by=lambda s: isinstance(s, CategoryStats),
             collect=lambda _: CollectCategories(),
             estimated=lambda s, c, _: CategoricalDensity.estimate(s, c["alpha"], c["unknown"]),
-            held_out=lambda s, density, c: CategoricalLeaveOneOut(s, density, c["alpha"]),
+            held_out=lambda s, density, c: leave_one_out.CategoricalLeaveOneOut(s, density, c["alpha"]),
             defaults={"alpha": 1.0, "unknown": "smooth"},
             check=_check_categorical,
             infer=_why_categorical,
@@ -417,7 +407,7 @@ FAMILIES: dict[str, Family] = {
             is_held_by=_holds_counts_of_values,
             collect=lambda _: CollectHistogram("negative_binomial"),
             estimated=lambda s, c, _: NegativeBinomialDensity.estimate(s, c["alpha"]),
-            held_out=lambda s, density, c: NegativeBinomialLeaveOneOut(s, density, c["alpha"]),
+            held_out=lambda s, density, c: leave_one_out.NegativeBinomialLeaveOneOut(s, density, c["alpha"]),
             defaults={"alpha": 1.0},
             check=_check_alpha,
             merges_columns=True,

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import DataError, listed
-from ..scoring.text import described
+from ..text import described
 from .data import check_out, reading
 from .options import Data, Query, Target, Weight, names, types_of
 

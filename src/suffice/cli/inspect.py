@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..scoring.text import aligned
+from ..text import aligned
 from .options import AsJson
 
 if TYPE_CHECKING:

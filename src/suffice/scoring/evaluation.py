@@ -14,8 +14,8 @@ from .. import decisions, metrics
 from ..errors import DataError, MissingLabelsError, listed
 from ..tables.batch import Batch
 from ..tables.labels import count_missing, missing_message, positions
+from ..text import aligned
 from .rows import reduce_scores
-from .text import aligned
 
 if TYPE_CHECKING:
     from .model import Model

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute
-import pyarrow.parquet
 
 from ...errors import DataError, listed
 
@@ -57,6 +55,7 @@ def condition(filter: Any, schema: Any) -> tuple[Any, list[str]]:
     """A filter as an expression, and the columns that it asks for."""
     if filter is None:
         return None, []
+
     empty = schema.empty_table()
     try:
         expression = filter if isinstance(filter, pa.compute.Expression) else pa.parquet.filters_to_expression(filter)
