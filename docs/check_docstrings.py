@@ -28,8 +28,6 @@ CHECKS = {
 }
 # Packages that are not converted yet. Remove a line when `python docs/check_docstrings.py` stays clean without it.
 NOT_YET = (
-    "suffice.estimators",
-    "suffice.scoring",
     "suffice.sources",
 )
 

@@ -60,7 +60,24 @@ class LLRCalibrator(TransformerMixin, TableEstimator):
         self.method = method
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn the map from scores with known classes, which no system should have been trained on."""
+        """Learn the map from scores of rows with known classes.
+
+        Use rows that no system was trained on.
+
+        Parameters
+        ----------
+        X : array-like of shape (n,) or (n, systems)
+            The scores; of k > 2 classes, (n, systems k).
+        y : array-like of shape (n,)
+            The labels.
+        sample_weight : array-like of shape (n,) or None
+            Weights that are not negative.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
         one_of("method", self.method, METHODS)
         source = _source(X)
         table = _scores(source)
@@ -87,7 +104,18 @@ class LLRCalibrator(TransformerMixin, TableEstimator):
         return self
 
     def transform(self, X: Any) -> Array:
-        """Log-likelihood ratios of two classes, in the shape of one score, or log-likelihoods (n, k) of more."""
+        """Calibrate scores.
+
+        Parameters
+        ----------
+        X : array-like of shape (n,) or (n, systems)
+            The scores, as in `fit`.
+
+        Returns
+        -------
+        array of shape (n,), (n, 1) or (n, k)
+            Log-likelihood ratios of two classes, in the shape of one score; log-likelihoods of more.
+        """
         self._check_fitted()
         source, ndim = _source(X), np.asarray(X).ndim
         if ndim == 1 and self.n_features_in_ != 1:
@@ -108,7 +136,24 @@ class LLRCalibrator(TransformerMixin, TableEstimator):
         return llr if ndim == 1 else llr[:, None]
 
     def held_out(self, X: Any, y: Any, cv: Any = 5, groups: Any = None) -> Array:
-        """Calibrated scores of each row by a map that was learnt from the other folds, pooled: for honest figures."""
+        """Calibrate each score with a map that was learnt from the other folds: for honest figures.
+
+        Parameters
+        ----------
+        X : array-like of shape (n,) or (n, systems)
+            The scores, as in `fit`.
+        y : array-like of shape (n,)
+            The labels.
+        cv : int or splitter
+            The number of folds, or one of scikit-learn's splitters.
+        groups : array-like of shape (n,) or None
+            For splitters that keep groups together.
+
+        Returns
+        -------
+        array
+            As of `transform`.
+        """
         table, labels = _scores(_source(X)), np.asarray(y)
         parts = [
             (test, clone(self).fit(table[train], labels[train]).transform(table[test]))

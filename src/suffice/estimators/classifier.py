@@ -41,6 +41,7 @@ class LLRClassifier(ClassifierMixin, TableEstimator):
         Returns
         -------
         Model
+            It scores and decides as this estimator does now.
         """
 
     @property
@@ -51,7 +52,7 @@ class LLRClassifier(ClassifierMixin, TableEstimator):
     @property
     def prior_(self) -> Array:
         """The prior that decisions use unless told otherwise, of shape (k,)."""
-        return self.to_model().as_prior(None)
+        return self.to_model()._as_prior(None)
 
     llr = of_model(Model.llr)
     predict = of_model(Model.predict)
@@ -76,6 +77,7 @@ class LLRClassifier(ClassifierMixin, TableEstimator):
         Returns
         -------
         float
+            The accuracy.
         """
         if isinstance(y, str) or isinstance(sample_weight, str):
             source = in_memory(X, y, sample_weight, self.n_jobs)

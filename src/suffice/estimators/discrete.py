@@ -1,4 +1,4 @@
-"""Naive Bayes on truths, categories, words and events."""
+"""Naive Bayes on Booleans, categories, words and counts of events."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class CountClassifier(GenerativeClassifier):
 
 
 class BernoulliClassifier(CountClassifier):
-    """Classes of truths: each feature is present (above zero) or absent.
+    """Booleans: each feature is present (above zero) or absent.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class BernoulliClassifier(CountClassifier):
 
 
 class PoissonClassifier(CountClassifier):
-    """Classes of event counts, each feature with its own rate.
+    """Counts of events, each feature with its own rate.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ class PoissonClassifier(CountClassifier):
 
 
 class MultinomialClassifier(CountClassifier):
-    """Classes of occurrences, such as the words of documents of any length.
+    """Occurrences, such as the words of documents of any length.
 
     Parameters
     ----------
@@ -159,15 +159,15 @@ class MultinomialClassifier(CountClassifier):
 
 
 class CategoricalClassifier(GenerativeClassifier):
-    """Classes of categories: strings, pandas or Arrow categories, integers or booleans, as they are.
+    """Categories: strings, pandas or Arrow categories, integers or Booleans, as they are.
 
     Parameters
     ----------
     alpha : float
         Pseudo-count of every category that was seen in any class; 0 is maximum likelihood.
     unknown : {"smooth", "ignore", "error"}
-        What a category is worth that was never seen in training: as much as one that the class never had; nothing, as
-        if it were missing; or an error. `unknown_cells` tells where there are any.
+        What to do with an unknown category, one that was never seen in training: score it like one that the class
+        never had, ignore it like a missing value, or raise an error. `unknown_cells` finds them.
     prior : array, dict, "uniform" or None
         Class probabilities for decisions, unless a call gives others.
     n_jobs : int or None

@@ -30,7 +30,7 @@ class GaussianClassifier(GenerativeClassifier):
         "full" is quadratic discriminant analysis, "diag" Gaussian naive Bayes, "tied" linear discriminant analysis.
     shrinkage : float in [0, 1], "loo", "oas", "ledoit_wolf" or None
         How far covariances are pulled towards a multiple of the identity. "loo" takes the number with the greatest
-        likelihood of the rows, each left out in turn. That takes `fit` a second pass, and all rows at once: to stream,
+        likelihood of the rows, each held out in turn. That takes `fit` a second pass, and all rows at once: to stream,
         merge or forget afterwards, set the number that was chosen (`shrinkage_`), as `save` does. "oas" and
         "ledoit_wolf" are for "full" and "tied" only.
     prior : array, dict, "uniform" or None
@@ -121,7 +121,7 @@ class GaussianClassifier(GenerativeClassifier):
 
     @property
     def density_(self) -> GaussianDensity | StudentDensity:
-        """p(x | class), estimated from `statistics_`."""
+        """The density p(x | class), estimated from `statistics_`."""
         return cast("GaussianDensity | StudentDensity", super().density_)
 
     @property
@@ -157,9 +157,24 @@ class GaussianClassifier(GenerativeClassifier):
         return super()._leave_one_out()
 
     def quadratic_form(self, a: Any = None, b: Any = None) -> tuple[Array, Array, float]:
-        """A (d, d), b (d,) and c with ``llr(x, a, b) = x'Ax + x'b + c``; A is zero for tied structures."""
+        """Give the log-likelihood ratio in closed form: ``llr(x, a, b) = x'Ax + x'b + c``.
+
+        Parameters
+        ----------
+        a, b : label or None
+            The two classes, as in `llr`.
+
+        Returns
+        -------
+        A : array of shape (d, d)
+            The quadratic part, zero for tied structures.
+        b : array of shape (d,)
+            The linear part.
+        c : float
+            The constant.
+        """
         model = self.to_model()
-        i, j = model.with_rows(model.pair(a, b))
+        i, j = model._with_rows(model._pair(a, b))
         density = self._plug_in("quadratic_form")
         lower, upper = density.precision(i), density.precision(j)
         m0, m1 = density.mean[i], density.mean[j]

@@ -37,6 +37,7 @@ class GenerativeClassifier(LLRClassifier, Learner):
         Returns
         -------
         Model
+            It scores and decides as this estimator does now.
         """
         statistics, density = self._fitted(), self._estimate()
         total, prior = statistics.weight.sum(), self.prior
@@ -54,7 +55,7 @@ class GenerativeClassifier(LLRClassifier, Learner):
 
     @property
     def density_(self) -> Density:
-        """p(x | class), estimated from `statistics_`."""
+        """The density p(x | class), estimated from `statistics_`."""
         return cast("Density", self._estimate())
 
     @property
@@ -98,6 +99,7 @@ class GenerativeClassifier(LLRClassifier, Learner):
         Returns
         -------
         LogisticClassifier
+            Fitted.
         """
         model = self._logistic(prior)
         names = self._names()
@@ -106,8 +108,8 @@ class GenerativeClassifier(LLRClassifier, Learner):
 
     def _logistic(self, prior: Prior) -> LogisticModel:
         own = self.to_model()
-        own.with_rows(range(len(own.classes)))
-        chosen = own.as_prior(prior)
+        own._with_rows(range(len(own.classes)))
+        chosen = own._as_prior(prior)
         if not chosen.all():
             raise DataError("a class with prior 0 has no logistic model; give a prior without zeros")
         return LogisticModel(own.classes, chosen, *self.density_.linear())
@@ -148,7 +150,7 @@ class GenerativeClassifier(LLRClassifier, Learner):
         Returns
         -------
         array of shape (n, k)
-            log p(x | class), classes in sorted order. A class that has no rows but this one has log-likelihood -inf.
+            Log-likelihoods, classes in sorted order. A class that has no rows but this one has log-likelihood -inf.
         """
         return self._held_out(X, y, sample_weight)[0]
 
@@ -170,6 +172,7 @@ class GenerativeClassifier(LLRClassifier, Learner):
         Returns
         -------
         array of shape (n, k)
+            The probabilities of a row sum to 1.
         """
         scores, source, classes = self._held_out(X, y, sample_weight)
         chosen, k = self.prior if prior is None else prior, len(classes)

@@ -78,6 +78,7 @@ class Learner(TableEstimator):
         Returns
         -------
         self
+            The fitted estimator.
         """
         return self._fit_source(self._new_source(X, self._labels(y), sample_weight))
 
@@ -120,6 +121,7 @@ class Learner(TableEstimator):
         Returns
         -------
         self
+            The fitted estimator.
         """
         if not hasattr(self, "statistics_"):
             source = self._new_source(X, self._labels(y), sample_weight)
@@ -152,6 +154,7 @@ class Learner(TableEstimator):
         Returns
         -------
         self
+            The fitted estimator.
         """
         self._check_fitted()
         source = self._more_source(X, self._labels(y), sample_weight)
@@ -168,6 +171,7 @@ class Learner(TableEstimator):
         Returns
         -------
         self
+            The fitted estimator.
         """
         with self._unless_it_fails():
             self._learn(self._recipe.adopted(statistics, self._validate()))

@@ -86,9 +86,17 @@ class LogisticClassifier(LLRClassifier):
 
         Parameters
         ----------
-        X : anything tabular, (n, d)
-        y : the labels (n,), or the name of the column of X that holds them
-        sample_weight : (n,) not negative, or the name of a column of X; a weight of k counts as k copies of the row
+        X : anything tabular, of shape (n, d)
+            The rows. They are read into memory.
+        y : array-like of shape (n,) or str
+            The labels, or the name of the column of X that holds them.
+        sample_weight : array-like of shape (n,), str or None
+            Weights that are not negative, or the name of a column of X; a weight of k counts as k copies of the row.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
         """
         self._check_params()
         source = self._new_source(X, given_labels(y, self), sample_weight).in_memory()
@@ -160,14 +168,17 @@ class LogisticClassifier(LLRClassifier):
         Returns
         -------
         Model
+            It scores and decides as this estimator does now.
         """
         learnt = self._learnt()
         return Model(learnt, learnt.classes, learnt.prior, self._names(), self.n_jobs, type(self).__name__)
 
     @property
     def coef_(self) -> Array:
-        """The slopes of the log posteriors, (k, p), which sum to zero over the classes; of two classes (1, p), those of
-        the log odds of the second. The features are those of the expansion."""
+        """The slopes of the log posteriors, (k, p), or (1, p) of two classes, as scikit-learn has them.
+
+        Those of several classes sum to zero over the classes. The features are those of the expansion.
+        """
         return self._learnt().coef
 
     @property
@@ -180,7 +191,13 @@ class LogisticClassifier(LLRClassifier):
         return self.model_
 
     def save(self, path: Any) -> None:
-        """Write the model to a file that `suffice.load` reads."""
+        """Write the model to a file that `suffice.load` and `suffice.load_model` read.
+
+        Parameters
+        ----------
+        path : path
+            The file to write. It is replaced as a whole, or left as it was.
+        """
         params = dict(self.get_params(deep=False))
         modelfile.write(path, modelfile.ModelFile(type(self).__name__, params, self._names(), self._learnt()))
 

@@ -20,7 +20,9 @@ Array = NDArray[Any]
 
 
 class MixedClassifier(GenerativeClassifier):
-    """Numbers, categories, truths and counts side by side, independent given the class but for the Gaussian block.
+    """Numbers, categories, Booleans and counts side by side: naive Bayes on whole tables.
+
+    Blocks of columns are independent given the class; the Gaussian columns may be correlated.
 
     Parameters
     ----------
@@ -38,7 +40,10 @@ class MixedClassifier(GenerativeClassifier):
         What a category is worth that was never seen in training.
     prior : array, dict, "uniform" or None
         Class probabilities for decisions, unless a call gives others.
-    shrinkage, variance_floor : as of GaussianClassifier; shrinkage="loo" excepted
+    shrinkage : float in [0, 1], "oas", "ledoit_wolf" or None
+        How far the covariances of the Gaussian columns are pulled towards a multiple of the identity.
+    variance_floor : float
+        The least variance in any direction, relative to each column's own variance within classes.
     n_jobs : int or None
         Threads.
 

@@ -22,18 +22,24 @@ Array = NDArray[Any]
 
 
 def as_llr(estimator: Any, X: Any, prior: Prior = None, a: Any = None, b: Any = None) -> Array:
-    """Log-likelihood ratios from the posteriors of any fitted classifier, by taking the prior out of them.
+    """Turn the posteriors of any fitted classifier into log-likelihood ratios, by taking the prior out of them.
 
     Parameters
     ----------
-    estimator : a classifier with `predict_log_proba` or `predict_proba`
-    prior : the class probabilities that the posteriors hold, usually the frequencies in training; None takes what the
-        estimator says of them (`prior_`, `priors_`, `class_prior_` or `class_log_prior_`)
-    a, b : the ratio is of class b over class a; of two classes, the second over the first
+    estimator : classifier
+        It has `predict_log_proba` or `predict_proba`.
+    X : anything that the estimator takes
+        The rows.
+    prior : array-like, dict, "uniform" or None
+        The class probabilities that the posteriors hold, usually the frequencies in training. None takes what the
+        estimator says of them (`prior_`, `priors_`, `class_prior_` or `class_log_prior_`).
+    a, b : label or None
+        The two classes: b over a. With two classes in all, the default is the second over the first.
 
     Returns
     -------
-    (n,) ratios; of more than two classes without a and b, log-likelihoods (n, k) up to a term of the row
+    array of shape (n,) or (n, k)
+        Log-likelihood ratios. With more than two classes, and without a and b, log-likelihoods up to a term of the row.
 
     Examples
     --------
@@ -63,17 +69,32 @@ def cross_val_llr(
     prior: Prior = None,
     groups: Any = None,
 ) -> Array:
-    """Ratios of every row by a model that has not seen it, pooled over folds: what to calibrate and to judge by.
+    """Compute the log-likelihood ratio of every row by a model that has not seen it, pooled over folds.
+
+    Use the result to calibrate and to evaluate.
 
     Parameters
     ----------
-    estimator : any classifier with posteriors
-    prior : the class probabilities that the posteriors hold; None takes what the estimator says of them, or else the
-        frequencies of the classes it was trained on
-    groups : (n,) for splitters that keep groups together
-    y : the labels (n,), or the name of the column of X that holds them
-    cv : the number of folds, or one of scikit-learn's splitters
-    a, b : as in `as_llr`
+    estimator : classifier
+        Any classifier with posteriors.
+    X : table of shape (n, d)
+        The rows.
+    y : array-like of shape (n,) or str
+        The labels, or the name of the column of X that holds them.
+    cv : int or splitter
+        The number of folds, or one of scikit-learn's splitters.
+    a, b : label or None
+        The two classes, as in `as_llr`.
+    prior : array-like, dict, "uniform" or None
+        The class probabilities that the posteriors hold. None takes what the estimator says of them, or else the
+        frequencies of the classes that it was trained on.
+    groups : array-like of shape (n,) or None
+        For splitters that keep groups together.
+
+    Returns
+    -------
+    array of shape (n,) or (n, k)
+        As of `as_llr`.
 
     Examples
     --------

@@ -89,13 +89,41 @@ class Reduction(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Learner):
         return cast("MomentStats", super()._fitted())
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from more rows, in place. The result equals one fitted on all rows so far."""
+        """Learn from more rows, in place. The result equals one fitted on all rows so far.
+
+        Parameters
+        ----------
+        X : anything tabular, of shape (n, d)
+            The rows.
+        y : array-like of shape (n,), str or None
+            The labels, or the name of the column of X that holds them.
+        classes : array-like or None
+            Labels that may come later.
+        sample_weight : array-like of shape (n,), str or None
+            Weights, or the name of the column of X that holds them.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
         if hasattr(self, "_without_statistics"):
             self._fitted()
         return super().partial_fit(X, y, classes, sample_weight)
 
     def transform(self, X: Any) -> Any:
-        """The rows in the new coordinates, (n, m)."""
+        """Project rows on the directions.
+
+        Parameters
+        ----------
+        X : anything tabular, of shape (n, d)
+            The rows.
+
+        Returns
+        -------
+        array of shape (n, m)
+            The new coordinates.
+        """
         projection, source = self.projection_, self._source(X)
         step = max(1, _ROWS // source.n_features)
 
@@ -192,15 +220,56 @@ class PCA(Reduction):
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from rows; labels play no part, but may be the name of a column to leave out."""
+        """Learn from rows, in one pass.
+
+        Parameters
+        ----------
+        X : anything tabular, of shape (n, d)
+            The rows.
+        y : array-like of shape (n,), str or None
+            Labels play no part; the name of a column leaves it out.
+        sample_weight : array-like of shape (n,), str or None
+            Weights, or the name of the column of X that holds them.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
         return super().fit(X, y, sample_weight)
 
     def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Unlearn rows that were learnt before, in place."""
+        """Unlearn rows that were learnt before, in place.
+
+        Parameters
+        ----------
+        X : anything tabular, of shape (n, d)
+            The rows.
+        y : array-like of shape (n,), str or None
+            Labels play no part; the name of a column leaves it out.
+        sample_weight : array-like of shape (n,), str or None
+            Weights, or the name of the column of X that holds them.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
         return super().forget(X, y, sample_weight)
 
     def inverse_transform(self, X: Any) -> Array:
-        """Rows in the old coordinates from components (n, m): what is left of them."""
+        """Reconstruct rows from their components.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, m)
+            The components.
+
+        Returns
+        -------
+        array of shape (n, d)
+            The rows, as far as these directions tell.
+        """
         projection, components = self.projection_, np.asarray(X, dtype=np.float64)
         if components.ndim != 2 or components.shape[1] != len(projection.values):
             raise DataError(f"these are {components.shape[-1]} components, but there are {len(projection.values)}")

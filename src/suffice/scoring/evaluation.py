@@ -30,27 +30,54 @@ class Evaluation:
     A figure is None where the rows cannot give it: the log loss needs rows of every class; the log-likelihood ratio
     costs need two classes, and all but `cllr` rows of one weight.
 
-    Attributes
+    Parameters
     ----------
-    rows, weight : int, float
-        The number of rows with a weight above zero, and the sum of their weights.
+    rows : int
+        The number of rows with a weight above zero.
+    weight : float
+        The sum of their weights.
     prior : list of float
         The prior that decisions were made with.
     error_rate : float
         The share of wrong decisions.
-    log_loss, log_loss_of_prior : float or None
-        The mean of -log P(true class | x), in nats, of rows in the proportions of the prior; and what the prior alone
-        would give.
+    log_loss : float or None
+        The mean of -log P(true class | x), in nats, of rows in the proportions of the prior.
+    log_loss_of_prior : float or None
+        The log loss of the prior alone.
     dcf : float or None
         The detection cost, where a prior or a cost was given; 1 is what the best decision without looking costs.
-    cllr, min_cllr, eer : float or None
-        The cost of log-likelihood ratios in bits, its minimum after calibration, and the equal error rate.
-    classes, decisions : list
-        The rows and the columns of `confusion`.
+    cllr : float or None
+        The cost of log-likelihood ratios, in bits.
+    min_cllr : float or None
+        Its minimum after calibration.
+    eer : float or None
+        The equal error rate.
+    classes : list
+        The rows of `confusion`.
+    decisions : list
+        The columns of `confusion`.
     confusion : list of list of float
         The confusion matrix: the weight of each true class (rows) that was given each decision (columns).
-    recall, precision : list of float or None
-        Of each class, and of each decision.
+    recall : list of float or None
+        The share of each class that was decided rightly.
+    precision : list of float or None
+        The share of each decision that was right.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from suffice import GaussianClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> GaussianClassifier("tied").fit(X[::2], y[::2]).evaluate(X[1::2], y[1::2])
+    rows        75
+    error rate  2.67%
+    log loss    0.05711 nats; the prior alone has 1.099
+    <BLANKLINE>
+    true \\ predicted       0      1      2  recall
+    0                     25      0      0  100.0%
+    1                      0     24      1   96.0%
+    2                      0      1     24   96.0%
+    precision         100.0%  96.0%  96.0%
     """
 
     rows: int
@@ -132,7 +159,7 @@ def _scored(model: Model, X: Any, y: Any, weight: Any) -> tuple[Array, Array, Ar
         weights = np.ones(len(batch)) if batch.weight is None else batch.weight
         return [(scores, np.asarray(batch.y), weights)]
 
-    parts = reduce_scores(model.source(X, y, weight), model.density, of, lambda a, b: [*a, *b])
+    parts = reduce_scores(model._source(X, y, weight), model.density, of, lambda a, b: [*a, *b])
     scores, labels, weights = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     if missing := count_missing(labels):
         raise MissingLabelsError(missing_message(missing))
@@ -145,7 +172,7 @@ def _scored(model: Model, X: Any, y: Any, weight: Any) -> tuple[Array, Array, Ar
 
 
 def _figures(model: Model, scores: Array, labels: Array, weight: Array, prior: Any, cost: Any) -> Evaluation:
-    classes, used = model.classes, model.as_prior(prior)
+    classes, used = model.classes, model._as_prior(prior)
     decided = decisions.decide(scores, classes, used, cost)
     actions = classes if cost is None else decisions.as_cost(cost, classes)[0]
     confusion = np.zeros((len(classes), len(actions)))

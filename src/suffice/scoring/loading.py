@@ -28,6 +28,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     Returns
     -------
     Model
+        Ready to score.
 
     Examples
     --------

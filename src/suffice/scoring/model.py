@@ -43,7 +43,7 @@ class Model:
     Parameters
     ----------
     density : Density
-        p(x | class) for k classes, for instance from `GaussianDensity.from_parameters`.
+        The density of k classes, for instance from `GaussianDensity.from_parameters`.
     classes : array-like of shape (k,)
         The labels, in the order of the density.
     prior : array-like, dict, "uniform" or None
@@ -52,6 +52,10 @@ class Model:
         The names of the columns. With names, extra columns of a table are ignored.
     n_jobs : int or None
         Threads; None uses every processor.
+    owner : str
+        The name of the estimator that has learnt this model, for messages.
+    choice : Choice or None
+        What else was tried, where the model was chosen automatically.
 
     Examples
     --------
@@ -149,7 +153,7 @@ class Model:
         array of shape (n,)
             Positive values speak for b.
         """
-        density = self.density.of_classes(self.pair(a, b))
+        density = self.density.of_classes(self._pair(a, b))
 
         def ratio(x: Any, out: Array) -> bool:
             scores = np.empty((len(out), 2))
@@ -177,7 +181,7 @@ class Model:
         array of shape (n, d) or pyarrow.Table
             The shares of a row sum to its `llr`.
         """
-        i, j = self.with_rows(self.pair(a, b))
+        i, j = self._with_rows(self._pair(a, b))
         density = self._generative("explain")
         columns = self.names or range(density.n_features)
 
@@ -190,7 +194,7 @@ class Model:
 
         if not tidy:
             return self._table(X, "llr", shares, columns)
-        source = self.source(X).in_memory()  # once: to convert a table may take longer than to score it
+        source = self._source(X).in_memory()  # once: to convert a table may take longer than to score it
         return tidy_shares(self._table(source, "llr", shares, columns), source, self.names)
 
     def typicality(self, X: Any) -> Any:
@@ -227,8 +231,9 @@ class Model:
         Returns
         -------
         array of shape (n,)
+            One value for each row.
         """
-        density, log_prior = self._generative("score_samples"), decisions.log(self.as_prior(prior))
+        density, log_prior = self._generative("score_samples"), decisions.log(self._as_prior(prior))
         return self._column(X, "log_evidence", lambda x, out: density.score(x, log_prior, evidence=out))
 
     # Decisions: the prior and the cost of the application.
@@ -251,7 +256,7 @@ class Model:
         array of shape (n,)
             The decisions.
         """
-        case, density = self.application(prior, cost), self.density
+        case, density = self._application(prior, cost), self.density
 
         def decide(x: Any, out: Array) -> bool:
             best = np.empty(len(out), np.int64)
@@ -281,6 +286,7 @@ class Model:
         Returns
         -------
         array of shape (n, k)
+            The probabilities of a row sum to 1.
         """
         return self._posterior(X, prior, exponentiate=True)
 
@@ -297,11 +303,12 @@ class Model:
         Returns
         -------
         array of shape (n, k)
+            Natural logarithms.
         """
         return self._posterior(X, prior, exponentiate=False)
 
     def _posterior(self, X: Any, prior: Prior, exponentiate: bool) -> Any:
-        case, density = self.application(prior), self.density
+        case, density = self._application(prior), self.density
 
         def posterior(x: Any, out: Array) -> bool:
             finite = density.score(x, case.log_prior, all=out, relative=True)
@@ -349,6 +356,7 @@ class Model:
         Returns
         -------
         array of shape (k,)
+            The proportions sum to 1.
         """
         k = len(self.classes)
         return decisions.estimate_prior(self.log_likelihood(self._here(X)), np.full(k, 1 / k))
@@ -401,8 +409,10 @@ class Model:
             raise DataError(f"n={n!r} must be a whole number of rows")
         density, rng = self._generative("sample"), np.random.default_rng(random_state)
         k = len(self.classes)
-        chosen = rng.choice(k, n, p=self.as_prior(None)) if label is None else np.full(n, position(label, self.classes))
-        self.with_rows(np.unique(chosen).tolist())
+        chosen = (
+            rng.choice(k, n, p=self._as_prior(None)) if label is None else np.full(n, position(label, self.classes))
+        )
+        self._with_rows(np.unique(chosen).tolist())
         return density.write(density.sample(chosen, rng)), self.classes[chosen]
 
     def impute(self, X: Any, prior: Prior = None) -> Any:
@@ -425,10 +435,10 @@ class Model:
             in, as integers cannot hold an expectation.
         """
         density = self._generative("impute")
-        log_prior = decisions.log(np.where(density.seen, self.as_prior(prior), 0.0))
+        log_prior = decisions.log(np.where(density.seen, self._as_prior(prior), 0.0))
         if not np.isfinite(log_prior).any():
             raise DataError("the prior allows only classes without rows, of which nothing is known")
-        source = self.source(X).in_memory()
+        source = self._source(X).in_memory()
         rows = density.read(source.batch(0, source.n_rows).table)
         filled = density.impute(rows, log_prior)
         if not density.is_complete(filled):  # infinity is not missing, and stays
@@ -449,8 +459,9 @@ class Model:
         Returns
         -------
         array of bool of shape (n, d)
+            True where the category is unknown.
         """
-        density, source = self._generative("unknown_cells"), self.source(X).in_memory()
+        density, source = self._generative("unknown_cells"), self._source(X).in_memory()
         return density.unknown_cells(source.batch(0, source.n_rows).table)
 
     # Tables of any size, where the data are, and files.
@@ -539,7 +550,7 @@ class Model:
             names,
             table,
             dialect,
-            self.as_prior(prior),
+            self._as_prior(prior),
             None if cost is None else decisions.as_cost(cost, self.classes),
             [names[j] for j in self.density.places_read] if kept is None else kept,
             check_outputs(outputs, self.density),
@@ -562,25 +573,25 @@ class Model:
     # What the rest of this room builds on.
 
     @cached_property
-    def columns(self) -> Columns:
+    def _columns(self) -> Columns:
         """What the model knows of its columns."""
         density = self.density
         return Columns(self.names, density.n_features, self.owner, density.category_kinds(), self.classes)
 
-    def source(self, X: Any, y: Any = None, weight: Any = None) -> Source:
+    def _source(self, X: Any, y: Any = None, weight: Any = None) -> Source:
         """X as a source of the columns of this model, and of labels and weights."""
-        return self.columns.source(X, y, weight, self.n_jobs)
+        return self._columns.source(X, y, weight, self.n_jobs)
 
-    def as_prior(self, prior: Prior) -> Array:
+    def _as_prior(self, prior: Prior) -> Array:
         """The prior of an application, (k,); None takes that of this model."""
         if prior is None and self.prior is None:
             raise DataError("this model has no prior, as it has no rows; learn some, or give a prior")
         k = len(self.classes)
         return decisions.as_prior(prior, self.classes, np.full(k, 1 / k) if self.prior is None else self.prior)
 
-    def application(self, prior: Prior, cost: Any = None) -> Application:
+    def _application(self, prior: Prior, cost: Any = None) -> Application:
         """A prior and a cost, ready to decide by scores."""
-        chosen = self.as_prior(prior)
+        chosen = self._as_prior(prior)
         prior_alone = not chosen[self.density.seen].any()  # it allows only classes of which nothing is known
         return Application(self.classes, chosen, cost, self.density.has_zeros, prior_alone)
 
@@ -593,16 +604,16 @@ class Model:
 
     def _here(self, X: Any) -> Source:
         """X as a source whose rows are scored in this process, where all results are needed at once."""
-        return self.source(X).here()
+        return self._source(X).here()
 
     def _column(self, X: Any, name: str, work: Callable[[Any, Array], bool], dtype: Any = np.float64) -> Any:
-        return score_rows(self.source(X), self.density, work, RowResults(name, dtype=dtype))
+        return score_rows(self._source(X), self.density, work, RowResults(name, dtype=dtype))
 
     def _table(self, X: Any, name: str, work: Callable[[Any, Array], bool], labels: Sequence[Any] | None = None) -> Any:
         results = RowResults(name, self.classes.tolist() if labels is None else labels)
-        return score_rows(self.source(X), self.density, work, results)
+        return score_rows(self._source(X), self.density, work, results)
 
-    def pair(self, a: Any, b: Any) -> tuple[int, int]:
+    def _pair(self, a: Any, b: Any) -> tuple[int, int]:
         """The indices of two classes; of two in all, the default is both."""
         if a is None and b is None and len(self.classes) == 2:
             return 0, 1
@@ -610,7 +621,7 @@ class Model:
             raise DataError(f"with {len(self.classes)} classes name two of them: the ratio is of b over a")
         return position(a, self.classes), position(b, self.classes)
 
-    def with_rows(self, indices: Sequence[int]) -> Sequence[int]:
+    def _with_rows(self, indices: Sequence[int]) -> Sequence[int]:
         """The indices of some classes, or an error if one of them has no rows to know anything from."""
         empty = [c for c in indices if not self.density.seen[c]]
         if empty:

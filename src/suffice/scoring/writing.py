@@ -73,7 +73,7 @@ def write_scores(
     """
     import pyarrow as pa
 
-    case, density = model.application(prior, cost), model.density
+    case, density = model._application(prior, cost), model.density
     results = _Results(model.classes, case, check_outputs(outputs, density))
     kept = check_kept(keep)
     source, features = _sources(model, X, kept or [])
@@ -192,7 +192,7 @@ def _sources(model: Model, X: Any, kept: list[str]) -> tuple[Source, ColumnsSour
     known = model.names
     more = [name for name in kept if name not in (known or ())]
     source = as_source(
-        model.columns.as_learnt(X), n_jobs=model.n_jobs, names=None if known is None else (*known, *more)
+        model._columns.as_learnt(X), n_jobs=model.n_jobs, names=None if known is None else (*known, *more)
     )
     if source.is_lazy or not source.in_order:
         raise DataError(
@@ -206,7 +206,7 @@ def _sources(model: Model, X: Any, kept: list[str]) -> tuple[Source, ColumnsSour
         here = set(known or ()) <= set(names)  # or else the error tells what is missing
         own = known if known is not None and here else tuple(name for name in names if name not in more)
         features = ColumnsSource(source, _places(own, source), own)
-    model.columns.check(features)
+    model._columns.check(features)
     refuse_empty(source)
     return source, features
 
