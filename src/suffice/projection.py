@@ -71,7 +71,7 @@ class LearntProjection(Projection):
         shapes = {"center": (d,), "directions": (d, m), "values": (m,), "total": ()}
         fits = all(own[name].shape == shape and np.isfinite(own[name]).all() for name, shape in shapes.items())
         if not (fits and (own["values"] >= 0).all()):
-            raise DataError("the arrays of the projection do not fit together, or are bad")
+            raise DataError("the arrays of the projection do not fit together, or are invalid")
         return cls(own["center"], own["directions"], own["values"], float(own["total"]), np.array(classes))
 
 
@@ -116,7 +116,7 @@ def discriminants(moments: MomentStats) -> Projection:
     if not real.all():
         warnings.warn(
             f"the classes have no variance in {int((~real).sum())} of {len(real)} directions, which are left out; "
-            "reduce the columns with PCA first, or drop those that others determine",
+            "use PCA first, or drop columns that follow from others",
             SingularWarning,
             stacklevel=2,
         )

@@ -82,7 +82,7 @@ class LogisticModel(Scorer):
 
     def _score(self, X: Array, offset: Array | float, wanted: Wanted, relative: bool) -> bool:
         if not relative:
-            raise DataError("a logistic model knows ratios of likelihoods, not the likelihoods themselves")
+            raise DataError("a logistic model gives log-likelihood ratios, not log-likelihoods")
         return bool(kernels.active.linear_scores(X, self.center, self.slope, self.constant + offset, *wanted))
 
     def to_arrays(self) -> dict[str, Array]:

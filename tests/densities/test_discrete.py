@@ -282,7 +282,7 @@ def test_what_is_not_defined_is_refused(family, rows):
             lambda: density.sample(np.zeros(1, int), np.random.default_rng(0)),
             lambda: density.fill(x, np.full((len(x), K), 1 / K)),
         ):
-            with pytest.raises(DataError, match="no probabilities"):
+            with pytest.raises(DataError, match="not probabilities"):
                 call()
     for predictive in (PolyaDensity, GammaPoissonDensity):
         with pytest.raises(DataError, match="alpha"):

@@ -139,7 +139,7 @@ ERRORS = {
     "more successes in one row": (("binomial", [0, 4]), {"trials": 3}, "more successes than trials"),
     "broken trials": (("binomial", [1, 2]), {"trials": 2.5}, "whole numbers"),
     "no trials": (("binomial", [0, 0]), {"trials": 0}, "whole numbers"),
-    "too much variance": (("binomial", [0, 0, 0, 90]), {}, "variance reaches their mean"),
+    "too much variance": (("binomial", [0, 0, 0, 90]), {}, "variance is not below their mean"),
     "negative pseudo-counts": (("poisson", [1, 2]), {"alpha": -1}, "alpha=-1"),
     "pseudo-counts that are none": (("bernoulli", [1, 0]), {"alpha": np.nan}, "alpha=nan"),
     "no pseudo-counts": (("bernoulli", [1, 0]), {"alpha": None}, "alpha=None"),

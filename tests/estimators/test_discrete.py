@@ -763,7 +763,7 @@ def test_fractional_counts(counting):
 def test_what_complements_cannot_do_is_said():
     clf = MultinomialClassifier(complement=True).fit(X, Y)
     for call in (clf.sample, lambda: clf.typicality(X), lambda: clf.impute(holes(X))):
-        with pytest.raises(DataError, match="no probabilities"):
+        with pytest.raises(DataError, match="not probabilities"):
             call()
 
 
@@ -1036,7 +1036,7 @@ def test_what_needs_a_table_that_does_not_fit_says_so(monkeypatch):
             clf.fit(data, Y)
     clf = MultinomialClassifier().fit(data, Y)
     for call in (lambda: clf.sample(3), lambda: clf.typicality(data)):
-        with pytest.raises(DataError, match=r"too wide|not defined"):
+        with pytest.raises(DataError, match="not supported"):
             call()
 
 

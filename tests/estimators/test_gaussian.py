@@ -106,7 +106,7 @@ def test_one_statistic_serves_every_structure():
     for s in STRUCTURES:
         both = GaussianClassifier(s).fit_statistics(rich), GaussianClassifier(s).fit(X, Y)
         np.testing.assert_allclose(both[0].covariances_, both[1].covariances_, rtol=1e-12)
-    with pytest.raises(StatisticsError, match="collect it anew"):
+    with pytest.raises(StatisticsError, match="collect it again"):
         GaussianClassifier("full").fit_statistics(GaussianClassifier("diag").fit(X, Y).statistics_)
     with pytest.raises(DataError, match="MomentStats"):
         GaussianClassifier().fit_statistics("no statistic")
@@ -236,7 +236,7 @@ def test_another_choice_after_fit_holds_at_once_and_in_the_file(tmp_path):
     np.testing.assert_allclose(clf.predict_proba(X), GaussianClassifier("diag").fit(X, Y).predict_proba(X))
     clf.save(tmp_path / "m")
     np.testing.assert_allclose(load(tmp_path / "m").predict_proba(X), clf.predict_proba(X))
-    with pytest.raises(StatisticsError, match="collect it anew"):
+    with pytest.raises(StatisticsError, match="collect it again"):
         GaussianClassifier("tied").fit(X, Y).set_params(covariance="full").save(tmp_path / "n")
     with pytest.raises(DataError, match="not known"):
         clf.set_params(covariance="nonsense").predict(X)

@@ -207,7 +207,7 @@ def test_forgetting_what_was_never_learnt_is_refused(layout):
 
 
 def test_a_poor_statistic_does_not_become_rich():
-    with pytest.raises(StatisticsError, match="collect it anew"):
+    with pytest.raises(StatisticsError, match="collect it again"):
         MomentStats.zeros(["a"], 2, "diag").to_layout("full")
 
 

@@ -225,7 +225,7 @@ def test_a_row_that_outweighs_all_others_together(clf):
 
 
 def test_complement_weights_are_refused():
-    with pytest.raises(DataError, match="no probabilities"):
+    with pytest.raises(DataError, match="not probabilities"):
         MultinomialClassifier(complement=True).leave_one_out([[1], [2]], [0, 1])
 
 

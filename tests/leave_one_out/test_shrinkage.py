@@ -179,7 +179,7 @@ def test_the_shrinkage_in_use_can_be_read(shrinkage):
         (lambda X, y: GaussianClassifier(shrinkage="loo").fit(X[::50], y[::50]), "no row to choose by"),
         (lambda X, y: GaussianClassifier(shrinkage="loo").leave_one_out(X, y), "shrinkage=clf.shrinkage_"),
         (lambda X, y: GaussianClassifier().fit(X, y).set_params(shrinkage="loo").predict(X), "chosen by `fit`"),
-        (lambda X, y: MixedClassifier(shrinkage="loo").fit(X, y), "of GaussianClassifier alone"),
+        (lambda X, y: MixedClassifier(shrinkage="loo").fit(X, y), "MixedClassifier has no shrinkage"),
     ],
 )
 def test_clear_errors(call, message):

@@ -314,7 +314,7 @@ def test_binomial_trials_by_the_method_of_moments():
 @pytest.mark.parametrize(
     ("family", "choices", "message"),
     [
-        ("poisson", {"alfa": 1}, "'poisson' has no choice 'alfa'; it has 'alpha', 'predictive'"),
+        ("poisson", {"alfa": 1}, "'poisson' has no parameter 'alfa'; its parameters are 'alpha', 'predictive'"),
         ("binomial", {"trials": [10, 10, 6]}, "one number, or one for each of 1 features"),
     ],
 )

@@ -374,7 +374,7 @@ def seen_classes(stats: Any) -> Array:
     seen = np.asarray(stats.weight > 0)
     if not seen.all():
         warnings.warn(
-            f"no rows of class {listed(stats.classes[~seen])}: never predicted until there are some",
+            f"no rows of class {listed(stats.classes[~seen])}: it is never predicted",
             EmptyClassWarning,
             stacklevel=3,
         )

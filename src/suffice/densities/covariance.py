@@ -111,7 +111,9 @@ def _intensity(
         assert stats.quartic is not None
         quartic = stats.quartic.sum(keepdims=True) if kind.tied else stats.quartic
         if ((quartic == 0) & (np.einsum("gii->g", covariance) > 0)).any():
-            raise DataError("the values are too small: their fourth powers vanish; rescale the columns for Ledoit-Wolf")
+            raise DataError(
+                "the values are too small for Ledoit-Wolf: their fourth powers underflow; rescale the columns"
+            )
         return _shrinkage.ledoit_wolf(covariance, n, quartic)
     return np.full(len(n), shrinkage, dtype=np.float64)
 
@@ -162,8 +164,8 @@ class FloorReport:
         more = f" and {len(self.found) - 5} more classes" if len(self.found) > 5 else ""
         remedy = "use shrinkage" if kind.tied else 'use shrinkage or covariance="tied", or a predictive Gaussian model'
         warnings.warn(
-            f"no variance of its own in some direction: {'; '.join(lines)}{more}. A floor was applied; "
-            f"remove columns that are constant or copies of others, or {remedy}",
+            f"almost no variance in some direction: {'; '.join(lines)}{more}. A variance floor was applied; "
+            f"remove columns that are constant or follow from others, or {remedy}",
             SingularWarning,
             stacklevel=5,
         )

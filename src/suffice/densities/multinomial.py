@@ -153,7 +153,7 @@ class MultinomialDensity(CountDensity):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ComplementDensity(MultinomialDensity):
-    """Weights from the words of all other classes (Rennie et al., 2003). Scores, not probabilities of anything."""
+    """Weights from the words of all other classes (Rennie et al., 2003). Scores, not probabilities."""
 
     @classmethod
     def estimate(cls, stats: CountStats, alpha: float = 1.0, normalize: bool = False) -> Self:
@@ -215,13 +215,13 @@ class ComplementDensity(MultinomialDensity):
         return None
 
     def sample(self, code: Array, rng: np.random.Generator) -> Counts:  # noqa: ARG002
-        raise DataError("complement weights are no probabilities: there is nothing to draw from")
+        raise DataError("complement weights are not probabilities: sampling is not defined")
 
     def typicality(self, X: Counts) -> Array:  # noqa: ARG002
-        raise DataError("complement weights are no probabilities: typicality is not defined")
+        raise DataError("complement weights are not probabilities: typicality is not defined")
 
     def fill(self, X: Counts, posterior: Array) -> Counts:  # noqa: ARG002
-        raise DataError("complement weights are no probabilities: nothing can be imputed")
+        raise DataError("complement weights are not probabilities: imputation is not defined")
 
 
 def log_mass(mass: Array) -> Array:

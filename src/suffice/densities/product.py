@@ -24,7 +24,7 @@ Array = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Blocks:
+class BlockRows:
     """Rows, block by block, each as its family reads it."""
 
     parts: dict[str, Any]
@@ -198,7 +198,7 @@ class ProductDensity(Density):
         center, slope, constant = zip(*(part.linear() for part in self.parts.values()), strict=True)
         return LinearForm(np.concatenate(center), np.concatenate(slope, axis=1), np.sum(constant, axis=0))
 
-    def linear_rows(self, X: Blocks) -> Array:
+    def linear_rows(self, X: BlockRows) -> Array:
         return np.concatenate([part.linear_rows(X.parts[name]) for name, part in self.parts.items()], axis=1)
 
     def linear_names(self, names: Sequence[str]) -> tuple[str, ...]:
@@ -209,21 +209,21 @@ class ProductDensity(Density):
         self._check_statistic(stats)
         return sum(part.log_likelihood_of(stats.parts[name]) for name, part in self.parts.items())
 
-    def read(self, table: Table) -> Blocks:
+    def read(self, table: Table) -> BlockRows:
         parts = {}
         for name, part in self.parts.items():
             try:
                 parts[name] = part.read(table.take(self.columns[name]))
             except DataError as error:
                 raise DataError(f"in the {name} columns: {error}") from None
-        return Blocks(parts, len(table))
+        return BlockRows(parts, len(table))
 
-    def write(self, x: Blocks) -> Any:
+    def write(self, x: BlockRows) -> Any:
         """Return an Arrow table, with nulls in the columns of no block.
 
         Parameters
         ----------
-        x : Blocks
+        x : BlockRows
             The rows, in the form of `read`.
 
         Returns
@@ -240,7 +240,7 @@ class ProductDensity(Density):
                 values[j] = pa.array(block[:, i].tolist() if block.dtype == object else block[:, i])
         return pa.table(values, names=list(self.names))
 
-    def _score(self, X: Blocks, offset: Array | float, wanted: Wanted, relative: bool) -> bool:
+    def _score(self, X: BlockRows, offset: Array | float, wanted: Wanted, relative: bool) -> bool:
         total, own = np.zeros((len(X), self.n_classes)), np.empty((len(X), self.n_classes))
         for name, part in self.parts.items():
             if not part.score(X.parts[name], all=own, relative=relative):
@@ -258,35 +258,35 @@ class ProductDensity(Density):
         rows = np.isnan(x).any(axis=1)
         out[rows] = self.parts[name].marginal(x[rows])
 
-    def marginal(self, X: Blocks) -> Array:
+    def marginal(self, X: BlockRows) -> Array:
         return np.asarray(sum(part.marginal(X.parts[name]) for name, part in self.parts.items()))
 
-    def is_complete(self, X: Blocks) -> bool:  # noqa: ARG002  missing cells drop out, infinity is refused
+    def is_complete(self, X: BlockRows) -> bool:  # noqa: ARG002  missing cells drop out, infinity is refused
         return True
 
-    def explain(self, X: Blocks, c: int) -> Array:
+    def explain(self, X: BlockRows, c: int) -> Array:
         shares = np.zeros((len(X), self.n_features))
         for name, part in self.parts.items():
             shares[:, list(self.columns[name])] = part.explain(X.parts[name], c)
         return shares
 
-    def typicality(self, X: Blocks) -> Array:
+    def typicality(self, X: BlockRows) -> Array:
         return drawn_typicality(self, X)
 
-    def missing(self, X: Blocks) -> Array:
+    def missing(self, X: BlockRows) -> Array:
         missing = np.zeros((len(X), self.n_features), bool)
         for name, part in self.parts.items():
             missing[:, list(self.columns[name])] = part.missing(X.parts[name])
         return missing
 
-    def hide(self, X: Blocks, hidden: Array) -> Blocks:
+    def hide(self, X: BlockRows, hidden: Array) -> BlockRows:
         own = {name: hidden[:, list(columns)] for name, columns in self.columns.items()}
         return replace(X, parts={name: part.hide(X.parts[name], own[name]) for name, part in self.parts.items()})
 
-    def sample(self, code: Array, rng: np.random.Generator) -> Blocks:
-        return Blocks({name: part.sample(code, rng) for name, part in self.parts.items()}, len(code))
+    def sample(self, code: Array, rng: np.random.Generator) -> BlockRows:
+        return BlockRows({name: part.sample(code, rng) for name, part in self.parts.items()}, len(code))
 
-    def fill(self, X: Blocks, posterior: Array) -> Blocks:
+    def fill(self, X: BlockRows, posterior: Array) -> BlockRows:
         return replace(X, parts={name: part.fill(X.parts[name], posterior) for name, part in self.parts.items()})
 
     def to_arrays(self) -> dict[str, Array]:

@@ -50,7 +50,9 @@ class SparseCountDensity(LinearDensity):
         """
         seen = seen_classes(stats)
         if stats.presence and stats.missing is not None:
-            raise DataError(f"missing cells are not supported in so wide a table ({stats.n_features} features)")
+            raise DataError(
+                f"missing cells are not supported for {len(stats.classes)} classes with {stats.n_features} features"
+            )
         count = stats.count
         silent = (np.asarray(count.sum(axis=1)).reshape(-1) == 0) & seen
         if not alpha and not stats.presence and silent.any():  # a class without counts knows no words: those of all
@@ -189,17 +191,15 @@ class SparseCountDensity(LinearDensity):
         return np.zeros(len(X)) if self.presence else np.asarray(gammaln(X.totals() + 1) - X.log_factorials())
 
     def sample(self, code: Array, rng: np.random.Generator) -> Counts:  # noqa: ARG002
-        raise DataError(f"rows of {self.n_features} features are too wide to draw")
+        raise DataError(f"sampling is not supported for {self.n_classes} classes with {self.n_features} features")
 
     def typicality(self, X: Counts) -> Array:  # noqa: ARG002
-        raise DataError(
-            f"typicality is not defined for as many as {self.n_features} features in {self.n_classes} classes"
-        )
+        raise DataError(f"typicality is not supported for {self.n_classes} classes with {self.n_features} features")
 
     def fill(self, X: Counts, posterior: Array) -> Counts:  # noqa: ARG002
         if X.missing is None:
             return X
-        raise DataError(f"rows of {self.n_features} features are too wide to impute")
+        raise DataError(f"imputation is not supported for {self.n_classes} classes with {self.n_features} features")
 
     def to_arrays(self) -> dict[str, Array]:
         stored = {name: getattr(self.count, name) for name in ("data", "indices", "indptr")}

@@ -101,7 +101,7 @@ def fit_density(family: str, x: Any, *, weight: Any = None, **choices: Any) -> F
         choices["alpha"] = check_alpha(choices["alpha"])
     known = list(signature(_FAMILIES[family]).parameters)[1:]
     if unknown := [name for name in choices if name not in known]:
-        raise DataError(f"{family!r} has no choice {listed(unknown)}; it has {listed(known)}")
+        raise DataError(f"{family!r} has no parameter {listed(unknown)}; its parameters are {listed(known)}")
     table = _rows(x)
     if not len(table):
         raise DataError("there are no rows to estimate a density from")
@@ -166,7 +166,9 @@ def _trials_by_moments(batch: Batch) -> Array:
     moments = MomentStats.of(batch, "diag", skip_missing=True)
     mean, variance = moments.mean[0], moments.scatter[0] / np.maximum(moments.column_weight[0], 1e-300)
     if (variance >= mean)[mean > 0].any():
-        raise DataError("the counts vary too much for a binomial: their variance reaches their mean; try a Poisson")
+        raise DataError(
+            "the counts vary too much for a binomial: their variance is not below their mean; use a Poisson"
+        )
     return np.asarray(np.rint(mean**2 / np.where(mean > 0, mean - variance, 1.0)))
 
 

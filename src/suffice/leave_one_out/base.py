@@ -83,9 +83,9 @@ def held_out_scores(
         density.score(density.read(row.table), all=out[i : i + 1])
     if read > _PASSES:
         warnings.warn(
-            f"without each of {read} rows next to nothing is left of a class or of a variance; the others were read "
-            f"again for {_PASSES} of them, and the scores of the rest may have lost digits: rescale the columns or the "
-            "weights",
+            f"for {read} rows, almost nothing is left of a class or of a variance without the row. The other rows were "
+            f"read again for {_PASSES} of them; the scores of the rest may have lost digits. Rescale the columns or "
+            "the weights",
             PrecisionWarning,
             stacklevel=4,
         )
@@ -108,7 +108,7 @@ def frequencies_without(code: Array, weight: Array, k: int) -> Array:
     counts[own] = left(counts[own], weight)
     rows = counts.sum(axis=1, keepdims=True)
     if not rows.all():
-        raise DataError("without one of the rows there are none left to take the prior from; give a prior")
+        raise DataError("without one of the rows, no rows are left to take the prior from; give a prior")
     return np.asarray(counts / rows)
 
 

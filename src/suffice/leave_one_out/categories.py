@@ -61,8 +61,8 @@ class CategoricalLeaveOneOut(LeaveOneOut):
             if self.density.unknown == "error" and gone.any():
                 value = self.statistics.categories[j][place[gone.argmax()]]
                 raise DataError(
-                    f"column {table.column_name(j)} holds {listed([value])} in one row alone, and without it the model "
-                    'has never seen it; use unknown="smooth" or "ignore"'
+                    f"column {table.column_name(j)} holds {listed([value])} in one row alone, so that it is unknown "
+                    'where this row is left out; use unknown="smooth" or "ignore"'
                 )
             mass = left(totals[c], w) + self.alpha * len(count)
             pooled[rows] |= gone | (mass == 0)

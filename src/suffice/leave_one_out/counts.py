@@ -29,7 +29,7 @@ _CELLS = 1 << 18  # of statistics side by side
 
 
 @dataclass(frozen=True)
-class Cells:
+class CountedCells:
     """The cells of some rows that count something."""
 
     row: Array
@@ -38,7 +38,7 @@ class Cells:
     n_rows: int
 
     @classmethod
-    def of(cls, x: Counts) -> Cells:
+    def of(cls, x: Counts) -> CountedCells:
         if not isinstance(x.values, Sparse):
             row, column = np.nonzero(x.values)
             return cls(row, column, np.asarray(x.values[row, column], np.float64), len(x))
@@ -92,7 +92,7 @@ class CountLeaveOneOut(LeaveOneOut):
     changes_all = False  # whether the scores of all classes are those of `_complete`, and not of the own alone
 
     @abstractmethod
-    def _complete(self, cells: Cells, code: Array, weight: Array, out: Array) -> Array:
+    def _complete(self, cells: CountedCells, code: Array, weight: Array, out: Array) -> Array:
         """Correct the scores (n, k) of complete rows of the whole model; return for which that is not enough."""
 
     @abstractmethod
@@ -108,7 +108,7 @@ class CountLeaveOneOut(LeaveOneOut):
         with np.errstate(divide="ignore", invalid="ignore"):
             if stats.missing is None:
                 corrected = out.copy()
-                pooled = self._complete(Cells.of(x), code, weight, corrected) & leaving
+                pooled = self._complete(CountedCells.of(x), code, weight, corrected) & leaving
                 out[leaving] = corrected[leaving]
             else:
                 pooled = leaving
@@ -140,7 +140,7 @@ class CountLeaveOneOut(LeaveOneOut):
         """The counts of cells."""
         return np.asarray(self.statistics.count[classes, columns]).reshape(-1)
 
-    def _rest(self, cells: Cells, code: Array, weight: Array) -> tuple[Array, Array, Array]:
+    def _rest(self, cells: CountedCells, code: Array, weight: Array) -> tuple[Array, Array, Array]:
         """What the own classes count without the rows, cell by cell and in all; and the totals of the rows, (n,)."""
         lengths = cells.sum(cells.value)
         counted = self._counted(code[cells.row], cells.column)
@@ -151,7 +151,7 @@ class CountLeaveOneOut(LeaveOneOut):
 class BernoulliLeaveOneOut(CountLeaveOneOut):
     """Truths."""
 
-    def _complete(self, cells: Cells, code: Array, weight: Array, out: Array) -> Array:
+    def _complete(self, cells: CountedCells, code: Array, weight: Array, out: Array) -> Array:
         before, alpha, d = self.statistics.weight[code], self.alpha, self.statistics.n_features
         rest = left(before, weight)
         absent, impossible = self._absent(code, weight)
@@ -201,7 +201,7 @@ class BernoulliLeaveOneOut(CountLeaveOneOut):
 class MultinomialLeaveOneOut(CountLeaveOneOut):
     """Occurrences."""
 
-    def _complete(self, cells: Cells, code: Array, weight: Array, out: Array) -> Array:
+    def _complete(self, cells: CountedCells, code: Array, weight: Array, out: Array) -> Array:
         rest, total, lengths = self._rest(cells, code, weight)
         mass = total + self.alpha * self.statistics.n_features
         own = cells.sum(cells.value * np.log(rest + self.alpha)) - lengths * np.log(np.where(mass > 0, mass, 1.0))
@@ -220,7 +220,7 @@ class MultinomialLeaveOneOut(CountLeaveOneOut):
 class PolyaLeaveOneOut(CountLeaveOneOut):
     """Occurrences whose probabilities are integrated out."""
 
-    def _complete(self, cells: Cells, code: Array, weight: Array, out: Array) -> Array:
+    def _complete(self, cells: CountedCells, code: Array, weight: Array, out: Array) -> Array:
         from scipy.special import gammaln
 
         rest, total, lengths = self._rest(cells, code, weight)
@@ -245,7 +245,7 @@ class PoissonLeaveOneOut(CountLeaveOneOut):
 
     changes_all = True
 
-    def _complete(self, cells: Cells, code: Array, weight: Array, out: Array) -> Array:
+    def _complete(self, cells: CountedCells, code: Array, weight: Array, out: Array) -> Array:
         events, lengths = self.statistics.count.sum(axis=0), cells.sum(cells.value)
         total = left(np.full(len(code), self.statistics.weight.sum()), weight)
         gone = weight[cells.row] * cells.value
@@ -263,7 +263,7 @@ class PoissonLeaveOneOut(CountLeaveOneOut):
             out[:, c] = self._events(cells, own, rows, sums, lengths)
         return np.zeros(len(code), bool)
 
-    def _events(self, cells: Cells, own: Array, rows: Array, sums: Array, lengths: Array) -> Array:
+    def _events(self, cells: CountedCells, own: Array, rows: Array, sums: Array, lengths: Array) -> Array:
         """Scores (n,) for a class of so many events in each counted cell, (cells,), of so many `rows` (n,) and with so
         many events in all features, (n,)."""
         return np.asarray(cells.sum(cells.value * np.log(own)) - lengths * np.log(rows) - sums / rows)
@@ -278,7 +278,7 @@ class PoissonLeaveOneOut(CountLeaveOneOut):
 class GammaPoissonLeaveOneOut(PoissonLeaveOneOut):
     """Events whose rates are integrated out."""
 
-    def _events(self, cells: Cells, own: Array, rows: Array, sums: Array, lengths: Array) -> Array:
+    def _events(self, cells: CountedCells, own: Array, rows: Array, sums: Array, lengths: Array) -> Array:
         from scipy.special import gammaln
 
         counted = cells.sum(gammaln(own + cells.value) - gammaln(own))

@@ -24,15 +24,15 @@ SHRINKAGES = np.concatenate([[0.0], np.geomspace(1e-4, 1.0, 21)])
 
 
 @dataclass(frozen=True)
-class Found:
+class ShrinkageScores:
     """What some rows say of every shrinkage."""
 
     score: Array  # (s,) the weighted sum of log p(row | its class) by models without it, but for a constant
     floored: Array  # (s,) whether a covariance would reach its floor without some row
     rows: int  # that have a say
 
-    def __add__(self, other: Found) -> Found:
-        return Found(self.score + other.score, self.floored | other.floored, self.rows + other.rows)
+    def __add__(self, other: ShrinkageScores) -> ShrinkageScores:
+        return ShrinkageScores(self.score + other.score, self.floored | other.floored, self.rows + other.rows)
 
 
 def best_shrinkage(source: LocalSource, model: GaussianLeaveOneOut) -> float:
@@ -43,8 +43,8 @@ def best_shrinkage(source: LocalSource, model: GaussianLeaveOneOut) -> float:
     shrinkage the better, they would say. A shrinkage that would not keep the others from the floor is not for choice.
     """
 
-    def judge(batch: Batch) -> Found:
-        total = Found(np.zeros(len(SHRINKAGES)), np.zeros(len(SHRINKAGES), bool), 0)
+    def score_rows(batch: Batch) -> ShrinkageScores:
+        total = ShrinkageScores(np.zeros(len(SHRINKAGES)), np.zeros(len(SHRINKAGES), bool), 0)
         code, weight = coded(batch, model.moments.classes)
         for start in range(0, len(batch), ROWS):
             rows = slice(start, start + ROWS)
@@ -52,13 +52,13 @@ def best_shrinkage(source: LocalSource, model: GaussianLeaveOneOut) -> float:
             for scores, safe, own in _curves(model, X[w > 0], code[rows][w > 0], w[w > 0]):
                 asked = safe[:, -1]  # what reaches the floor at the greatest shrinkage does so at every other
                 score = own[asked] @ np.where(safe[asked], scores[asked], 0.0)
-                total += Found(score, np.any(~safe[asked], axis=0), int(asked.sum()))
+                total += ShrinkageScores(score, np.any(~safe[asked], axis=0), int(asked.sum()))
         return total
 
-    found = source.reduce(judge, operator.add)
+    found = source.reduce(score_rows, operator.add)
     if not found.rows:
         raise DataError(
-            'shrinkage="loo" has no row to choose by: without it every class would have no variance left; give a number'
+            'shrinkage="loo" has no row to choose by: without any row, its class has no variance left; give a number'
         )
     return float(SHRINKAGES[np.where(found.floored, -np.inf, found.score).argmax()])
 

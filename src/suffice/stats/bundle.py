@@ -135,19 +135,19 @@ class BundleStats(Statistics):
 
     def _check_columns(self, other: Self) -> None:
         if self.n_features != other.n_features:
-            raise StatisticsError(f"statistics of {self.n_features} and of {other.n_features} columns do not merge")
+            raise StatisticsError(f"statistics of {self.n_features} and of {other.n_features} columns cannot be merged")
         if self.names is not None and other.names is not None and self.names != other.names:
-            raise StatisticsError("statistics of columns with different names, or in another order, do not merge")
+            raise StatisticsError("statistics of columns with different names, or in another order, cannot be merged")
         mine, theirs = self._families(), other._families()
         if differing := [j for j in range(self.n_features) if mine.get(j) != theirs.get(j)]:
             names, (one, two) = self.names or other.names, (own.get(differing[0], "drop") for own in (mine, theirs))
             raise StatisticsError(
                 f"column {listed([names[j] if names else j for j in differing])} goes to different families ({one} and "
-                f"{two}): the statistics do not merge; fit both with the same families="
+                f"{two}): the statistics cannot be merged; fit both with the same families="
             )
         for name, part in self.parts.items():
             if type(part) is not type(other.parts[name]):
-                raise StatisticsError(f"the blocks {name!r} are of different families and do not merge")
+                raise StatisticsError(f"the blocks {name!r} are of different families and cannot be merged")
             part._check_columns(other.parts[name])
 
     def _families(self) -> dict[int, str]:
@@ -196,7 +196,7 @@ class BundleStats(Statistics):
         try:
             n_features, names = int(arrays["n_features"]), names_from_arrays(arrays)
         except (KeyError, TypeError, ValueError) as error:
-            raise StatisticsError(f"arrays of a bundle are bad: {error}") from None
+            raise StatisticsError(f"arrays of a bundle are invalid: {error}") from None
         places = [j for own in columns.values() for j in own]
         fits = len(set(places)) == len(places) and set(places) <= set(range(n_features))
         fits = fits and (names is None or len(names) == n_features)

@@ -196,7 +196,9 @@ class CategoryStats(Statistics):
 
     def _check_columns(self, other: Self) -> None:
         if (self.names is None or other.names is None) and self.n_features != other.n_features:
-            raise StatisticsError(f"statistics of {self.n_features} and of {other.n_features} features do not merge")
+            raise StatisticsError(
+                f"statistics of {self.n_features} and of {other.n_features} features cannot be merged"
+            )
 
     def _together(self, other: Self) -> tuple[Self, Self]:
         """Both over the columns and the categories of both."""
@@ -225,7 +227,7 @@ class CategoryStats(Statistics):
         count = one.count - two.count
         if (count < -1e-9 * np.maximum(one.count, 1.0)).any():
             raise StatisticsError(
-                "cannot forget rows that were never learnt: a category would be left with less than none"
+                "cannot forget rows that were never learnt: the count of a category would be negative"
             )
         count[count <= 1e-12 * one.count] = 0.0
         weight = one.weight - two.weight
@@ -233,7 +235,7 @@ class CategoryStats(Statistics):
         room = weight + 1e-9 * np.maximum(one.weight, 1.0)
         if any((count[:, a:b].sum(axis=1) > room).any() for a, b in pairwise(one.bounds)):
             raise StatisticsError(
-                "cannot forget rows that were never learnt: the rest would have more than one category"
+                "cannot forget rows that were never learnt: a column would have more categories than rows"
             )
         count[weight == 0] = 0.0
         return replace(one, weight=weight, count=count)._trimmed()
@@ -254,11 +256,11 @@ class CategoryStats(Statistics):
             weight, count = np.array(arrays["weight"], np.float64), np.array(arrays["count"], np.float64)
             d = int(arrays["n_features"])
         except (KeyError, TypeError, ValueError) as error:
-            raise StatisticsError(f"arrays of category counts are bad: {error}") from None
+            raise StatisticsError(f"arrays of category counts are invalid: {error}") from None
         k, v = len(classes), sum(map(len, kept))
         fits = len(kept) == d and weight.shape == (k,) and count.shape == (k, v) and (names is None or len(names) == d)
         if not fits or not all(np.isfinite(a).all() and (a >= 0).all() for a in (weight, count)):
-            raise StatisticsError(f"arrays of {v} categories do not fit {k} classes with the rest, or are bad")
+            raise StatisticsError(f"arrays of {v} categories do not fit {k} classes with the rest, or are invalid")
         bounds = np.cumsum([0, *map(len, kept)])
         if any((count[:, a:b].sum(axis=1) > weight * (1 + 1e-9)).any() for a, b in pairwise(bounds)):
             raise StatisticsError("a column has more categories than rows")

@@ -1,4 +1,4 @@
-"""Sums of counts, or how often a feature was present, class by class: words in documents, events, truths."""
+"""Sums of counts, or how often a feature was present, class by class: words in documents, events, Booleans."""
 
 from __future__ import annotations
 
@@ -194,9 +194,13 @@ class CountStats(Statistics):
 
     def _check_columns(self, other: Self) -> None:
         if (self.names is None or other.names is None) and self.n_features != other.n_features:
-            raise StatisticsError(f"statistics of {self.n_features} and of {other.n_features} features do not merge")
+            raise StatisticsError(
+                f"statistics of {self.n_features} and of {other.n_features} features cannot be merged"
+            )
         if self.presence != other.presence:
-            raise StatisticsError("sums of counts and counts of presence do not merge: they are of different models")
+            raise StatisticsError(
+                "sums of counts and counts of presence cannot be merged: they are of different models"
+            )
 
     def _together(self, other: Self) -> tuple[Self, Self]:
         names = feature_union(self.names, other.names)
@@ -238,7 +242,9 @@ class CountStats(Statistics):
             total = np.asarray(one.count.sum(axis=1)).reshape(-1)
             room = np.where(weight > 0, np.inf, 1e-9 * np.maximum(total, 1.0))[:, None]
         if _exceeds(count, room):
-            raise StatisticsError("cannot forget rows that were never learnt: the rest would count more than it has")
+            raise StatisticsError(
+                "cannot forget rows that were never learnt: more cells would be present than there are rows"
+            )
         return left if (weight > 0).all() else left._emptied(weight == 0)
 
     def _emptied(self, classes: Array) -> Self:
@@ -273,14 +279,14 @@ class CountStats(Statistics):
             missing = np.array(arrays["missing"], np.float64) if "missing" in arrays else None
             presence, names = bool(arrays["presence"]), names_from_arrays(arrays)
         except (KeyError, TypeError, ValueError) as error:
-            raise StatisticsError(f"arrays of counts are bad: {error}") from None
+            raise StatisticsError(f"arrays of counts are invalid: {error}") from None
         fits = weight.shape == (k,) and count.ndim == 2 and len(weight) == count.shape[0]
         fits = fits and (missing is None or missing.shape == count.shape)
         fits = fits and (names is None or len(names) == count.shape[1])
         values = count if isinstance(count, np.ndarray) else count.data
         parts = [weight, values] if missing is None else [weight, values, missing]
         if not fits or not all(np.isfinite(a).all() and (a >= 0).all() for a in parts):
-            raise StatisticsError(f"arrays of counts do not fit {k} classes with the rest, or are bad")
+            raise StatisticsError(f"arrays of counts do not fit {k} classes with the rest, or are invalid")
         room = weight[:, None] if missing is None else weight[:, None] - missing
         if (room < -1e-9 * weight[:, None]).any() or (presence and _exceeds(count, (1 + 1e-9) * room + 1e-9)):
             raise StatisticsError("more cells are missing or present than there are rows")
@@ -403,5 +409,5 @@ def refuse_counts(table: Table, presence: bool = False, weight: Array | None = N
     found = listed([table.names[j] if table.names else int(j) for j in columns])
     raise DataError(  # scikit-learn looks for "Negative values in data"
         f"{'Negative values in data: ' if what == 'negative values' else ''}column {found} holds {what}, which cannot "
-        "be counted; numbers that are no counts belong to a Gaussian model"
+        "be counted; use a Gaussian model for numbers that are not counts"
     )

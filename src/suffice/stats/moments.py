@@ -296,11 +296,13 @@ class MomentStats(Statistics):
 
     def _check_columns(self, other: Self) -> None:
         if self.n_features != other.n_features:
-            raise StatisticsError(f"statistics of {self.n_features} and of {other.n_features} features do not merge")
+            raise StatisticsError(
+                f"statistics of {self.n_features} and of {other.n_features} features cannot be merged"
+            )
         if self.layout != other.layout:
             raise StatisticsError(
-                f"statistics of different models ({self.layout!r} and {other.layout!r} moments) do not merge; "
-                "use the same covariance= and shrinkage= for both, or bring the richer one down with to_layout()"
+                f"statistics of different models ({self.layout!r} and {other.layout!r} moments) cannot be merged; "
+                "use the same covariance= and shrinkage= for both, or convert the richer one with to_layout()"
             )
 
     def plus(self, *others: Self) -> Self:
@@ -335,9 +337,7 @@ class MomentStats(Statistics):
             mine, theirs = self.column_weight, other.column_weight
             n = mine - theirs  # (k, d), or (k, 1) where no cell is missing
             if (n < -1e-9 * mine).any() or (n > (weight + 1e-9 * self.weight)[:, None]).any():
-                raise StatisticsError(
-                    "cannot forget rows that were never learnt: their cells were not missing, or were"
-                )
+                raise StatisticsError("cannot forget rows that were never learnt: cells are missing from other rows")
             gone = n <= 1e-12 * mine
             n[gone] = 0.0
             ratio = np.divide(theirs, n, out=np.zeros_like(n), where=~gone)
@@ -412,7 +412,7 @@ class MomentStats(Statistics):
             Of m columns.
         """
         if self.layout == "quartic":
-            raise StatisticsError("'quartic' moments are of all columns; bring them to 'full' ones with to_layout()")
+            raise StatisticsError("'quartic' moments are of all columns; convert them with to_layout('full')")
         scatter = self.scatter[:, :m] if self.layout == "diag" else self.scatter[..., :m, :m]
         observed = None if self.observed is None else self.observed[:, :m]
         return replace(self, mean=self.mean[:, :m], scatter=np.ascontiguousarray(scatter), observed=observed)
@@ -433,7 +433,7 @@ class MomentStats(Statistics):
             In the same layout.
         """
         if self.layout == "quartic":
-            raise StatisticsError("'quartic' moments cannot be scaled; bring them to 'full' ones with to_layout()")
+            raise StatisticsError("'quartic' moments cannot be scaled; convert them with to_layout('full')")
         by = scale**2 if self.layout == "diag" else np.outer(scale, scale)
         return replace(self, mean=(self.mean - center) / scale, scatter=self.scatter / by)
 
@@ -459,7 +459,7 @@ class MomentStats(Statistics):
             return self
         order = {"diag": {"full", "quartic"}, "pooled": {"full", "quartic"}, "full": {"quartic"}}
         if self.layout not in order.get(layout, ()):
-            raise StatisticsError(f"a {self.layout!r} statistic does not hold what {layout!r} needs; collect it anew")
+            raise StatisticsError(f"a {self.layout!r} statistic does not hold what {layout!r} needs; collect it again")
         scatter = self.scatter
         if layout == "diag":
             scatter = np.einsum("kii->ki", scatter).copy()
@@ -499,7 +499,9 @@ class MomentStats(Statistics):
         wrong |= {name for name in like if name not in wrong and not _fits(arrays[name], like[name])}
         wrong |= {name for name in {"weight", "observed"} & set(like) if name not in wrong and (arrays[name] < 0).any()}
         if wrong:
-            raise StatisticsError(f"arrays {sorted(wrong)} do not fit {len(classes)} classes with the rest, or are bad")
+            raise StatisticsError(
+                f"arrays {sorted(wrong)} do not fit {len(classes)} classes with the rest, or are invalid"
+            )
         copies = {name: np.array(array) for name, array in arrays.items()}
         return cls(np.array(classes), scatter=copies.pop(f"scatter_{layout}"), layout=layout, **copies)
 
