@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import decisions, modelfile
-from ..collect import refuse_nonfinite
 from ..densities import Density
 from ..densities.scorer import Scorer
 from ..errors import DataError, listed
@@ -26,7 +25,7 @@ from .choice import Choice
 from .columns import Columns
 from .evaluation import Evaluation, evaluated
 from .explanation import tidy_shares
-from .rows import score_rows
+from .rows import refuse, score_rows
 from .writing import parquet_file, write_scores
 
 Array = NDArray[Any]
@@ -442,7 +441,7 @@ class Model:
         rows = density.read(source.batch(0, source.n_rows).table)
         filled = density.impute(rows, log_prior)
         if not density.is_complete(filled):  # infinity is not missing, and stays
-            refuse_nonfinite(source)
+            refuse(source)
         cells = density.missing(rows)
         if cells.any():
             cells = cells & ~density.missing(filled)  # nothing is known of a column that was never observed

@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..collect import refuse_nonfinite
 from ..densities.scorer import Scorer
 from ..errors import DataError
 from ..sources import RowResults, Run, Source
@@ -41,6 +40,8 @@ def in_steps(density: Scorer, table: Table, out: Array, work: Callable[[Any, Arr
 
 def refuse(source: Source) -> None:
     """Raise an error that names what could not be scored."""
+    from ..collect import refuse_nonfinite  # here, since scoring needs nothing else of it
+
     refuse_nonfinite(source)
     raise DataError("some values are too large to be scored; rescale the columns")
 
