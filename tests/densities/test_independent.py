@@ -263,6 +263,18 @@ def test_an_exponential_takes_any_unit(rng):
         np.testing.assert_allclose(scaled.means / unit, CASES["exponential"].estimate(X, y).means, rtol=1e-12)
 
 
+def test_rows_of_any_size_can_be_merged_and_forgotten(rng):
+    """Their sums of squares overflow, which only the method of moments needs."""
+    X, y = CASES["gamma"].rows(rng)
+    one, two = (CASES["gamma"].collect(X[rows] * 1e300 / X.max(), y[rows]) for rows in (slice(0, 20), slice(20, 40)))
+    assert (one + two).is_finite()
+    left = (one + two) - two
+    assert left.is_finite()
+    np.testing.assert_allclose(left.mean, one.mean, rtol=1e-12)
+    again = type(left).from_arrays(left.classes, left.to_arrays())
+    np.testing.assert_array_equal(again.scatter, left.scatter)
+
+
 # Degenerate rows.
 
 
@@ -547,6 +559,8 @@ def test_values_outside_the_support_are_refused_by_column_and_number_of_rows(cas
         TABLE[case.family].collector({})(batch)
     with pytest.raises(DataError, match="column 'amount' holds infinity"):
         TABLE[case.family].collector({})(Batch.of(as_table(frame.abs().replace(3, inf)), list("ababb")))
+    with pytest.raises(DataError, match="in 1 row;"):
+        TABLE[case.family].collector({})(Batch.of(as_table(frame), list("ababb"), [1.0, 0, 1, 2, 1]))
     weightless = Batch.of(as_table(frame), list("ababb"), [1.0, 0, 1, 0, 1])
     assert TABLE[case.family].collector({})(weightless).weight.tolist() == [2.0, 1.0]
 
