@@ -29,6 +29,17 @@ test-lowest: $(LOWEST)/test.stamp
 bench: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks
 
+# Interrupts and kills at random moments, and damaged model files; INTERRUPTS, KILLS and FILES say how many.
+INTERRUPTS ?= 10000
+KILLS ?= 200
+FILES ?= 1000000
+stress: $(VENV)/dev.stamp
+	$(BIN)/python -m tests.stress.interrupts --interrupts $(INTERRUPTS)
+	$(BIN)/python -m tests.stress.kills --kills $(KILLS)
+
+fuzz: $(VENV)/dev.stamp
+	$(BIN)/python -m tests.stress.modelfiles --files $(FILES)
+
 mnist: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks.mnist $(if $(MNIST),--path $(MNIST))
 

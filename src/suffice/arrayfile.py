@@ -25,15 +25,20 @@ _KEY = "suffice"
 
 
 def write(path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
-    """Write atomically: whoever reads finds the old file or the new one, whole."""
+    """Write a file atomically: whoever reads it finds the old content or the new one, whole."""
+    written = content(header, arrays)
+    with replacing(path) as temporary:
+        temporary.write_bytes(written)
+
+
+def content(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> bytes:
+    """The bytes of a file with this header, in the values that JSON has, and these arrays."""
     from safetensors.numpy import save
 
     rows = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     text = json.dumps(header, sort_keys=True)
     # One entry, since safetensors writes several in any order, and equal contents should be equal files.
-    content = save(rows, metadata={_KEY: f"{_digest(text, rows)} {text}"})
-    with replacing(path) as temporary:
-        temporary.write_bytes(content)
+    return save(rows, metadata={_KEY: f"{_digest(text, rows)} {text}"})
 
 
 def read(
@@ -65,7 +70,7 @@ def _content(
     path: str | os.PathLike[str], what: str, error: type[SufficeError], wanted: Callable[[str], bool]
 ) -> tuple[str, str, dict[str, Array], dict[str, tuple[int, ...]]]:
     """The digest, the header, the arrays that are wanted, and the shapes of all."""
-    from safetensors import SafetensorError, safe_open
+    from safetensors import safe_open
 
     try:
         with safe_open(path, framework="np") as file:
@@ -74,11 +79,9 @@ def _content(
                 raise error(f"{path} is a safetensors file, but not a {what} of suffice")
             shapes = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
             arrays = {name: file.get_tensor(name) for name in shapes if wanted(name)}
-    except (FileNotFoundError, PermissionError):
+    except (FileNotFoundError, PermissionError, MemoryError, error):
         raise
-    except (SafetensorError, OSError, UnicodeDecodeError, TypeError, ValueError) as reason:
-        if isinstance(reason, error):
-            raise
+    except Exception as reason:  # safetensors raises many kinds, for instance of a dtype that NumPy does not have
         raise error(f"{path} is not a {what} file, or is damaged: {reason}") from None
     digest, _, text = metadata[_KEY].partition(" ")
     return digest, text, arrays, shapes
@@ -88,7 +91,7 @@ def _header(path: str | os.PathLike[str], text: str, error: type[SufficeError]) 
     try:
         header: dict[str, Any] = json.loads(text)
         header["format"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise error(f"{path} is damaged: its header cannot be read; restore it from a copy") from None
     return header
 

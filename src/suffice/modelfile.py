@@ -103,7 +103,9 @@ def read(path: str | os.PathLike[str]) -> ModelFile:
     header, arrays = arrayfile.read(path, "model", FORMAT, ModelFileError)
     try:
         return _model(header, arrays)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except MemoryError:
+        raise
+    except Exception as error:  # the file can hold anything
         raise ModelFileError(f"{path} does not hold a whole model: {error!r}") from None
 
 

@@ -2,17 +2,19 @@
 
 Ctrl-C raises KeyboardInterrupt in the main thread, between any two of its instructions. The thread that calls
 therefore takes no lock that a worker needs: it feeds a queue whose operations are single steps, waits for one result at
-a time, and merges what it gets. However it is interrupted, it can leave, and the workers end by themselves.
+a time, and merges what it gets. However it is interrupted, it can leave, and the workers end by themselves. Conditions,
+events, futures and ``Thread.start`` are written in Python and can be interrupted halfway; what is used here cannot.
 """
 
 from __future__ import annotations
 
+import _thread
 import os
 import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sized
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from functools import lru_cache
 from itertools import chain, islice
 from numbers import Integral
@@ -150,24 +152,28 @@ def _results(work: Callable[[P], T], items: Iterable[P], threads: int, limit: in
 
     todo: SimpleQueue[_Task[P, T] | None] = SimpleQueue()
     waiting: deque[_Task[P, T]] = deque()
-    workers: list[threading.Thread] = []
+    workers: list[threading.Lock] = []  # each is held as long as its thread works
     stopped = False
 
-    def serve() -> None:
+    def serve(working: threading.Lock) -> None:
+        if tracer := threading.gettrace():  # as coverage and debuggers set it
+            sys.settrace(tracer)
         for task in iter(todo.get, None):
             if not stopped:
                 task.run(work)
             del task  # its result may be large, and the next task may be long in coming
         todo.put(None)  # for the next worker
+        working.release()
 
     try:
         for item in chain(first, rest):
             waiting.append(_Task(item))
             todo.put(waiting[-1])
             if len(workers) < threads:
-                worker = threading.Thread(target=serve, daemon=True)
-                worker.start()
-                workers.append(worker)  # only now: a thread whose start was interrupted cannot be joined
+                working = threading.Lock()
+                working.acquire()
+                _thread.start_new_thread(serve, (working,))
+                workers.append(working)
             if len(waiting) > limit:
                 yield waiting.popleft().result()
         while waiting:
@@ -176,8 +182,8 @@ def _results(work: Callable[[P], T], items: Iterable[P], threads: int, limit: in
         stopped = True
         todo.put(None)
         deadline = monotonic() + _GRACE
-        for worker in workers:
-            worker.join(max(0.0, deadline - monotonic()) if waiting else None)
+        for working in workers:
+            working.acquire(timeout=max(0.0, deadline - monotonic()) if waiting else -1)
 
 
 class _Task(Generic[P, T]):
@@ -228,13 +234,12 @@ def single_threaded_blas() -> Iterator[None]:
     controller = _controller(len(sys.modules))
     before = [(library, library.num_threads) for library in controller.lib_controllers]
 
-    def restore() -> None:
-        for library, threads in before:
-            library.set_num_threads(threads)
-
     try:
         with controller.limit(limits=1, user_api="blas"):
             yield
     except KeyboardInterrupt:  # it may have come before the block, or while threadpoolctl restored the numbers
-        restore()
+        while any(library.num_threads != threads for library, threads in before):
+            with suppress(KeyboardInterrupt):  # the second time Ctrl-C is pressed
+                for library, threads in before:
+                    library.set_num_threads(threads)
         raise

@@ -198,7 +198,7 @@ class BundleStats(Statistics):
         except (KeyError, TypeError, ValueError) as error:
             raise StatisticsError(f"arrays of a bundle are invalid: {error}") from None
         places = [j for own in columns.values() for j in own]
-        fits = len(set(places)) == len(places) and set(places) <= set(range(n_features))
+        fits = len(set(places)) == len(places) and all(isinstance(j, int) and 0 <= j < n_features for j in places)
         fits = fits and (names is None or len(names) == n_features)
         if not fits or any(part.n_features != len(columns[name]) for name, part in parts.items()):
             raise StatisticsError("the blocks do not fit their columns")

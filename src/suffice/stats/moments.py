@@ -18,7 +18,7 @@ from ..tables.labels import positions, same, union
 from ..tables.table import Sparse, Table, contiguous
 from . import scatter as scatters
 from .base import FAINT, Statistics, by_class, faint, settle, spread, vocabulary
-from .scatter import LAYOUTS
+from .scatter import LAYOUTS, shape_of
 from .sums import centred
 
 Array = NDArray[Any]
@@ -492,6 +492,8 @@ class MomentStats(Statistics):
         layout = next((layout for layout in LAYOUTS if f"scatter_{layout}" in arrays), None)
         if layout is None or "mean" not in arrays or arrays["mean"].ndim != 2:
             raise StatisticsError(f"these are not the arrays of moments: {sorted(arrays)}")
+        if arrays[f"scatter_{layout}"].shape != shape_of(layout, len(classes), arrays["mean"].shape[1]):
+            raise StatisticsError(f"the scatter does not fit {len(classes)} classes with the mean")
         like = cls.zeros(classes, arrays["mean"].shape[1], layout).to_arrays()
         if layout == "diag" and "observed" in arrays:
             like["observed"] = like["mean"]
