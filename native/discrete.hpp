@@ -254,6 +254,12 @@ inline bool is_count(V v) {
     return v >= V(0);
 }
 
+// A column that was checked before the call, but may have changed since: the rows are the caller's.
+template <class I>
+inline Index inside(I column, Index cols) {
+    return std::size_t(column) < std::size_t(cols) ? Index(column) : 0;
+}
+
 constexpr Index kAhead = 12;  // entries of a sparse row for which memory is asked in advance
 
 // Rows are taken as they come: reading them class by class, to keep a row of the table near, costs more than it saves.
@@ -272,7 +278,7 @@ bool sparse_counts(const SparseRows<V, I>& X, const Labels& y, bool presence, do
             __builtin_prefetch((soon < end ? row : next) + X.indices[soon], 1);
             const V v = X.data[e];
             good &= is_count(v);
-            row[X.indices[e]] += presence ? (v > V(0) ? w : 0.0) : w * double(v);
+            row[inside(X.indices[e], X.cols)] += presence ? (v > V(0) ? w : 0.0) : w * double(v);
         }
     }
     return good;
@@ -284,7 +290,7 @@ struct SparseEntries {
     const SparseRows<V, I>& X;
     const double* slope;
     Index k, last;
-    const double* row(Index e) const { return slope + Index(X.indices[e]) * k; }
+    const double* row(Index e) const { return slope + inside(X.indices[e], X.cols) * k; }
     const double* ahead(Index e) const { return row(smaller(e + kAhead, last)); }
     auto value(Index e) const {
         if constexpr (valued) return double(X.data[e]);

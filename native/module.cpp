@@ -270,8 +270,12 @@ nb::list encode_objects(nb::handle items, OutCodes code) {
     const std::int64_t n = std::int64_t(code.shape(0)), ahead = 16;  // objects lie anywhere: ask for them early
     for (std::int64_t r = 0; r < n; ++r) {
         if (r + ahead < n) __builtin_prefetch(object[r + ahead]);
-        auto& slot = recent[mix(reinterpret_cast<std::uintptr_t>(object[r])) % slots];
-        if (slot.first != object[r]) slot = {object[r], table.code(object[r])};
+        PyObject* const item = object[r] ? object[r] : Py_None;  // as NumPy reads what was never set
+        auto& slot = recent[mix(reinterpret_cast<std::uintptr_t>(item)) % slots];
+        if (slot.first != item) {
+            const nb::object keep = nb::borrow(item);  // comparing may run any code, which may change the array
+            slot = {item, table.code(item)};
+        }
         code.data()[r] = slot.second;
     }
     return table.distinct();

@@ -210,7 +210,7 @@ void full_moments(const Matrix<T>& X, const Labels& y, bool pooled, const Moment
                 const double wr = w ? w[r] : 1.0;
                 if (wr == 0.0) continue;
                 weight[c] += wr;
-                const Index place = next[pooled ? 0 : c]++;
+                const Index place = smaller(next[pooled ? 0 : c]++, block - 1);  // weights may change while we read them
                 pack_row(x, m.mean + c * d, w ? __builtin_sqrt(wr) : 1.0, &sum[c * d], &packed[place * kPanel],
                          panel_stride, d);
             }

@@ -10,7 +10,7 @@ namespace suffice {
 inline std::ptrdiff_t split_scores(const double* score, const std::uint8_t* target, std::ptrdiff_t n, double* parts) {
     std::ptrdiff_t front = 0, back = n - 1;
     for (std::ptrdiff_t r = 0; r < n; ++r) {
-        const std::ptrdiff_t is_target = target[r];
+        const std::ptrdiff_t is_target = target[r] != 0;
         parts[front] = parts[back] = score[r];
         front += is_target, back -= 1 - is_target;
     }

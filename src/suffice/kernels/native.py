@@ -79,18 +79,25 @@ def category_scores(X: Array, lo: Array, width: Array, table: Array, constant: A
     _native.category_scores(X, lo, width, table, constant, *wanted)
 
 
+def _starts(indptr: Array, indices: Array, data: Array | None) -> Array:
+    """A copy of where rows start, which nobody changes, if all of them lie within what is stored."""
+    starts, stored = np.array(indptr, np.int64), len(indices) if data is None else min(len(indices), len(data))
+    if starts.min() < 0 or starts.max() > stored:
+        raise ValueError(f"rows start at {starts.min()} to {starts.max()} of {stored} stored values")
+    return starts
+
+
 def sparse_counts(
     indptr: Array, indices: Array, data: Array, code: Array, weight: Array | None, presence: bool, table: Array
 ) -> bool:
     _check(len(indptr) - 1, code, weight)
-    indptr = indptr.astype(np.int64, copy=False)
-    return _native.sparse_counts(indptr, indices, data, code, weight, presence, table)
+    return _native.sparse_counts(_starts(indptr, indices, data), indices, data, code, weight, presence, table)
 
 
 def sparse_scores(
     indptr: Array, indices: Array, data: Array | None, slope: Array, constant: Array, *wanted: Array | None
 ) -> None:
-    _native.sparse_scores(indptr.astype(np.int64, copy=False), indices, data, slope, constant, *wanted)
+    _native.sparse_scores(_starts(indptr, indices, data), indices, data, slope, constant, *wanted)
 
 
 def dense_counts(X: Array, code: Array, weight: Array | None, presence: bool, count: Array, missing: Array) -> bool:
