@@ -364,9 +364,16 @@ class Density(Scorer):
 
 def patterns(missing: Array) -> Iterator[tuple[Array, Array]]:
     """Each distinct row (d,) of `missing` (n, d), and the numbers of the rows that have it."""
-    distinct, which = np.unique(missing, axis=0, return_inverse=True)
-    for p, pattern in enumerate(distinct):
-        yield pattern, np.flatnonzero(which.reshape(-1) == p)
+    if not len(missing) or (missing == missing[0]).all():
+        yield from [(row, np.arange(len(missing))) for row in missing[:1]]
+        return
+    bits = np.packbits(missing, axis=1)
+    keys = np.zeros((len(bits), -(-bits.shape[1] // 8) * 8), np.uint8)  # whole words sort faster than rows of Booleans
+    keys[:, : bits.shape[1]] = bits
+    words = keys.view(np.uint64 if keys.shape[1] == 8 else f"V{keys.shape[1]}").reshape(-1)
+    _, first, which, counts = np.unique(words, return_index=True, return_inverse=True, return_counts=True)
+    rows = np.argsort(which, kind="stable")
+    yield from zip(missing[first], np.split(rows, np.cumsum(counts)[:-1]), strict=True)
 
 
 def seen_classes(stats: Any) -> Array:
