@@ -18,6 +18,7 @@ from .recipe import Blocks, Choices, Names, Recipe
 from .stats import CollectMoments, CollectTogether, MomentStats
 from .stats.bundle import Collector
 from .stats.collectors import NO_LABELS
+from .stats.scatter import refuse_overflow
 
 Array = NDArray[Any]
 
@@ -78,6 +79,7 @@ class LearntProjection(Projection):
 def principal_components(moments: MomentStats) -> Projection:
     """The eigenvectors of the covariance of all rows (divisor n), whatever their class; values are variances."""
     center, covariance = overall(moments)
+    refuse_overflow(moments.names, center, covariance)
     values, vectors = np.linalg.eigh(covariance)
     values = np.maximum(values[::-1], 0.0)
     return Projection(center, _with_signs(vectors[:, ::-1]), values, float(values.sum()))
@@ -110,6 +112,7 @@ def discriminants(moments: MomentStats) -> Projection:
     share = moments.weight[seen] / moments.total
     scatter = moments.scatter if moments.layout == "pooled" else moments.scatter.sum(axis=0)
     within = scatter / moments.total
+    refuse_overflow(moments.names, center, within)
     scale = np.sqrt(np.where(np.diag(within) > 0, np.diag(within), 1.0))
     values, vectors = np.linalg.eigh(within / np.outer(scale, scale))
     real = values > _NOTHING * max(values[-1], np.finfo(float).tiny)
@@ -120,6 +123,7 @@ def discriminants(moments: MomentStats) -> Projection:
             SingularWarning,
             stacklevel=2,
         )
+    refuse_overflow(moments.names, (moments.mean[seen] - center) / scale)
     whitening = vectors[:, real] / np.sqrt(values[real]) / scale[:, None]
     between = np.sqrt(share)[:, None] * ((moments.mean[seen] - center) @ whitening)
     _, spread, turn = np.linalg.svd(between, full_matrices=False)
@@ -131,10 +135,11 @@ def discriminants(moments: MomentStats) -> Projection:
 def overall(moments: MomentStats) -> tuple[Array, Array]:
     """The mean (d,) and the covariance (d, d), divisor n, of all rows, from moments class by class."""
     n = moments.total
-    center = moments.weight @ moments.mean / n
-    apart = (moments.mean - center) * np.sqrt(moments.weight)[:, None]
+    share = moments.weight / n  # of the weight: sums of large values with large weights would overflow
+    center = share @ moments.mean
+    apart = (moments.mean - center) * np.sqrt(share)[:, None]
     scatter = moments.scatter if moments.layout == "pooled" else moments.scatter.sum(axis=0)
-    return center, (scatter + apart.T @ apart) / n
+    return center, scatter / n + apart.T @ apart
 
 
 def _with_signs(directions: Array) -> Array:

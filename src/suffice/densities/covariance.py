@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..errors import DataError, SingularWarning, listed
 from ..stats import MomentStats
+from ..stats.scatter import refuse_overflow
 from . import shrinkage as _shrinkage
 
 Array = NDArray[Any]
@@ -186,6 +187,7 @@ def floored_full(covariance: Array, own: Array, floor: float, report: FloorRepor
     log_det = np.empty(len(covariance))
     for g in range(len(covariance)):
         matrix = covariance[g] / unit / unit[:, None]
+        refuse_overflow(report.names, matrix)  # columns too far apart, or too close to zero, for one matrix
         inverse = _inverse_factor(matrix, floor)
         if inverse is None:
             values, vectors = np.linalg.eigh(matrix)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from .. import kernels
 from ..errors import DataError
 from ..stats import MomentStats
+from ..stats.scatter import refuse_overflow
 from .base import Density, LinearForm, patterns, seen_classes
 from .covariance import (
     STRUCTURES,
@@ -143,6 +144,7 @@ class GaussianDensity(Density):
         own = feature_variance(stats)
         if kind.shape == "spherical":
             own = np.full_like(own, own.mean())
+        refuse_overflow(report.names, mean[seen], covariance)
         floored = floored_full if kind.shape == "full" else floored_diagonal
         covariance, whitening, log_det = floored(covariance, own, floor, report)
         report.warn(kind)

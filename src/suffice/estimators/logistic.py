@@ -17,6 +17,7 @@ from ..regression import EXPANSIONS, LogisticModel, LogisticProblem, expand
 from ..scoring.model import Model, Prior
 from ..sources import as_source
 from ..stats import CollectMoments
+from ..stats.scatter import refuse_overflow
 from ..tables.labels import SoftLabels, encode
 from ..tables.table import Sparse
 from ..threads import thread_count
@@ -123,14 +124,19 @@ class LogisticClassifier(LLRClassifier):
         rows = table.matrix().astype(np.float64) if sparse else expand(table.floats(), self.expansion)  # type: ignore[attr-defined]
         if not np.isfinite(rows.sum()):
             refuse_nonfinite(source)
-        self.model_ = self._optimum(rows, code, weight, classes, prior)
+        self.model_ = self._optimum(rows, code, weight, classes, prior, source.names)
         self._set_columns(source.names, source.n_features)
         return self
 
-    def _optimum(self, rows: Any, code: Array, weight: Array, classes: Array, prior: Array) -> LogisticModel:
+    def _optimum(
+        self, rows: Any, code: Array, weight: Array, classes: Array, prior: Array, names: tuple[str, ...] | None
+    ) -> LogisticModel:
         penalty, threads = 1 / (self.C * weight.sum()), thread_count(self.n_jobs)
+        if not np.isfinite(penalty):
+            raise DataError(f"the weights add up to {weight.sum():.3g}, which is too close to zero; rescale them")
         problem = LogisticProblem.of(rows, code, weight, len(classes), penalty, threads)
         center, covariance = _moments(rows, weight, self.n_jobs)
+        refuse_overflow(names if self.expansion == "linear" else None, center, covariance)
         slope, intercept, found = problem.solve(center, covariance, self.tol, self.max_iter)
         if not found.success:
             warnings.warn(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import PrecisionWarning, StatisticsError, listed
+from ..errors import DataError, PrecisionWarning, StatisticsError, listed
 
 Array = NDArray[Any]
 
@@ -27,6 +27,17 @@ _LOST = 1e-10  # less than this share of what was there has few digits left
 def shape_of(layout: str, k: int, d: int) -> tuple[int, ...]:
     """The shape of the scatters of k classes and d columns."""
     return {"diag": (k, d), "pooled": (d, d)}.get(layout, (k, d, d))
+
+
+def refuse_overflow(names: Sequence[Any] | None, *of_columns: Array) -> None:
+    """Raise a DataError that names the columns (last axis) whose means, variances or covariances are not finite."""
+    bad = np.logical_or.reduce([~np.isfinite(array).all(axis=tuple(range(array.ndim - 1))) for array in of_columns])
+    if bad.any():
+        columns = [name for name, is_bad in zip(names or range(len(bad)), bad, strict=True) if is_bad]
+        raise DataError(
+            f"the mean or the variance of {listed(columns)} is not finite: the values or their weights are too large "
+            "or too close to zero; rescale them"
+        )
 
 
 def diagonal(scatter: Array, layout: str) -> Array:
