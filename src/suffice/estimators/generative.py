@@ -67,9 +67,13 @@ class GenerativeClassifier(LLRClassifier, Learner):
     def log_likelihood_(self) -> float:
         """The log-likelihood of the training rows, log p(x | own class) summed with their weights.
 
-        It follows from the statistic; where the statistic does not hold enough for it, this is a DataError.
+        It follows from the statistic; where the statistic does not hold enough for it, there is no such attribute.
         """
-        return self.density_.log_likelihood_of(self._recipe.adopted(self._fitted(), self._settled()))
+        density, statistics = self.density_, self._recipe.adopted(self._fitted(), self._settled())
+        try:
+            return density.log_likelihood_of(statistics)
+        except DataError as error:  # scikit-learn asks for all attributes to show a model
+            raise AttributeError(str(error)) from error
 
     @property
     def coef_(self) -> Array:
