@@ -1,5 +1,5 @@
-# Everything runs in a virtual environment that make sets up by itself; PYTHON chooses the interpreter,
-# MNIST the folder of the images of make mnist.
+# Everything runs in a virtual environment that make creates. PYTHON sets the interpreter, MNIST the folder of the images
+# for make mnist.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -19,8 +19,8 @@ test: $(VENV)/dev.stamp
 coverage: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest -n auto --cov --cov-report=term
 
-# The oldest versions that pyproject.toml allows, in an environment of their own. Two checks of scikit-learn 1.6 are
-# left out: one subtracts from whole numbers in place, the other is put to models that refuse sparse matrices.
+# Tests with the oldest versions that pyproject.toml allows, in a separate environment. Two checks of scikit-learn 1.6
+# are left out: one subtracts from integers in place, the other runs on models that do not support sparse matrices.
 test-lowest: $(LOWEST)/test.stamp
 	$(LOWEST)/bin/python -m pytest -n auto tests/estimators tests/selection/test_search.py tests/selection/test_folds.py \
 		tests/selection/test_fold_statistics.py tests/kernels tests/laws tests/tables \
@@ -62,7 +62,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 
-# The package is installed in place; a change of the native code or of the dependencies installs it again.
+# The package is installed in editable mode, and again when the native code or the dependencies change.
 $(VENV)/demo.stamp: $(BIN)/python $(SOURCES)
 	$(BIN)/python -m pip install --quiet --editable ".[sql]"
 	touch $@

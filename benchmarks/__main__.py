@@ -27,18 +27,18 @@ from .timing import race
 MARKS = {Grade.AIM: "[green]★[/]", Grade.MUST: "[yellow]✓[/]", Grade.MISSED: "[red]✗[/]"}
 COLUMNS = "ours ms", "peers ms", "ratio", "must", "aim", "ref. ms", "ref. ratio", "extra MB", "limits", "reached"
 CAPTION = (
-    "ratio: time of the fastest peer in ours; ref.: ours with the reference kernels\n"
-    "limits: ours in times of X.sum(), the bare matrix product or only reading; extra MB: beyond input and output\n"
-    f"{MARKS[Grade.AIM]} as aimed at  {MARKS[Grade.MUST]} as it must be  {MARKS[Grade.MISSED]} missed; "
-    "reached: the least of a row's marks"
+    "ratio: time of the fastest peer / our time; ref.: the same with the reference kernels\n"
+    "limits: our time / time of X.sum(), of the bare matrix product or of reading; extra MB: beyond input and output\n"
+    f"{MARKS[Grade.AIM]} target reached  {MARKS[Grade.MUST]} requirement met  {MARKS[Grade.MISSED]} missed; "
+    "reached: the worst mark of the row"
 )
 
 
 def main(
-    quick: Annotated[bool, typer.Option("--quick", help="One round of each race: rough figures.")] = False,
-    rows: Annotated[str, typer.Option(help="A regular expression for the data and tasks wanted.")] = "",
+    quick: Annotated[bool, typer.Option("--quick", help="Run each comparison once, for rough figures.")] = False,
+    rows: Annotated[str, typer.Option(help="A regular expression that selects data and tasks.")] = "",
 ) -> None:
-    """Race suffice against its peers, side by side on this machine, and judge its automatic choice on real tables."""
+    """Compare the speed of suffice with its peers on this machine, and evaluate its automatic choice on real tables."""
     cases = [case for case in all_cases() if re.search(rows, f"{case.data} {case.task}")]
     load = f", load {os.getloadavg()[0]:.1f} before" if hasattr(os, "getloadavg") else ""
     table = Table(
@@ -50,9 +50,9 @@ def main(
     for name in COLUMNS:
         table.add_column(name, justify="right", no_wrap=True)
     data = ""
-    # Refreshed between the races only: a thread that draws would be a rival.
+    # Refreshed only between the comparisons, because a drawing thread would disturb the timing.
     with Progress(console=Console(stderr=True), transient=True, auto_refresh=False) as progress:
-        for case in progress.track(cases, description="Racing"):
+        for case in progress.track(cases, description="Comparing"):
             if case.data != data:
                 data = case.data
                 table.add_section()

@@ -101,15 +101,15 @@ def report() -> Table:
     results = Parallel(-1)(delayed(judged)(name) for name in TABLES)
     table = Table(
         title=f"{len(results)} {TASK}, {FOLDS} folds of held-out rows",
-        caption=f"log cost in nats, of probabilities not below {LEAST:g}; † could not be fitted in some folds, where "
-        "class frequencies stand in",
+        caption=f"log loss in nats, of probabilities not below {LEAST:g}; † could not be fitted in some folds, where "
+        "class frequencies are used instead",
     )
     for column in (
         "table",
         "rows",
         "columns",
         "classes",
-        *(f"log cost\n{n}" for n in NAMES),
+        *(f"log loss\n{n}" for n in NAMES),
         *(f"error %\n{n}" for n in NAMES),
     ):
         table.add_column(column, justify="left" if column == "table" else "right", no_wrap=True)

@@ -1,8 +1,10 @@
-"""The map of the source in the documentation names every folder and module, in the order of imports."""
+"""The documentation names every folder and module, in the order of imports, and every public name."""
 
 import re
 import tomllib
 from pathlib import Path
+
+import suffice
 
 ROOT = Path(__file__).parent.parent
 MAP = (ROOT / "docs/how-it-works.md").read_text().partition("## A map of the source")[2]
@@ -24,3 +26,9 @@ def test_the_map_follows_the_order_of_imports():
     level = {name: i for i, layer in enumerate(layers) for name in layer}
     order = [level[name.rstrip("/")] for row in DRAWN for name in row if name.rstrip("/") in level]
     assert order == sorted(order)
+
+
+def test_the_reference_has_every_public_name():
+    text = (ROOT / "docs/api.md").read_text()
+    described = set(re.findall(r"^\.\. auto(?:class|function):: suffice\.(\w+)$", text, re.MULTILINE))
+    assert described == set(suffice.__all__) - {"__version__"}

@@ -206,11 +206,11 @@ def test_cells_that_cannot_be_used_fail_the_models_that_see_them(elsewhere):
 NEEDS_ROWS = [
     ({"cv": KFold(3, shuffle=True)}, "without shuffle, or pass the table in memory"),
     ({"cv": PredefinedSplit([0, 1] * (N // 2))}, "needs all rows at once"),
-    ({"scoring": "roc_auc_ovr"}, "choose accuracy or another of decisions"),
-    ({"scoring": make_scorer(lambda y, decided: 1.0)}, "choose accuracy or another of decisions"),
+    ({"scoring": "roc_auc_ovr"}, "use accuracy or another score of decisions"),
+    ({"scoring": make_scorer(lambda y, decided: 1.0)}, "use accuracy or another score of decisions"),
     ({"scoring": {"auc": make_scorer(roc_auc_score, response_method="predict_proba")}}, "neg_log_loss, or one of"),
-    ({"estimator": LogisticClassifier(), "param_grid": {"C": [1.0]}}, "fitted to rows"),
-    ({"param_grid": {"shrinkage": ["loo"]}}, "fitted to rows"),
+    ({"estimator": LogisticClassifier(), "param_grid": {"C": [1.0]}}, "cannot be fitted from statistics"),
+    ({"param_grid": {"shrinkage": ["loo"]}}, "cannot be fitted from statistics"),
 ]
 
 

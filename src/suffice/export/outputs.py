@@ -67,5 +67,5 @@ def _plain(label: Any) -> Any:
     label = label.item() if isinstance(label, np.generic) else label
     label = label.decode("utf-8", "surrogateescape") if isinstance(label, bytes) else label
     if not isinstance(label, str | bool | int | float | None):
-        raise DataError(f"the decision {label!r} is neither text nor a number nor a truth")
+        raise DataError(f"the decision {label!r} is neither text nor a number nor a Boolean")
     return label

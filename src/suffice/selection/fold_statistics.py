@@ -1,4 +1,4 @@
-"""The statistics of many training sets from one pass: every row is read once for all the splits that share it."""
+"""The statistics of many training sets from one pass: every row is read once for all splits that share it."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _GROUP = 6  # statistics that share the sum of all others
 
 @dataclass(frozen=True)
 class Round:
-    """Splits whose left-out rows have nothing in common, so that one pass serves all of them."""
+    """Splits whose held-out rows are disjoint, so that one pass is enough for all of them."""
 
     left: list[Array]  # the rows that each split does not train on
     shared: Array  # the rows that all of them train on
 
 
 def rounds(training: Iterable[Array], n: int) -> Iterator[Round]:
-    """Rounds of consecutive splits, given the rows (positions among n) that each split trains on.
+    """Return rounds of consecutive splits, given the indices of the training rows of each split.
 
     k folds are one round, and k folds repeated r times are r of them. Splits that share left-out rows, or train on a
     row more than once, are rounds of their own.
@@ -61,7 +61,7 @@ def rounds(training: Iterable[Array], n: int) -> Iterator[Round]:
 
 
 def training_statistics(source: ArraySource, part: Round, of: Callable[[Batch], S]) -> AllButOne[S]:
-    """The statistics of the training rows of a round's splits.
+    """Return the statistics of the training rows of the splits of a round.
 
     What cannot be collected from some rows fails for the splits that train on them; it is kept as the error.
     """
@@ -81,7 +81,7 @@ def training_statistics(source: ArraySource, part: Round, of: Callable[[Batch], 
 
 
 class AllButOne(Generic[S]):
-    """Sums of a rest and of all parts but one: by additions alone, which lose no digits."""
+    """Sums of a rest and of all parts but one, computed by additions only, which lose no digits."""
 
     def __init__(self, parts: list[S | DataError | None], rest: S | DataError | None = None) -> None:
         self._parts = parts
@@ -90,19 +90,19 @@ class AllButOne(Generic[S]):
         self._others = [_sum([rest, *parts[:start], *parts[start + _GROUP :]]) for start in starts]
 
     def without(self, i: int) -> S | DataError:
-        """The sum without one part."""
+        """Return the sum without one part."""
         start = i - i % _GROUP
         group = self._parts[start : start + _GROUP]
         total = _sum([self._others[i // _GROUP], *group[: i - start], *group[i - start + 1 :]])
         return DataError("a split trains on no rows") if total is None else total
 
     def whole(self) -> S | DataError | None:
-        """The sum of all."""
+        """Return the sum of all parts."""
         return _sum([self._others[0], *self._parts[:_GROUP]])
 
 
 def _sum(parts: Sequence[S | DataError | None]) -> S | DataError | None:
-    """What there is of them; the first error, where there is one."""
+    """Return the sum of statistics, or the first error among them."""
     failed = next((part for part in parts if isinstance(part, DataError)), None)
     some = [part for part in parts if not (part is None or isinstance(part, DataError))]
     return failed or (some[0].plus(*some[1:]) if some else None)
@@ -110,7 +110,7 @@ def _sum(parts: Sequence[S | DataError | None]) -> S | DataError | None:
 
 @dataclass(frozen=True)
 class FoldStatistics:
-    """What one pass over a table in parts gives for the folds."""
+    """The statistics of the folds, from one pass over partitioned data."""
 
     statistics: dict[str, list[Any]]  # by collector, for each fold: a statistic, an error, or None without rows
     count: Array  # (folds, k) rows of each class
@@ -136,12 +136,12 @@ class FoldStatistics:
         return FoldStatistics(both, self.count + other.count)
 
     def training(self, name: str) -> AllButOne[Any]:
-        """The statistic of all folds but one."""
+        """Return the statistic of all folds but one."""
         return AllButOne(self.statistics[name])
 
 
 def by_fold(fold: Array) -> Iterator[tuple[int, slice | Array]]:
-    """The rows of each fold that there is."""
+    """Yield the rows of each fold that occurs."""
     for f in np.unique(fold).tolist():
         yield f, contiguous(np.flatnonzero(fold == f))
 
@@ -154,7 +154,7 @@ def _tried(of: Callable[[Batch], S], batch: Batch) -> S | DataError:
 
 
 def _finite(source: PartedSource, of: Callable[[Batch], Any], folds: list[Any]) -> list[Any]:
-    """What folds come to, with an error in place of each that is not finite."""
+    """Return the statistics of folds, with an error instead of each that is not finite."""
     if all(one is None or isinstance(one, DataError) or one.is_finite() for one in folds):
         return folds
     error = DataError("some values are not finite")

@@ -1,4 +1,4 @@
-"""Folds of a table that is read in parts: which rows are held out together follows from how often each class occurs."""
+"""Folds of partitioned data: the counts of each class determine the fold of each row."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class _Labels:
-    """The labels of a part."""
+    """The labels of a partition."""
 
     number: int
     count: dict[Any, int]  # rows of each class, in the order in which the classes come
@@ -47,7 +47,7 @@ def _labels(number: int, batches: Iterator[Batch]) -> list[_Labels]:
 
 @dataclass(frozen=True)
 class Folds:
-    """Folds as scikit-learn's KFold and StratifiedKFold make them of the whole table, without shuffling."""
+    """The folds that scikit-learn's KFold and StratifiedKFold make of the whole table, without shuffling."""
 
     n_folds: int
     classes: Array  # (k,) sorted
@@ -58,7 +58,7 @@ class Folds:
 
     @classmethod
     def of(cls, source: PartedSource, n_folds: int, stratified: bool) -> Folds:
-        """One pass over the labels."""
+        """Count the labels in one pass."""
         parts = source.reduce_parts(_labels, operator.add)
         if missing := sum(part.missing for part in parts):
             raise MissingLabelsError(missing_message(missing))
@@ -75,7 +75,7 @@ class Folds:
         return cls(n_folds, classes, before, after, share.cumsum(axis=1), stratified)
 
     def of_part(self, number: int, batches: Iterator[Batch]) -> Iterator[tuple[Batch, Array, Array]]:
-        """The batches of a part, and for each row the place of its class (n,) and its fold (n,)."""
+        """Yield the batches of a partition, with the class index (n,) and the fold (n,) of each row."""
         seen = self.before.get(number)
         for batch in batches:
             own, code = encode(np.asarray(batch.y))
@@ -99,7 +99,7 @@ class Folds:
 
 
 def _shares(count: Array, appearance: Array, n_folds: int, stratified: bool) -> Array:
-    """How many rows of each class are in each fold, (k, folds); where not stratified, of all classes, (1, folds)."""
+    """Return the number of rows of each class in each fold, (k, folds); if not stratified, (1, folds)."""
     n = int(count.sum())
     if n_folds > n:
         raise DataError(f"Cannot have number of splits n_splits={n_folds} greater than the number of samples: {n}")
@@ -116,13 +116,13 @@ def _shares(count: Array, appearance: Array, n_folds: int, stratified: bool) -> 
 
 
 def _dealt(ends: Array, n_folds: int) -> Array:
-    """How many of the places from each end up to the next fall to each fold, where folds take them in turns."""
+    """Return how many rows between successive ends fall into each fold, if folds take rows in turns."""
     taken = (ends[:, None] - np.arange(n_folds) + n_folds - 1) // n_folds
     return np.diff(taken, axis=0)
 
 
 def _array(labels: Any) -> Array:
-    """Labels as an array that makes no text of numbers."""
+    """Return labels as an array that does not turn numbers into text."""
     array = np.empty(len(labels), object)
     array[:] = list(labels)
     return array

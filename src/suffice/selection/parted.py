@@ -1,4 +1,4 @@
-"""Searches over rows that lie in parts elsewhere: models go to them, and sums come back."""
+"""Searches over partitioned data: models are sent to the partitions, and sums come back."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Found = dict[tuple[int, str, str], Sums | Exception]  # by model, side and score
 
 
 class PartedWork(Work):
-    """A search in three passes: labels are counted, folds are learnt, and held-out rows are judged."""
+    """A search in three passes: count the labels, collect the folds, evaluate the held-out rows."""
 
     def __init__(self, cv: Any, base: Any, points: Any, source: PartedSource, *args: Any) -> None:
         super().__init__(base, points, source, *args)
@@ -39,7 +39,7 @@ class PartedWork(Work):
         for candidate in self.candidates:
             if candidate.error is None and candidate.root not in self.roots:
                 raise NeedsRowsError(
-                    f"{candidate.estimator!r} is fitted to rows and not to their statistic, but the rows lie in parts; "
+                    f"{candidate.estimator!r} cannot be fitted from statistics, which partitioned data need; "
                     "leave it out, or pass the table in memory"
                 )
 
@@ -68,7 +68,7 @@ class PartedWork(Work):
         return out
 
     def _led(self, learnt: FoldStatistics) -> Iterator[tuple[int, list[Candidate], State | Exception, float]]:
-        """For each split, candidates that are one model, where they end, and the seconds that it took."""
+        """Yield for each split the candidates that share a model, the state of that model, and the seconds it took."""
         training = {name: learnt.training(name) for name in self.roots}
         self.total = {name: each.whole() for name, each in training.items()}
         for s in range(self.n_splits):
@@ -99,11 +99,11 @@ class PartedWork(Work):
 
 
 def _folds(cv: Any) -> tuple[int, bool]:
-    """How many folds, and whether they are stratified; or an error where they do not follow from counts."""
+    """Return the number of folds and whether they are stratified; raise an error if they need all rows."""
     splitter = check_cv(cv, np.array([0, 1]), classifier=True)
     if type(splitter) not in (KFold, StratifiedKFold) or splitter.shuffle:
         raise NeedsRowsError(
-            f"cv={cv!r} needs all rows at once, which lie in parts; use a number of folds, KFold or StratifiedKFold "
+            f"cv={cv!r} needs all rows at once, but the data are partitioned; use a number, KFold or StratifiedKFold "
             "without shuffle, or pass the table in memory"
         )
     return splitter.n_splits, isinstance(splitter, StratifiedKFold)
@@ -111,7 +111,7 @@ def _folds(cv: Any) -> tuple[int, bool]:
 
 @dataclass(frozen=True)
 class _Judge:
-    """What goes to the parts: all models, each to judge the rows that it has not seen."""
+    """What is sent to the partitions: all models, each to evaluate its held-out rows."""
 
     folds: Folds
     models: list[tuple[int, tuple[Any, ...]] | None]  # the split and the fitted steps
@@ -146,7 +146,7 @@ class _Judge:
 
 
 def _reached(table: Table, steps: tuple[Any, ...], reached: dict[tuple[int, ...], Any]) -> Any:
-    """Rows after some steps; models that share steps share what comes of them."""
+    """Rows after some steps; models that share steps share the transformed rows."""
     if not steps:
         return table
     key = tuple(map(id, steps))

@@ -1,4 +1,4 @@
-"""Pipelines as paths: each step leads from a training statistic to another, without the rows behind it."""
+"""Pipelines as paths of steps, each of which maps a training statistic to another, without the rows."""
 
 from __future__ import annotations
 
@@ -33,13 +33,16 @@ ROWS = ""  # for models that no statistic here leads to
 
 
 class StepError(DataError):
-    """A step is of a kind that a search cannot take."""
+    """A step of a pipeline is not supported by the search."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """A step of a path. A reduction makes two: all directions that some candidate wants, and the first n of them, so
-    that candidates share what is costly."""
+    """A step of a path.
+
+    A PCA or LDA makes two: all components that any candidate needs, and the first n of them, so that candidates share
+    the costly part.
+    """
 
     kind: str  # "scale", "reduce", "cut" or "classify"
     estimator: Any  # not fitted
@@ -56,7 +59,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Candidate:
-    """One point of the grid."""
+    """One point of the parameter grid."""
 
     place: int
     estimator: Any  # with its parameters, not fitted
@@ -65,7 +68,7 @@ class Candidate:
     error: Exception | None = None  # for which it makes no sense
 
     def fitted(self, steps: tuple[Any, ...]) -> Any:
-        """The estimator with fitted steps in place of its own."""
+        """Return the estimator with its steps replaced by fitted ones."""
         if not isinstance(self.estimator, Pipeline):
             return steps[-1]
         pipeline, own = clone(self.estimator), iter(steps)
@@ -75,7 +78,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class State:
-    """Where a path of steps has led so far: the training statistic and rows to score, in the coordinates there."""
+    """The state after some steps: the training statistic and the rows to score, both transformed."""
 
     statistic: Any
     names: tuple[str, ...] | None  # of the columns
@@ -85,7 +88,7 @@ class State:
     known: dict[str, State] = field(default_factory=dict)  # what some steps lead to, by their keys
 
     def after(self, steps: list[Step]) -> State:
-        """One step further; the steps are equal, but for the number of directions that are to be cut."""
+        """Return the state after one more step; the steps differ only in the number of components."""
         if isinstance(self.statistic, DataError):
             raise self.statistic
         if (known := self.known.pop(steps[0].key, None)) is not None:
@@ -93,7 +96,7 @@ class State:
         return cast("State", getattr(self, f"_{steps[0].kind}")([step.estimator for step in steps]))
 
     def ahead(self, groups: list[list[Step]]) -> State:
-        """The same state, with what is costly done before it is asked for; an error comes up when it is."""
+        """Return the same state with costly work done in advance; errors are raised when the work is used."""
         known = {}
         for steps in groups:
             if steps[0].kind == "reduce":
@@ -103,7 +106,7 @@ class State:
         return replace(self, known=known, statistic=None if done else self.statistic)  # which may be large
 
     def fitted(self, reduction: Reduction) -> State:
-        """After a reduction that keeps its statistic, to be used on its own."""
+        """Return the state after a PCA or LDA that keeps its statistic, so that it can be used on its own."""
         moments = _linear(self.statistic)
         fitted = clone(reduction).fit_statistics(moments)
         fitted._set_columns(self.names, moments.n_features)
@@ -138,14 +141,14 @@ class State:
 
 
 def transformed(step: Any, X: Any) -> Array:
-    """Rows after a fitted step that is not the last."""
+    """Return rows transformed by a fitted step that is not the last."""
     if not isinstance(step, StandardScaler):
         return cast("Array", step.transform(X))
     return (_floats(X) - (step.mean_ if step.with_mean else 0.0)) / (step.scale_ if step.with_std else 1.0)
 
 
 def _kept(estimator: Reduction, whole: Projection) -> int:
-    """How many directions an estimator keeps; it will tell later if it cannot."""
+    """Return how many components an estimator keeps; invalid numbers raise an error later, in its fit."""
     try:
         return estimator._recipe.kept(whole, estimator._validate())
     except DataError:
@@ -153,12 +156,12 @@ def _kept(estimator: Reduction, whole: Projection) -> int:
 
 
 def _linear(moments: MomentStats) -> MomentStats:
-    """Moments that a linear map can be applied to."""
+    """Return moments that a linear map can be applied to."""
     return moments.to_layout("full") if moments.layout == "quartic" else moments
 
 
 def paths(estimators: list[Any], source: Source) -> tuple[list[Candidate], dict[str, Root]]:
-    """The candidates, and the statistics that their paths begin with."""
+    """Return the candidates, and the statistics that their paths start from."""
     roots: dict[str, Root] = {}
     layouts, candidates = set(), []
     for place, estimator in enumerate(estimators):
@@ -186,23 +189,23 @@ def paths(estimators: list[Any], source: Source) -> tuple[list[Candidate], dict[
 
 @dataclass(frozen=True)
 class Root:
-    """A statistic that paths begin with."""
+    """A statistic that paths start from."""
 
     collector: Collector
     owner: Any = None  # the classifier that has chosen what to collect by a look at all rows
 
     def serves(self, training: LocalSource) -> bool:
-        """Whether it would be the same by a look at the training rows alone."""
+        """Return whether the training rows alone would give the same collector."""
         return self.owner is None or _key(_collector(self.owner, training)) == _key(self.collector)
 
 
 def _collector(learner: Learner, source: Source) -> Collector:
-    """What a learner collects of the rows of a source."""
+    """Return the collector that a learner uses for a source."""
     return learner._collector(learner._infer(source))
 
 
 def _key(thing: Any) -> str:
-    """Equal where things are; what cannot be told from its contents is itself alone."""
+    """Return a key that is equal for equal objects; objects without comparable contents equal only themselves."""
     try:
         return str(joblib.hash(thing))
     except Exception:  # whatever a function or class of somebody's raises when it is pickled
@@ -210,12 +213,12 @@ def _key(thing: Any) -> str:
 
 
 def _is_ours(step: Any) -> bool:
-    """Whether a step learns by the recipe of its own class; a subclass may have another fit."""
+    """Return whether a step uses the recipe of its own class; a subclass may have another fit."""
     return "_recipe" in vars(type(step))
 
 
 def _is_plain(step: Any, source: Source) -> bool:
-    """Whether a step in front of the classifier is as good as its formula."""
+    """Return whether a transformer is one whose formula can be applied to statistics."""
     if not returns_arrays(step):
         return False
     if isinstance(step, StandardScaler):
@@ -224,7 +227,7 @@ def _is_plain(step: Any, source: Source) -> bool:
 
 
 def _layout(steps: tuple[Any, ...], source: Source) -> str | None:
-    """The moments that these steps need, or None if moments do not lead to them."""
+    """Return the layout of moments that these steps need, or None if moments are not enough."""
     *reductions, classifier = steps
     if not isinstance(classifier, GaussianClassifier) or not _is_ours(classifier):
         return None
@@ -245,7 +248,7 @@ def _layout(steps: tuple[Any, ...], source: Source) -> str | None:
 
 
 def _steps(estimator: Any) -> tuple[Any, ...]:
-    """The steps of an estimator that do something, or an error that names the one that this search cannot take."""
+    """Return the steps of an estimator without passthrough; raise an error for a step that is not supported."""
     named = estimator.steps if isinstance(estimator, Pipeline) else [(type(estimator).__name__, estimator)]
     for place, (name, step) in enumerate(named):
         if place == len(named) - 1:
@@ -265,7 +268,7 @@ def is_passed(step: Any) -> bool:
 
 
 def _fit_scaler(scaler: Any, moments: MomentStats, names: tuple[str, ...] | None) -> tuple[Array, Array]:
-    """Fit a StandardScaler to moments; return what it subtracts and divides by, (d,) each."""
+    """Fit a StandardScaler to moments; return its means and scales, (d,) each."""
     n = moments.total
     mean = moments.weight @ moments.mean / n
     variance = (moments.variation.sum(axis=0) + moments.weight @ (moments.mean - mean) ** 2) / n

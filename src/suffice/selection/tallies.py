@@ -1,4 +1,4 @@
-"""Scorers for rows that lie in parts: what each batch says is a few sums, and the sums of all of them are the score."""
+"""Scorers for partitioned data: each batch gives a few sums, and the score follows from the sums of all batches."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ Sums = dict[Any, float]
 
 
 class NeedsRowsError(DataError):
-    """This cannot be done for rows that lie in parts."""
+    """A search needs all rows in memory, but the data are partitioned."""
 
 
 @dataclass(frozen=True)
 class Truth:
-    """The classes of all rows that a model is judged by, none of them without rows."""
+    """The classes of all rows that a model is evaluated on; each of them has rows."""
 
     classes: Array  # (k,)
     count: Array  # (k,)
@@ -39,17 +39,17 @@ class Truth:
 
 @dataclass(frozen=True)
 class Tally(ABC):
-    """A scorer that adds up."""
+    """A scorer whose sums over rows add up."""
 
     scorer: Any  # one of ours, or the parts of one of scikit-learn's
 
     @abstractmethod
     def of(self, model: Any, X: Any, y: Array, weight: Array | None, truth: Truth) -> Sums:
-        """What some rows say of a classifier."""
+        """Return the sums of some rows."""
 
     @abstractmethod
     def score(self, total: Sums, model: Any, truth: Truth) -> float:
-        """The score, from the sums of all rows."""
+        """Return the score from the sums of all rows."""
 
 
 def add_sums(a: Sums, b: Sums) -> Sums:
@@ -57,7 +57,7 @@ def add_sums(a: Sums, b: Sums) -> Sums:
 
 
 class _Decisions(Tally):
-    """Any function of how often each class was decided for which: the pairs of both, weighted, stand for the rows."""
+    """Any score of decisions, computed from the weighted pairs of true class and decision instead of the rows."""
 
     def of(self, model: Any, X: Any, y: Array, weight: Array | None, truth: Truth) -> Sums:  # noqa: ARG002
         classes, code = encode(y)
@@ -79,7 +79,7 @@ class _Decisions(Tally):
 
 
 class _Cost(_Decisions):
-    """Decisions by their places, for they need not be of one type."""
+    """Return decisions as indices, because they can be of different types."""
 
     def _decided(self, model: Any, X: Any) -> Array:
         decided = decisions.decide(scores_of(model, X), model.classes_, self.scorer.prior, self.scorer.cost)
@@ -103,7 +103,7 @@ class _LogLoss(Tally):
     def score(self, total: Sums, model: Any, truth: Truth) -> float:
         if "labels" not in self.scorer.options and truth.classes.tolist() != model.classes_.tolist():
             raise DataError(
-                f"the rows to judge by are of classes {listed(truth.classes)}, but the model knows "
+                f"the held-out rows have classes {listed(truth.classes)}, but the model has "
                 f"{listed(model.classes_)}; use stratified folds"
             )
         rows = total["weight"] if self.scorer.options.get("normalize", True) else 1.0
@@ -111,11 +111,11 @@ class _LogLoss(Tally):
 
 
 class _LogCost(Tally):
-    """The log cost, class by class; Cllr is that of two classes with a uniform prior."""
+    """The log cost by class; Cllr is the log cost of two classes with a uniform prior."""
 
     def of(self, model: Any, X: Any, y: Array, weight: Array | None, truth: Truth) -> Sums:  # noqa: ARG002
         if truth.classes.tolist() != model.classes_.tolist():
-            return {}  # there will be no sum to take the mean of
+            return {}  # the score is -inf, whatever the sums
         present, code = encode(y)
         own = positions(present, truth.classes)[code]
         bits = metrics.log_cost_of_rows(own, scores_of(model, X), self._prior(truth))
@@ -124,9 +124,9 @@ class _LogCost(Tally):
     def score(self, total: Sums, model: Any, truth: Truth) -> float:
         k = len(model.classes_)
         if self.scorer.name == "neg_cllr" and k != 2:
-            raise DataError(f"Cllr is of two classes, not of {k}; use neg_log_cost")
+            raise DataError(f"neg_cllr needs two classes, got {k}; use neg_log_cost")
         if not knows(model.classes_, truth.classes):
-            return -np.inf  # a class that was thought impossible
+            return -np.inf  # a class that the model does not know
         mean = np.array([total[label] for label in truth.classes.tolist()]) / truth.count
         return -metrics.log_cost_of_classes(mean, self._prior(truth))
 
@@ -154,7 +154,7 @@ _ACCURACY = ScorerParts(accuracy_score, {}, 1, "predict", True)  # what classifi
 
 
 def tally(scorer: Any) -> Tally:
-    """The sums that a scorer can be had from, or an error that names those that can."""
+    """Return the tally of a scorer, or raise an error that names the scorers that have one."""
     if is_own_score(scorer):
         return _Decisions(_ACCURACY)
     if isinstance(scorer, HeldOutScorer):
@@ -167,6 +167,6 @@ def tally(scorer: Any) -> Tally:
         if parts.response == "predict" and from_sklearn and parts.takes_weights:
             return _Decisions(parts)
     raise NeedsRowsError(
-        f"{scorer!r} needs the scores of all rows at once, which lie in parts; choose accuracy or another of decisions "
-        f"(balanced_accuracy, f1_macro, precision, recall, ...), neg_log_loss, or one of {listed(_OURS)}"
+        f"{scorer!r} needs the scores of all rows at once, but the data are partitioned; use accuracy or another score "
+        f"of decisions (balanced_accuracy, f1_macro, precision, recall, ...), neg_log_loss, or one of {listed(_OURS)}"
     )

@@ -1,4 +1,4 @@
-"""What every search does, wherever the rows lie: lead candidates from training statistics to models."""
+"""The part that all searches share: from training statistics to the models of all candidates."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class Work(ABC):
-    """A search: split after split, and in each of them step after step for all candidates that share it."""
+    """A search: for each split, the steps of the pipelines, each once for all candidates that share it."""
 
     n_splits: int
 
@@ -46,10 +46,10 @@ class Work(ABC):
 
     @abstractmethod
     def results(self) -> list[dict[str, Any]]:
-        """What scikit-learn's searches note down of a fit: for each candidate, for each split."""
+        """Return the results in the form of scikit-learn's searches, for each candidate and split."""
 
     def refitted(self, place: int) -> Any:
-        """A candidate fitted to all rows, from their statistic."""
+        """Return a candidate fitted to all rows, from their statistic."""
         candidate = self.candidates[place]
         total = self.total[candidate.root]
         if isinstance(total, DataError):
@@ -61,8 +61,7 @@ class Work(ABC):
         return candidate.fitted(state.steps)
 
     def _ends(self, start: dict[str, State]) -> Iterator[tuple[list[Candidate], State | Exception | None, float]]:
-        """The candidates of a split in groups that are one model, and where `_walk` leads them; None where they have
-        to be fitted to the rows."""
+        """Yield groups of candidates that share a model, with its state; None if they must be fitted to the rows."""
         for group in grouped(self.candidates, lambda candidate: candidate.root):
             at = start.get(group[0].root)
             if at is None:
@@ -73,8 +72,10 @@ class Work(ABC):
     def _walk(
         self, candidates: list[Candidate], at: State, depth: int = 0
     ) -> Iterator[tuple[list[Candidate], State | Exception, float]]:
-        """Candidates that are one model, where their path ends or the error on the way, and the seconds of the last
-        step. Depth first: only one state for each step is in memory."""
+        """Yield candidates that share a model, its state or the error, and the seconds of the last step.
+
+        The walk is depth first, so that only one state per step is in memory.
+        """
         for group in grouped(candidates, lambda candidate: candidate.path[depth].key):
             start = time.perf_counter()
             try:
@@ -97,13 +98,13 @@ class Work(ABC):
 
 
 def grouped(items: list[T], key: Callable[[T], str]) -> Iterator[list[T]]:
-    """Those with the same key together."""
+    """Yield items with the same key together."""
     for _, group in groupby(sorted(items, key=key), key):
         yield list(group)
 
 
 def _weighs_all_steps(estimator: Any, fit_params: dict[str, Any]) -> bool:
-    """Whether parameters of fit are the weights of the rows, the same for all steps, and nothing else."""
+    """Return whether the only parameters of fit are row weights, the same for all steps."""
     names = ["sample_weight"]
     if isinstance(estimator, Pipeline):
         names = [f"{name}__sample_weight" for name, step in estimator.steps if not is_passed(step)]
