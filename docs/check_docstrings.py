@@ -27,9 +27,7 @@ CHECKS = {
     "EX01",  # an example, for functions and classes
 }
 # Packages that are not converted yet. Remove a line when `python docs/check_docstrings.py` stays clean without it.
-NOT_YET = (
-    "suffice.sources",
-)
+NOT_YET = ("suffice.sources",)
 
 
 def public() -> Iterator[tuple[str, Any]]:
