@@ -34,6 +34,7 @@ from suffice.sources import base
 from suffice.sources.frames.arrays import array_source
 from suffice.tables import vocabulary as vocabularies
 from suffice.tables.table import Matrix
+from tests.pairs import pairs
 
 N, D = 240, 6
 LABELS = np.array(["ham", "jam", "spam"])
@@ -187,10 +188,7 @@ PEERS = {
 }
 
 
-@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
-@pytest.mark.parametrize("alpha", [0.1, 1.0])
-@pytest.mark.parametrize("table", TABLES)
-@pytest.mark.parametrize("peer", PEERS)
+@pytest.mark.parametrize(("peer", "table", "alpha", "weighted"), pairs(PEERS, TABLES, [0.1, 1.0], [False, True]))
 def test_scikit_learns_models_of_counts(peer, table, alpha, weighted):
     mine, theirs = (make(alpha) for make in PEERS[peer])
     weight = np.random.default_rng(1).random(N) if weighted else None
