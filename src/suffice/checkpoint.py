@@ -16,15 +16,12 @@ from ._version import __version__
 from .atomic import claimed
 from .errors import CheckpointError
 from .sources import Run
-from .stats import BundleStats, CategoryStats, CountStats, MomentStats, Statistics
+from .stats import Statistics
 
 S = TypeVar("S", bound=Statistics)
 
 FORMAT = 1
 SECONDS = 5.0  # between two writes
-_KINDS: dict[str, type[Statistics]] = {
-    kind.__name__: kind for kind in (MomentStats, CountStats, CategoryStats, BundleStats)
-}
 
 
 class Checkpoint(Run[S]):
@@ -65,7 +62,7 @@ class Checkpoint(Run[S]):
         try:
             known, self.done = header["job"], header["done"]
             if header["statistic"] is not None:
-                kind = _KINDS[header["statistic"]]
+                kind = Statistics.kinds[header["statistic"]]
                 self.total = kind.from_arrays(arrayfile.labels_from_header(header), arrays)  # type: ignore[assignment]
         except (KeyError, TypeError, ValueError) as error:
             raise CheckpointError(f"{self.path} does not hold a whole checkpoint: {error!r}; remove it") from None
