@@ -58,7 +58,7 @@ def _density(file: ModelFile, path: str) -> tuple[Any, Any]:
     if isinstance(learnt, SavedDensity):
         return learnt.density, prior
     if isinstance(learnt, LogisticModel):
-        return learnt, learnt.prior
+        return learnt, prior if file.estimator == "Model" else learnt.prior
     recipe = RECIPES.get(file.estimator)
     if recipe is None or not isinstance(learnt, Statistics) or not recipe.classifies:
         raise ModelFileError(f"{path} holds a {file.estimator}, which is not a classifier; give the file of one")

@@ -17,6 +17,7 @@ from ..densities import Density
 from ..densities.scorer import Scorer
 from ..errors import DataError, listed
 from ..export.outputs import check_kept, check_outputs
+from ..regression import LogisticModel
 from ..sources import RowResults, Source
 from ..sources.frames.filling import with_cells
 from ..tables.labels import encode, position
@@ -565,7 +566,8 @@ class Model:
         path : path
             The file to write.
         """
-        learnt = modelfile.SavedDensity(self.classes, self.density)
+        density = self.density
+        learnt = density if isinstance(density, LogisticModel) else modelfile.SavedDensity(self.classes, density)
         params = {"prior": None if self.prior is None else self.prior.tolist()}
         modelfile.write(path, modelfile.ModelFile("Model", params, self.names, learnt))
 

@@ -1,0 +1,208 @@
+"""A Model does what its estimator does, without it; and a textbook example needs no estimator at all."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.metrics import confusion_matrix, log_loss, precision_score, recall_score
+
+import suffice
+from suffice import (
+    BernoulliClassifier,
+    CategoricalClassifier,
+    GaussianClassifier,
+    GaussianDensity,
+    LogisticClassifier,
+    MixedClassifier,
+    Model,
+    MultinomialClassifier,
+    MultinomialDensity,
+    PoissonClassifier,
+    load,
+    load_model,
+)
+from suffice.errors import DataError, DecisionError, ModelFileError
+
+X, Y = load_iris(return_X_y=True)
+COUNTS = np.rint(10 * X).astype(int)
+NAMES = np.array(["setosa", "versicolor", "virginica"])[Y]
+CATEGORIES = np.array(["low", "mid", "high"])[np.digitize(X, [1.5, 4.0])]
+TABLE = pd.DataFrame({"a": X[:, 0], "b": CATEGORIES[:, 1], "d": X[:, 3]})
+MODELS = {
+    **{f"gaussian {s}": (GaussianClassifier(s), X) for s in ("full", "diag", "tied", "tied_diag", "spherical")},
+    "predictive": (GaussianClassifier(predictive=True, prior="uniform"), X),
+    "bernoulli": (BernoulliClassifier(), X > 1.5),
+    "multinomial": (MultinomialClassifier(prior=[0.2, 0.3, 0.5]), COUNTS),
+    "complement": (MultinomialClassifier(complement=True), COUNTS),
+    "poisson": (PoissonClassifier(), COUNTS),
+    "categorical": (CategoricalClassifier(), CATEGORIES),
+    "mixed": (
+        MixedClassifier(families={"d": "gamma"}),
+        pd.DataFrame({"a": X[:, 0], "b": CATEGORIES[:, 1], "d": X[:, 3]}),
+    ),
+    "logistic": (LogisticClassifier(), X),
+}
+LINEAR = {name: MODELS[name] for name in ("gaussian tied", "gaussian tied_diag", "bernoulli", "multinomial", "poisson")}
+
+
+@pytest.fixture(params=MODELS)
+def fitted(request):
+    estimator, rows = MODELS[request.param]
+    return clone(estimator).fit(rows, NAMES), rows
+
+
+def heights():
+    return GaussianDensity.from_parameters([[161.82], [175.33]], [[[46.89]], [[52.89]]])
+
+
+def test_heights_of_a_textbook():
+    model = Model(heights(), ["F", "M"])
+    np.testing.assert_allclose(np.exp(model.log_likelihood([[174.0]])), [[0.01198, 0.05395]], rtol=1e-3)
+    odds = model.predict_proba([[174.0]], prior={"F": 0.9, "M": 0.1})[0]
+    assert odds[1] / odds[0] == pytest.approx(0.5, rel=0.01)
+    assert model.predict([[174.0]]).item() == "M"
+    assert model.predict([[174.0]], prior={"F": 0.9, "M": 0.1}).item() == "F"
+
+
+def test_classes_may_come_in_any_order():
+    sorted_, other = (
+        Model(heights(), ["F", "M"], [0.3, 0.7]),
+        Model(heights().of_classes([1, 0]), ["M", "F"], [0.7, 0.3]),
+    )
+    assert other.classes.tolist() == ["F", "M"]
+    np.testing.assert_array_equal(other.predict_proba([[170.0]]), sorted_.predict_proba([[170.0]]))
+
+
+def test_a_model_cannot_be_changed():
+    model = Model(heights(), ["F", "M"])
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        model.prior = [0.5, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "words"),
+    [
+        ({"classes": ["F"]}, DataError, "1 classes, but the density has 2"),
+        ({"classes": ["F", "F"]}, DataError, "distinct"),
+        ({"classes": ["F", "M"], "names": ["a", "b"]}, DataError, "2 names for 1 columns"),
+        ({"classes": ["F", "M"], "prior": [0.5, 0.6]}, DecisionError, "sum to 1"),
+    ],
+)
+def test_what_does_not_fit_is_refused(given, error, words):
+    with pytest.raises(error, match=words):
+        Model(heights(), **given)
+
+
+def test_without_a_prior_a_decision_must_give_one():
+    model = Model(heights(), ["F", "M"], None)
+    assert model.llr([[174.0]]).shape == (1,)
+    with pytest.raises(DataError, match="give a prior"):
+        model.predict([[174.0]])
+    assert model.predict([[174.0]], prior="uniform").item() == "M"
+
+
+def test_a_model_does_what_its_estimator_does(fitted, tmp_path):
+    clf, rows = fitted
+    clf.save(tmp_path / "estimator.safetensors")
+    clf.to_model().save(tmp_path / "model.safetensors")
+    for model in (
+        clf.to_model(),
+        load_model(tmp_path / "estimator.safetensors"),
+        load_model(tmp_path / "model.safetensors"),
+    ):
+        np.testing.assert_array_equal(model.classes, clf.classes_)
+        np.testing.assert_allclose(model.prior, clf.prior_, rtol=1e-15)
+        np.testing.assert_array_equal(model.predict(rows), clf.predict(rows))
+        np.testing.assert_allclose(model.predict_proba(rows), clf.predict_proba(rows), rtol=1e-12)
+        np.testing.assert_allclose(model.llr(rows, *NAMES[[0, 70]]), clf.llr(rows, *NAMES[[0, 70]]), rtol=1e-12)
+
+
+def test_an_estimator_is_not_made_of_a_model(tmp_path):
+    Model(heights(), ["F", "M"]).save(tmp_path / "model.safetensors")
+    with pytest.raises(ModelFileError, match="load_model"):
+        load(tmp_path / "model.safetensors")
+
+
+def test_a_reduction_is_not_a_model(tmp_path):
+    suffice.PCA(2).fit(X).save(tmp_path / "pca.safetensors")
+    with pytest.raises(ModelFileError, match="holds a PCA, which is not a classifier"):
+        load_model(tmp_path / "pca.safetensors")
+
+
+@pytest.mark.parametrize("name", LINEAR)
+def test_a_linear_model_is_a_logistic_one(name):
+    clf, rows = clone(LINEAR[name][0]).fit(LINEAR[name][1], NAMES), LINEAR[name][1]
+    logistic, numbers = clf.to_logistic(), np.asarray(rows, float)
+    np.testing.assert_allclose(logistic.predict_proba(numbers), clf.predict_proba(rows), rtol=1e-8, atol=1e-12)
+    scores = numbers @ clf.coef_.T + clf.intercept_
+    posterior = np.exp(scores - scores.max(axis=1, keepdims=True))
+    np.testing.assert_allclose(posterior / posterior.sum(axis=1, keepdims=True), clf.predict_proba(rows), atol=1e-9)
+
+
+def test_categories_are_logistic_in_their_one_hot_encoding():
+    clf = CategoricalClassifier().fit(CATEGORIES, NAMES)
+    one_hot = np.concatenate([CATEGORIES[:, [j]] == kept for j, kept in enumerate(clf.categories_)], axis=1)
+    posterior = clf.to_logistic().predict_proba(one_hot.astype(float))
+    np.testing.assert_allclose(posterior, clf.predict_proba(CATEGORIES), atol=1e-12)
+
+
+@pytest.mark.parametrize("clf", [GaussianClassifier("full"), GaussianClassifier(predictive=True)])
+def test_a_quadratic_model_has_no_coefficients(clf):
+    assert not hasattr(clf.fit(X, NAMES), "coef_")
+    with pytest.raises(DataError, match="linear"):
+        clf.to_logistic()
+
+
+@pytest.mark.parametrize("name", ["gaussian full", "gaussian diag", "gaussian tied", "bernoulli", "categorical"])
+def test_the_log_likelihood_of_the_training_rows(name):
+    estimator, rows = MODELS[name]
+    clf = clone(estimator).fit(rows, NAMES)
+    assert clf.log_likelihood_ == pytest.approx(clf.log_likelihood(rows)[np.arange(150), Y].sum(), rel=1e-10)
+
+
+def test_parameters_are_shown_by_name():
+    assert set(GaussianClassifier("diag").fit(X, NAMES).parameters_) >= {"means", "covariances"}
+    counts = MultinomialClassifier(alpha=0).fit([[6, 8, 14, 1, 10, 1, 7], [6, 14, 30, 6, 2, 16, 16]], ["C", "Python"])
+    np.testing.assert_allclose(counts.probabilities_[0], np.array([6, 8, 14, 1, 10, 1, 7]) / 47)
+    assert PoissonClassifier(alpha=0).fit([[1], [3]], [0, 0]).rates_.item() == 2
+    found = CategoricalClassifier(alpha=0).fit([["a"], ["b"]], [0, 1]).probabilities_
+    assert [p.tolist() for p in found] == [[[1, 0], [0, 1]]]
+
+
+class TestEvaluate:
+    def test_the_figures_are_those_of_scikit_learn(self):
+        clf = GaussianClassifier("diag").fit(X[::2], NAMES[::2])
+        rows, labels = X[1::2], NAMES[1::2]
+        found = clf.evaluate(rows, labels)
+        decided = clf.predict(rows)
+        assert found.error_rate == pytest.approx((decided != labels).mean())
+        assert found.log_loss == pytest.approx(log_loss(labels, clf.predict_proba(rows)))
+        assert found.confusion == confusion_matrix(labels, decided).tolist()
+        np.testing.assert_allclose(found.recall, recall_score(labels, decided, average=None))
+        np.testing.assert_allclose(found.precision, precision_score(labels, decided, average=None))
+
+    def test_labels_and_weights_may_be_columns(self):
+        weight = np.arange(150) % 4 + 1.0
+        table = pd.DataFrame(X, columns=list("abcd")).assign(label=NAMES, weight=weight)
+        clf = GaussianClassifier().fit(table[list("abcd")], NAMES)
+        by_name = clf.evaluate(table, "label", sample_weight="weight")
+        assert by_name.to_dict() == clf.evaluate(table[list("abcd")], NAMES, sample_weight=weight).to_dict()
+        copies = table.loc[np.repeat(np.arange(150), weight.astype(int))]
+        assert by_name.log_loss == pytest.approx(clf.evaluate(copies, "label").log_loss)
+
+    def test_labels_that_are_no_class_are_refused(self):
+        clf = GaussianClassifier().fit(X, NAMES)
+        with pytest.raises(DataError, match="y holds 'rose', but the classes of the model are"):
+            clf.evaluate(X[:1], ["rose"])
+
+    def test_it_goes_into_json_and_prints(self):
+        model = Model(MultinomialDensity.from_parameters([[0.5, 0.5], [1.0, 0.0]]), ["a", "b"])
+        found = model.evaluate([[1, 1], [1, 0], [0, 1]], ["a", "b", "b"])
+        assert json.loads(json.dumps(found.to_dict()))["log_loss"] is None  # infinite
+        assert "true \\ predicted" in str(found)
+        assert "infinite" in str(found)
+        assert "<table>" in found._repr_html_()
