@@ -68,28 +68,40 @@ def files(
     progress: Callable[[Progress], object] | None = None,
     checkpoint: Path | None = None,
 ) -> Files:
-    """Files of tables, to be passed to `fit`, `predict` and the like in place of X.
+    """Read files in place of a table: pass the result to `fit`, `predict` and the like as X.
 
-    They are read piece by piece, on several threads, so that memory does not depend on their size. A path or a glob
-    passed as X is the same with the defaults.
+    Files are read piece by piece on several threads, so that memory does not depend on their size. A path or a glob
+    passed as X is the same with the default options.
 
     Parameters
     ----------
-    path : a file, a directory, a glob such as "logs/2026-*/*.parquet" (`**` for any depth), or a list of these
-        Parquet, Arrow (Feather), CSV with a header, and JSON lines; text may be compressed (.gz, .bz2, .zst). Parts of
-        a path such as ``year=2026`` are columns, as Hive has them.
-    columns : names of the feature columns; None takes all but those of labels and weights
-    filter : which rows to take: a pyarrow expression, or a list of conditions such as ``("age", ">=", 18)``
-        Row groups of Parquet files that by their statistics hold no such row are not read.
-    format : "parquet", "arrow", "csv", "tsv" or "json", where the names of files do not end so
-    types : dictionary from columns to types of Arrow, such as ``{"zip": "string"}``
-        Other columns of text files are of the types that their first lines have.
-    on_error : {"raise", "skip"}
-        What to do with pieces that cannot be read: stop, or leave them out, list them in `skipped`, and warn. A piece
-        is a row group, or 8 MB of a text file: all of its lines go with the one that is damaged.
-    progress : called after every piece, with a `Progress` of rows, bytes and total_bytes
-    checkpoint : path of a file that keeps what was learnt so far, so that a fit that was stopped can go on
-        Called again, with the same files and more, it reads only what it has not read yet.
+    path : str, path-like or list of these
+        A file, a directory, or a glob such as "logs/2026-*/*.parquet" (`**` for any depth). Formats are Parquet, Arrow
+        (Feather), CSV with a header, and JSON lines; text can be compressed (.gz, .bz2, .zst). Directories such as
+        ``year=2026`` become columns, as in Hive.
+    columns : list of str, default=None
+        The names of the feature columns. None means all except those of labels and weights.
+    filter : pyarrow expression or list of tuple, default=None
+        The rows to read: an expression, or a list of conditions such as ``("age", ">=", 18)``. Row groups of Parquet
+        files whose statistics rule out such rows are skipped.
+    format : {"parquet", "arrow", "csv", "tsv", "json"}, default=None
+        The format of the files. None means that their names tell it.
+    types : dict, default=None
+        Arrow types by column, such as ``{"zip": "string"}``. The types of other columns of text files come from the
+        first lines.
+    on_error : {"raise", "skip"}, default="raise"
+        What to do with pieces that cannot be read: raise an error, or skip them, list them in `skipped`, and warn. A
+        piece is a row group, or 8 MB of a text file.
+    progress : callable, default=None
+        A function that is called after every piece, with a `Progress` of rows, bytes and total_bytes.
+    checkpoint : str or path-like, default=None
+        A file that keeps the progress of a fit. The same call resumes an interrupted run, and later reads only files
+        that are new.
+
+    Returns
+    -------
+    Files
+        The files, to be passed as X.
 
     Examples
     --------

@@ -42,18 +42,25 @@ class Sql:
 
 
 def sql(database: Any, query: Any, columns: Sequence[str] | None = None) -> Sql:
-    """A table or a query of a database, to be passed to `fit`, `predict` and the like in place of X.
+    """Read a database in place of a table: pass the result to `fit`, `predict` and the like as X.
 
-    Where the statistic of a model is a few sums for each column, the database works them out, and nothing else leaves
-    it. Otherwise rows are streamed, so that memory does not depend on their number.
+    If the statistic of a model is a few sums per column, the database computes them, and no row leaves it. Otherwise
+    rows are streamed, so that memory does not depend on their number.
 
     Parameters
     ----------
-    database : a URL of SQLAlchemy, such as "postgresql://user@host/name", "sqlite:///file.db" or
-        "duckdb:///file.duckdb"; an engine of SQLAlchemy; or a connection of DuckDB
-    query : the name of a table, also as "schema.table" or a tuple of the two; a SELECT as text; or a table or a
-        select of SQLAlchemy
-    columns : names of the feature columns; None takes all but those of labels and weights
+    database : str, SQLAlchemy engine or DuckDB connection
+        The database. Text is a URL of SQLAlchemy, such as "postgresql://user@host/name", "sqlite:///file.db" or
+        "duckdb:///file.duckdb".
+    query : str, tuple of str, or SQLAlchemy table or select
+        The name of a table, "schema.table" or a tuple of the two; or a SELECT.
+    columns : list of str, default=None
+        The names of the feature columns. None means all except those of labels and weights.
+
+    Returns
+    -------
+    Sql
+        The table or query, to be passed as X.
 
     Examples
     --------
