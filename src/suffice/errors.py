@@ -1,23 +1,25 @@
-"""The exceptions and warnings of suffice::
+"""The exceptions and warnings of suffice.
 
-SufficeError
-├── DataError              invalid rows, columns, labels, weights or parameters  (ValueError)
-│   ├── MissingLabelsError some rows have no label
-│   ├── UnreadableError    a file, or part of a file, cannot be read
-│   └── DatabaseError      a database cannot be reached, or rejects a query
-├── StatisticsError        statistics that cannot be added or subtracted         (ValueError)
-├── CheckpointError        a checkpoint of another job, or of files that changed (ValueError)
-├── DecisionError          an invalid prior or cost                              (ValueError)
-└── ModelFileError         a file that is not a complete, readable model         (ValueError)
+All of them are in this tree::
 
-SufficeWarning             (UserWarning)
-├── SingularWarning        a variance was raised to the variance floor
-├── EmptyClassWarning      a declared class has no rows
-├── ImpossibleWarning      a row has probability zero under every class
-├── SeparableWarning       scores separate the classes perfectly
-├── PrecisionWarning       forgetting rows left too few accurate digits
-├── ColumnWarning          a column is probably an identifier, or numbers stored as text
-└── SkippedWarning         unreadable parts of files were skipped
+    SufficeError
+    ├── DataError              invalid rows, columns, labels, weights or parameters  (ValueError)
+    │   ├── MissingLabelsError some rows have no label
+    │   ├── UnreadableError    a file, or part of a file, cannot be read
+    │   └── DatabaseError      a database cannot be reached, or rejects a query
+    ├── StatisticsError        statistics that cannot be added or subtracted         (ValueError)
+    ├── CheckpointError        a checkpoint of another job, or of files that changed (ValueError)
+    ├── DecisionError          an invalid prior or cost                              (ValueError)
+    └── ModelFileError         a file that is not a complete, readable model         (ValueError)
+
+    SufficeWarning             (UserWarning)
+    ├── SingularWarning        a variance was raised to the variance floor
+    ├── EmptyClassWarning      a declared class has no rows
+    ├── ImpossibleWarning      a row has probability zero under every class
+    ├── SeparableWarning       scores separate the classes perfectly
+    ├── PrecisionWarning       forgetting rows left too few accurate digits
+    ├── ColumnWarning          a column is probably an identifier, or numbers stored as text
+    └── SkippedWarning         unreadable parts of files were skipped
 """
 
 from collections.abc import Collection

@@ -45,9 +45,9 @@ class MomentStats(Statistics):
     layout : {"diag", "pooled", "full", "quartic"}
         What is kept of the second moments; see `suffice.stats.scatter.LAYOUTS`.
     cubic : array of shape (k, d), optional
-        The sum of w |x - mean|^2 (x - mean), in the quartic layout.
+        The sum of ``w |x - mean|^2 (x - mean)``, in the quartic layout.
     quartic : array of shape (k,), optional
-        The sum of w |x - mean|^4, in the quartic layout.
+        The sum of ``w |x - mean|^4``, in the quartic layout.
     observed : array of shape (k, d), optional
         The weight of the rows that have the column, where some do not; in the diag layout.
 
