@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from ._version import __version__
 from .atomic import replacing
 from .errors import SufficeError
+from .storage import Location, locate
 
 Array = NDArray[Any]
 _KEY = "suffice"
@@ -45,15 +46,17 @@ def read(
     path: str | os.PathLike[str], what: str, version: int, error: type[SufficeError]
 ) -> tuple[dict[str, Any], dict[str, Array]]:
     """Header and arrays of a file, or an error that says why they are not those of `what` in this version."""
-    digest, text, arrays, _ = _content(path, what, error, lambda _: True)
-    header = _header(path, text, error)
+    location = locate(path)
+    digest, text, arrays, _ = _content(location, what, error, lambda _: True)
+    header = _header(location, text, error)
     if header["format"] != version:
         raise error(
-            f"{path} has format {header['format']!r}, written by suffice {header.get('version', '?')}; this is suffice "
-            f"{__version__}, which reads format {version}; upgrade suffice or save the {what} again with this version"
+            f"{location} has format {header['format']!r}, written by suffice {header.get('version', '?')}; this is "
+            f"suffice {__version__}, which reads format {version}; upgrade suffice or save the {what} again with this "
+            "version"
         )
     if digest != _digest(text, arrays):
-        raise error(f"{path} is damaged: its content does not match its digest; restore it from a copy")
+        raise error(f"{location} is damaged: its content does not match its digest; restore it from a copy")
     return header, arrays
 
 
@@ -62,37 +65,39 @@ def look(
 ) -> tuple[dict[str, Any], dict[str, Array], dict[str, tuple[int, ...]]]:
     """Header and some of the arrays of a file, and the shapes of all; the others are not read, so that damage to them
     is not found."""
-    _, text, arrays, shapes = _content(path, what, error, wanted)
-    return _header(path, text, error), arrays, shapes
+    location = locate(path)
+    _, text, arrays, shapes = _content(location, what, error, wanted)
+    return _header(location, text, error), arrays, shapes
 
 
 def _content(
-    path: str | os.PathLike[str], what: str, error: type[SufficeError], wanted: Callable[[str], bool]
+    location: Location, what: str, error: type[SufficeError], wanted: Callable[[str], bool]
 ) -> tuple[str, str, dict[str, Array], dict[str, tuple[int, ...]]]:
     """The digest, the header, the arrays that are wanted, and the shapes of all."""
     from safetensors import safe_open
 
-    try:
-        with safe_open(path, framework="np") as file:
-            metadata = file.metadata() or {}
-            if _KEY not in metadata:
-                raise error(f"{path} is a safetensors file, but not a {what} of suffice")
-            shapes = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
-            arrays = {name: file.get_tensor(name) for name in shapes if wanted(name)}
-    except (FileNotFoundError, PermissionError, MemoryError, error):
-        raise
-    except Exception as reason:  # safetensors raises many kinds, for instance of a dtype that NumPy does not have
-        raise error(f"{path} is not a {what} file, or is damaged: {reason}") from None
+    with location.fetched() as path:
+        try:
+            with safe_open(path, framework="np") as file:
+                metadata = file.metadata() or {}
+                if _KEY not in metadata:
+                    raise error(f"{location} is a safetensors file, but not a {what} of suffice")
+                shapes = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
+                arrays = {name: file.get_tensor(name) for name in shapes if wanted(name)}
+        except (FileNotFoundError, PermissionError, MemoryError, error):
+            raise
+        except Exception as reason:  # safetensors raises many kinds, for instance of a dtype that NumPy does not have
+            raise error(f"{location} is not a {what} file, or is damaged: {reason}") from None
     digest, _, text = metadata[_KEY].partition(" ")
     return digest, text, arrays, shapes
 
 
-def _header(path: str | os.PathLike[str], text: str, error: type[SufficeError]) -> dict[str, Any]:
+def _header(location: Location, text: str, error: type[SufficeError]) -> dict[str, Any]:
     try:
         header: dict[str, Any] = json.loads(text)
         header["format"]
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise error(f"{path} is damaged: its header cannot be read; restore it from a copy") from None
+        raise error(f"{location} is damaged: its header cannot be read; restore it from a copy") from None
     return header
 
 

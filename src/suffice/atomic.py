@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from .storage import locate
+
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
@@ -17,13 +19,13 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     Parameters
     ----------
     path : path-like
-        The file to write.
+        The file to write, or the URL of an object.
 
     Yields
     ------
     pathlib.Path
-        A temporary file beside `path` to write to. It replaces `path` at the end of the block, and is removed after an
-        error.
+        A temporary file to write to, beside `path` or, for an object, on this machine. It replaces `path` at the
+        end of the block, and is removed after an error.
 
     Examples
     --------
@@ -34,7 +36,12 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     >>> path.read_text()
     'whole'
     """
-    target = _target(path)
+    location = locate(path)
+    if not location.is_local:
+        with location.replaced() as temporary:
+            yield temporary
+        return
+    target = _target(location.path)
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     try:
         yield temporary
@@ -50,8 +57,8 @@ def claimed(path: str | os.PathLike[str]) -> Iterator[None]:
     """Keep others from claiming a file for the length of a ``with`` block.
 
     The claim is a lock on a file beside `path`, which the operating system frees when a process dies, so that a claim
-    never outlives its run. Temporary files that a killed run has left behind are removed. Systems without file locks
-    (Windows) let everybody pass.
+    never outlives its run. Temporary files that a killed run has left behind are removed. Object stores, and systems
+    without file locks (Windows), let everybody pass.
 
     Parameters
     ----------
@@ -68,7 +75,11 @@ def claimed(path: str | os.PathLike[str]) -> Iterator[None]:
     except ImportError:
         yield
         return
-    target = _target(path)
+    location = locate(path)
+    if not location.is_local:
+        yield
+        return
+    target = _target(location.path)
     lock = target.with_name(f".{target.name}.lock")
     while True:
         file = open(lock, "ab")  # noqa: SIM115

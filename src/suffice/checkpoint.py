@@ -17,6 +17,7 @@ from .atomic import claimed
 from .errors import CheckpointError
 from .sources import Run
 from .stats import Statistics
+from .storage import locate, without_credentials
 
 S = TypeVar("S", bound=Statistics)
 
@@ -45,10 +46,11 @@ class Checkpoint(Run[S]):
                 stack.enter_context(claimed(path))
             except BlockingIOError:
                 raise CheckpointError(
-                    f"{path} is in use by another run; wait until it ends, or give each run a checkpoint of its own"
+                    f"{without_credentials(path)} is in use by another run; wait until it ends, or give each run a "
+                    "checkpoint of its own"
                 ) from None
             run = cls(path, job)
-            if os.path.exists(path):
+            if locate(path).exists():
                 run._load()
             else:
                 run.save()  # now, rather than after hours, it shows whether it can be written
@@ -58,6 +60,7 @@ class Checkpoint(Run[S]):
                 run.save()
 
     def _load(self) -> None:
+        name = without_credentials(self.path)
         header, arrays = arrayfile.read(self.path, "checkpoint", FORMAT, CheckpointError)
         try:
             known, self.done = header["job"], header["done"]
@@ -65,11 +68,11 @@ class Checkpoint(Run[S]):
                 kind = Statistics.kinds[header["statistic"]]
                 self.total = kind.from_arrays(arrayfile.labels_from_header(header), arrays)  # type: ignore[assignment]
         except (KeyError, TypeError, ValueError) as error:
-            raise CheckpointError(f"{self.path} does not hold a whole checkpoint: {error!r}; remove it") from None
+            raise CheckpointError(f"{name} does not hold a whole checkpoint: {error!r}; remove it") from None
         for key in sorted(known.keys() | self.job.keys()):
             if known.get(key) != self.job.get(key):
                 raise CheckpointError(
-                    f"{self.path} is the checkpoint of another job: its {key} is {_short(known.get(key))}, here it is "
+                    f"{name} is the checkpoint of another job: its {key} is {_short(known.get(key))}, here it is "
                     f"{_short(self.job.get(key))}; give another checkpoint, or remove this file to start again"
                 )
         self._saved = True

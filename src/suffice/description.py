@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from . import arrayfile, decisions
 from .errors import ModelFileError
 from .families import FAMILIES
+from .storage import locate
 
 Array = NDArray[Any]
 Shapes = dict[str, tuple[int, ...]]
@@ -36,11 +37,11 @@ class Description:
 def describe(path: str | os.PathLike[str]) -> Description:
     """What a model file or a checkpoint holds; only the arrays that tell it are read."""
     header, arrays, shapes = arrayfile.look(path, "model or checkpoint", ModelFileError, _tells)
-    size = os.stat(path).st_size
+    size = locate(path).size()
     try:
         return _run(header, arrays, size) if "job" in header else _model(header, arrays, shapes, size)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        raise ModelFileError(f"{path} does not hold a whole model or checkpoint: {error!r}") from None
+        raise ModelFileError(f"{locate(path)} does not hold a whole model or checkpoint: {error!r}") from None
 
 
 def _tells(array: str) -> bool:

@@ -17,6 +17,7 @@ from .errors import ModelFileError
 from .projection import LearntProjection
 from .regression import LogisticModel
 from .stats import Statistics
+from .storage import without_credentials
 
 Array = NDArray[Any]
 
@@ -106,7 +107,7 @@ def read(path: str | os.PathLike[str]) -> ModelFile:
     except MemoryError:
         raise
     except Exception as error:  # the file can hold anything
-        raise ModelFileError(f"{path} does not hold a whole model: {error!r}") from None
+        raise ModelFileError(f"{without_credentials(path)} does not hold a whole model: {error!r}") from None
 
 
 def _model(header: dict[str, Any], arrays: dict[str, Array]) -> ModelFile:

@@ -32,7 +32,7 @@ from suffice import (
 )
 from suffice.errors import CheckpointError, DataError, MissingLabelsError, SkippedWarning, UnreadableError
 from suffice.sources import as_source, base
-from suffice.sources.files import formats
+from suffice.sources.files import text as formats
 
 N = 900
 NUMBERS = ["length", "width", "events"]
@@ -415,7 +415,7 @@ def test_what_is_wrong_is_said(tmp_path, monkeypatch):
         ("no.csv", FileNotFoundError, "there is no file or directory 'no.csv'"),
         ("no*.csv", FileNotFoundError, r"no file matches 'no\*\.csv'"),
         ("nothing", FileNotFoundError, "there is no table in 'nothing'"),
-        ("table.dat", DataError, r"what table\.dat holds does not show in its name"),
+        ("table.dat", DataError, r"the name of table\.dat does not tell its format"),
         (["a.csv", "other.csv"], DataError, r"other\.csv has other columns than a\.csv: only one of them has 'z'"),
         (["a.csv", "words.csv"], DataError, r"column 'x' is string in words\.csv, but int64 in a\.csv"),
         ("null.csv", MissingLabelsError, "y has 2 missing labels"),
@@ -423,8 +423,7 @@ def test_what_is_wrong_is_said(tmp_path, monkeypatch):
         ("empty.csv", DataError, r"there is nothing to read in 'empty\.csv'"),
         ("twice.csv", DataError, "column names must be unique; 'x' stand more than once"),
         ("semicolon.csv", DataError, r"the columns of semicolon\.csv are separated by ';', not by ','"),
-        ("array.json", DataError, r"array\.json is a JSON array, but JSON lines are wanted"),
-        ("s3://key:secret@bucket/a.csv", DataError, "s3:// is not read here; give a path on this machine"),
+        ("array.json", DataError, r"array\.json is a JSON array, but JSON lines are needed"),
         ("label.csv", DataError, "no column is left for features"),
         ("d", DataError, r"only one of d/b\.csv and d/k=1/a\.csv has 'k' in its path"),
         (files("a.csv", ["x", "q"]), DataError, "the files have no column 'q'; their columns are 'x', 'label'"),
@@ -587,7 +586,7 @@ SCRIPT = """
 import os, signal, sys
 from suffice import GaussianClassifier, MixedClassifier, arrayfile, checkpoint, files
 from suffice.sources import base
-from suffice.sources.files import formats
+from suffice.sources.files import text as formats
 base.PIECE, base.CELLS, formats.BLOCK, formats.HEAD, checkpoint.SECONDS = 200, 256, 3000, 2000, 0
 moment, path, state = sys.argv[1:]
 kind, _, count = moment.partition(" ")
@@ -734,13 +733,6 @@ def test_weights_of_frames_may_be_a_column(library):
     fitted = GaussianClassifier().fit(frame, "label", sample_weight="weight")
     same_statistics(fitted.statistics_, expected.statistics_, exact=True)
     assert fitted.feature_names_in_.tolist() == NUMBERS
-
-
-@pytest.mark.parametrize("url", ["s3://bucket/a.parquet", "GS://bucket/a.parquet", "https://host/a.csv?key=secret"])
-def test_files_elsewhere_are_not_read(url):
-    with pytest.raises(DataError, match=f"^{url.split(':')[0].lower()}:// is not read here; give a path") as error:
-        GaussianClassifier().fit(url, "label")
-    assert "secret" not in str(error.value)
 
 
 def test_a_path_may_look_like_a_url(tmp_path, monkeypatch):

@@ -9,18 +9,22 @@ from typing import Any
 
 from ..errors import DataError
 from ..progress import progress
+from ..storage import locate
 
 
-def check_out(out: Path, rows: Any = None) -> None:
+def check_out(out: str, rows: Any = None) -> None:
     """Raise an error before any work is done if the output cannot be written, or would overwrite the input."""
     from ..sources import as_source
 
-    if not out.parent.is_dir():
-        raise DataError(f"the directory {str(out.parent)!r} for the model does not exist")
-    if out.is_dir():
-        raise DataError(f"{out} is a directory; give the name of a file for the model")
+    location = locate(out)
+    if location.is_local:
+        path = Path(location.path)
+        if not path.parent.is_dir():
+            raise DataError(f"the directory {str(path.parent)!r} for the model does not exist")
+        if path.is_dir():
+            raise DataError(f"{path} is a directory; give the name of a file for the model")
     if rows is not None and as_source(rows).reads(out):
-        raise DataError(f"{out} is an input file; write the model to another file")
+        raise DataError(f"{location} is an input file; write the model to another file")
 
 
 @contextmanager

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from ..errors import DataError, listed
+from ..storage import locate
 from ..text import described
 from .data import check_out, reading
 from .options import Data, Query, Target, Weight, names, types_of
@@ -17,7 +17,7 @@ from .options import Data, Query, Target, Weight, names, types_of
 def fit(
     data: Data,
     target: Target,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The model file to write.")] = Path("model.safetensors"),
+    out: Annotated[str, typer.Option("--out", "-o", help="The model file to write.")] = "model.safetensors",
     model: Annotated[
         str,
         typer.Option(
@@ -39,7 +39,7 @@ def fit(
     weight: Weight = None,
     query: Query = None,
     checkpoint: Annotated[
-        Path | None, typer.Option(help="A file that saves the progress; the same command resumes an interrupted run.")
+        str | None, typer.Option(help="A file that saves the progress; the same command resumes an interrupted run.")
     ] = None,
     skip: Annotated[bool, typer.Option("--skip", help="Skip damaged parts of files instead of stopping.")] = False,
 ) -> None:
@@ -53,8 +53,8 @@ def fit(
         raise DataError("--model logistic does not support --checkpoint")
     if query is not None and (checkpoint or skip or types):
         raise DataError("--checkpoint, --skip and --type are for files, not for --query")
-    if checkpoint is not None and checkpoint.absolute() == out.absolute():
-        raise DataError(f"{out} cannot be both the model and the checkpoint; give two different files")
+    if checkpoint is not None and locate(checkpoint).identity == locate(out).identity:
+        raise DataError(f"{locate(out)} cannot be both the model and the checkpoint; give two different files")
     check_out(out)
     asked = {"checkpoint": checkpoint, "on_error": "skip" if skip else "raise", "types": types_of(types)}
     with reading(data, query, columns=names(columns), **asked) as rows:
@@ -66,7 +66,7 @@ def fit(
     fitted.save(out)
     if model == "auto":
         print(f"Models by held-out log loss, in nats:\n\n{fitted.choice_}\n")
-    print(f"{described(fitted)}\nWritten to {out}")
+    print(f"{described(fitted)}\nWritten to {locate(out)}")
 
 
 def _estimator(model: str) -> tuple[Any, dict[str, Any]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -20,7 +19,7 @@ _FEW = 20  # columns and classes to list
 
 
 def inspect(
-    file: Annotated[Path, typer.Argument(help="A model file, or the checkpoint of a fit.", show_default=False)],
+    file: Annotated[str, typer.Argument(help="A model file, or the checkpoint of a fit.", show_default=False)],
     as_json: AsJson = False,
     parameters: Annotated[
         bool, typer.Option("--parameters", help="Print what the model has learnt: means, covariances, probabilities.")
@@ -37,7 +36,7 @@ def inspect(
         print("\n\n".join([_text(found), *_shown(learnt)]))
 
 
-def _parameters(file: Path) -> dict[str, Any]:
+def _parameters(file: str) -> dict[str, Any]:
     """The parameters of the density in a file, by name."""
     from ..scoring import load_model
 

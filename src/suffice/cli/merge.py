@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from ..errors import StatisticsError
+from ..storage import locate
 from .data import check_out, reading
 from .options import Data, ModelPath, Out, Query, Target, Weight
 
 
 def merge(
     models: Annotated[
-        list[Path], typer.Argument(help="Model files of the same kind, written by suffice fit.", show_default=False)
+        list[str], typer.Argument(help="Model files of the same kind, written by suffice fit.", show_default=False)
     ],
     out: Out,
 ) -> None:
@@ -29,13 +29,13 @@ def merge(
     for path in others:
         model = _trained(path)
         if model.estimator != total.estimator:
-            kinds = f"{first} is a {total.estimator}, {path} a {model.estimator}"
+            kinds = f"{locate(first)} is a {total.estimator}, {locate(path)} a {model.estimator}"
             raise StatisticsError(f"models of different kinds cannot be merged: {kinds}")
         try:
             aligns = RECIPES[total.estimator].merges_columns
             learnt, names = merged(total.learnt, total.names, model.learnt, model.names, aligns)
         except StatisticsError as error:
-            raise StatisticsError(f"{path} cannot be merged with {first}: {error}") from None
+            raise StatisticsError(f"{locate(path)} cannot be merged with {locate(first)}: {error}") from None
         total = replace(total, learnt=learnt, names=names)
     _write(total, out)
 
@@ -58,20 +58,22 @@ def forget(model: ModelPath, data: Data, target: Target, out: Out, weight: Weigh
     _write(replace(known, learnt=rest), out)
 
 
-def _trained(path: Path) -> Any:
+def _trained(path: str) -> Any:
     """Return the contents of a file, or raise an error if it has no statistics."""
     from .. import modelfile
     from ..stats import Statistics
 
     model = modelfile.read(path)
     if not isinstance(model.learnt, Statistics):
-        raise StatisticsError(f"{path} contains a {model.estimator}, which has no statistics to add or subtract")
+        raise StatisticsError(
+            f"{locate(path)} contains a {model.estimator}, which has no statistics to add or subtract"
+        )
     return model
 
 
-def _write(model: Any, out: Path) -> None:
+def _write(model: Any, out: str) -> None:
     from .. import __version__, modelfile
 
     modelfile.write(out, replace(model, choice=None, version=__version__))
     weight = model.learnt.weight.sum()
-    print(f"{model.estimator} of {model.learnt.n_features} columns, weight {weight:g}\nWritten to {out}")
+    print(f"{model.estimator} of {model.learnt.n_features} columns, weight {weight:g}\nWritten to {locate(out)}")

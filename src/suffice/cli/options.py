@@ -10,7 +10,7 @@ import typer
 
 from ..errors import DataError, DecisionError
 
-ModelPath = Annotated[Path, typer.Argument(help="A model file, written by suffice fit.", show_default=False)]
+ModelPath = Annotated[str, typer.Argument(help="A model file, written by suffice fit.", show_default=False)]
 Data = Annotated[
     list[str],
     typer.Argument(
@@ -21,7 +21,7 @@ Data = Annotated[
 Query = Annotated[str | None, typer.Option("--query", "-q", help="For a database: the name of a table, or a SELECT.")]
 Target = Annotated[str, typer.Option("--target", "-t", help="The column with the labels.", show_default=False)]
 Weight = Annotated[str | None, typer.Option(help="The column with row weights.")]
-Out = Annotated[Path, typer.Option("--out", "-o", help="The model file to write.", show_default=False)]
+Out = Annotated[str, typer.Option("--out", "-o", help="The model file to write.", show_default=False)]
 Prior = Annotated[
     str | None,
     typer.Option(

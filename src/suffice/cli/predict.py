@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from ..storage import locate
 from .data import reading
 from .options import Cost, Data, Keep, ModelPath, Outputs, Prior, Query, cost_of, names, prior_of
 
@@ -18,7 +18,7 @@ def predict(
     model: ModelPath,
     data: Data,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The Parquet file to write. Default: print CSV.")
+        str | None, typer.Option("--out", "-o", help="The Parquet file to write. Default: print CSV.")
     ] = None,
     prior: Prior = None,
     cost: Cost = None,
@@ -36,7 +36,7 @@ def predict(
     with reading(data, query) as rows:
         n = write_scores(loaded, rows, opened, *case, names(keep), names(outputs))
     if out is not None:
-        print(f"{n} rows, written to {out}")
+        print(f"{n} rows, written to {locate(out)}")
 
 
 @contextmanager

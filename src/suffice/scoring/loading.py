@@ -11,6 +11,7 @@ from ..families import RECIPES
 from ..modelfile import ModelFile, SavedDensity
 from ..regression import LogisticModel
 from ..stats import Statistics
+from ..storage import without_credentials
 from .choice import Choice
 from .model import Model
 
@@ -37,7 +38,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     >>> load_model("model.safetensors").predict([[1.5], [4.5]]).tolist()
     ['a', 'b']
     """
-    return model_of(modelfile.read(path), str(path))
+    return model_of(modelfile.read(path), without_credentials(path))
 
 
 def model_of(file: ModelFile, path: str) -> Model:

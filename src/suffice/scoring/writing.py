@@ -18,6 +18,7 @@ from ..errors import DataError, listed
 from ..export.outputs import check_kept, check_outputs, columns_of, plain_labels, refuse_taken
 from ..sources import Run, Source, as_source
 from ..sources.base import ColumnsSource
+from ..storage import without_credentials
 from ..tables.arrow import arrow_type, to_arrow
 from ..tables.batch import Batch
 from ..tables.table import Sparse, Table
@@ -35,9 +36,10 @@ _ROWS = 1 << 16  # fewest rows that are written at a time, but the last
 
 def parquet_file(path: str | os.PathLike[str]) -> Callable[[Source, Any], AbstractContextManager[Write]]:
     """Open a Parquet file for rows of a source, with the columns of a schema; it is there at the end, or not at all."""
-    if os.path.splitext(path)[1].lower() not in (".parquet", ".pq"):
+    name = without_credentials(path)
+    if os.path.splitext(name)[1].lower() not in (".parquet", ".pq"):
         raise DataError(
-            f"{path}: the name of a Parquet file ends in .parquet; for CSV, leave out -o of suffice predict"
+            f"{name}: the name of a Parquet file ends in .parquet; for CSV, leave out -o of suffice predict"
         )
 
     @contextmanager
@@ -46,7 +48,7 @@ def parquet_file(path: str | os.PathLike[str]) -> Callable[[Source, Any], Abstra
         import pyarrow.parquet as pq
 
         if source.reads(path):
-            raise DataError(f"{path} is one of the files that are read; write to another one")
+            raise DataError(f"{name} is one of the files that are read; write to another one")
         # Hardly a score is like another: to look for those that are takes four times as long as to write them.
         repetitive = [column.name for column in schema if not pa.types.is_floating(column.type)]
         with replacing(path) as temporary, pq.ParquetWriter(temporary, schema, use_dictionary=repetitive) as writer:

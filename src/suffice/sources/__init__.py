@@ -10,7 +10,7 @@ from ..tables.table import Table
 from .base import LocalSource, PartedSource, RowResults, Run, Source
 from .cluster import ClusterSource
 from .dask import dask_source, is_dask
-from .files.source import are_files, file_source, with_texts
+from .files import are_files, file_source, with_texts
 from .frames.arrays import ArraySource, array_source
 from .spark import SparkSource, is_spark
 from .sql.source import SqlSource, is_sql

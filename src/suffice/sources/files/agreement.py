@@ -7,6 +7,54 @@ from typing import Any
 import pyarrow as pa
 
 from ...errors import DataError, listed
+from ...tables.readers import feature_columns
+from .discovery import File
+from .formats import FAILURES, reason
+from .given import Files
+
+
+def agreed_columns(files: Files, found: list[File], y: str | None, weight: str | None) -> tuple[list[File], Any]:
+    """The files that can be read, and the columns of all of them; a file that disagrees is named."""
+    types = {name: type_of(kind) for name, kind in files.types.items()}
+    guessed = dict.fromkeys(files.texts, pa.string()) | types
+    agreed: dict[str, Any] = {}
+    kept: list[File] = []
+    first: File | None = None
+    for file in found:
+        form = files.format_for(file)
+        try:
+            own = form.schema(file, guessed if form.guesses_types else types)
+        except FAILURES as error:
+            files.leave_out(f"{file.path} cannot be read: {reason(file, error)}")
+            continue
+        kept.append(file)
+        if not len(own):  # nothing in it
+            continue
+        feature_columns(own.names, None, None)  # refuses names that stand twice
+        first = first or file
+        differ = sorted(agreed.keys() ^ {*own.names})
+        if agreed and differ and files.columns is None and not form.may_lack_columns:
+            raise DataError(
+                f"{file.path} has other columns than {first.path}: only one of them has {listed(differ)}; name the "
+                "columns that are wanted, as in suffice.files(path, columns=[...])"
+            )
+        for column in own:
+            name, kind, known = column.name, column.type, agreed.get(column.name, column.type)
+            try:
+                agreed[name] = types.get(name) or common_type(known, kind)
+            except TypeError:
+                if files.columns and name not in (*files.columns, y, weight):
+                    continue  # nobody asks for it
+                raise DataError(
+                    f"column {name!r} is {kind} in {file.path}, but {known} in {first.path}; make them one type, "
+                    f"or name one that both can be read as, as in suffice.files(path, types={{{name!r}: 'string'}})"
+                ) from None
+    if first is None:
+        why = f"; {listed(files.skipped)}" if files.skipped else ""
+        raise DataError(f"there is nothing to read in {files}{why}")
+    for name in kept[0].keys:
+        agreed[name] = guessed.get(name) or partition_type([file.keys[name] for file in kept])
+    return kept, pa.schema([(n, pa.float64() if pa.types.is_null(kind) else kind) for n, kind in agreed.items()])
 
 
 def type_of(kind: Any) -> Any:

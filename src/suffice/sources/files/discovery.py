@@ -5,10 +5,13 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from typing import Any
 from urllib.parse import unquote
 
 from ...errors import DataError, listed
+from ...storage import Location, locate
 
 SUFFIXES = {
     ".parquet": "parquet",
@@ -30,32 +33,116 @@ _NULL = "__HIVE_DEFAULT_PARTITION__"
 class File:
     """A file, and what its path says of all of its rows."""
 
-    path: str
+    location: Location
     size: int  # bytes
     changed: int  # when it was written, in ns
     keys: dict[str, str | None] = field(default_factory=dict)  # of Hive partitions
 
+    @property
+    def path(self) -> str:
+        """The path for messages."""
+        return str(self.location)
 
-def found_files(paths: Sequence[str], any_name: bool) -> list[File]:
+
+def found_files(paths: Sequence[str], any_name: bool, filesystem: Any = None) -> list[File]:
     """The files that paths, directories and globs stand for, each once."""
-    plain = [os.path.dirname(os.path.abspath(path)) for path in paths if os.path.isfile(path)]
+    locations = [locate(path, filesystem) for path in paths]
+    local = [location.path for location in locations if location.is_local]
+    plain = [os.path.dirname(os.path.abspath(path)) for path in local if os.path.isfile(path)]
     common = os.path.commonpath(plain) if plain else ""
     found: dict[str, File] = {}
-    for path in paths:
-        for one, base in _matches(path, any_name, common):
-            place, status = os.path.abspath(one), os.stat(one)
-            if not any_name and format_of(one) is None:
+    for location in locations:
+        for file in _files(location, any_name, common):
+            if not any_name and format_of(file.location.path) is None:
                 raise DataError(
-                    f"what {one} holds does not show in its name, which may end in {', '.join(SUFFIXES)}; name "
-                    'it, as in suffice.files(path, format="csv")'
+                    f"the name of {file.path} does not tell its format; it may end in {', '.join(SUFFIXES)}; or name "
+                    'the format, as in suffice.files(path, format="csv")'
                 )
-            found[place] = File(one, status.st_size, status.st_mtime_ns, _keys(os.path.relpath(place, base)))
+            found[file.location.identity] = file
     first, *others = found.values()
     for file in others:
         if file.keys.keys() != first.keys.keys():
             differ = sorted(file.keys.keys() ^ first.keys.keys())
             raise DataError(f"only one of {first.path} and {file.path} has {listed(differ)} in its path")
     return list(found.values())
+
+
+def _files(location: Location, any_name: bool, common: str) -> Iterator[File]:
+    """The files that one location stands for."""
+    if location.is_local:
+        yield from (_local_file(*match) for match in _matches(location.path, any_name, common))
+        return
+    with location.explained("read"):
+        found = _objects(location, any_name)
+    if not found:
+        what = "no file matches" if glob.has_magic(location.path) else "there is no file or directory with tables"
+        raise FileNotFoundError(f"{what} '{location}'")
+    yield from found
+
+
+def _local_file(path: str, base: str) -> File:
+    status = os.stat(path)
+    keys = _keys(os.path.relpath(os.path.abspath(path), base).split(os.sep))
+    return File(Location(path), status.st_size, status.st_mtime_ns, keys)
+
+
+def _objects(location: Location, any_name: bool) -> list[File]:
+    """The objects of a store that a URL, a directory or a glob stands for."""
+    from pyarrow.fs import FileSelector, FileType
+
+    store, path = location.filesystem, location.path
+    info = store.get_file_info(path)
+    if info.type == FileType.File:
+        return [_object(location, info, _parent(path))]
+    is_glob = info.type == FileType.NotFound and glob.has_magic(path)
+    parts = path.split("/")
+    start = next((i for i, part in enumerate(parts) if glob.has_magic(part)), len(parts)) if is_glob else len(parts)
+    base, pattern = "/".join(parts[:start]), parts[start:]
+    inside_base = store.get_file_info(FileSelector(base, allow_not_found=True, recursive=True))
+    found = []
+    for one in sorted(inside_base, key=lambda one: one.path):
+        inside = one.path.removeprefix(base).strip("/").split("/")
+        rest = _beyond(inside, pattern)
+        if one.type == FileType.File and rest is not None and _is_shown(rest, any_name):
+            found.append(_object(location, one, base))
+    return found
+
+
+def _object(location: Location, info: Any, base: str) -> File:
+    root = replace(location, path=base, shown=_above(location, base))
+    keys = _keys(info.path.removeprefix(base).strip("/").split("/"))
+    return File(root.at(info.path), info.size or 0, info.mtime_ns or 0, keys)
+
+
+def _above(location: Location, base: str) -> str:
+    """What messages call a directory that the path of a location begins with."""
+    return location.shown.removesuffix(location.path.removeprefix(base))
+
+
+def _parent(path: str) -> str:
+    return path.rpartition("/")[0]
+
+
+def _beyond(parts: list[str], pattern: list[str]) -> list[str] | None:
+    """The parts of a path below what a glob matches, none if it matches the path itself; None if it does not match.
+
+    >>> _beyond(["a", "b", "c.csv"], ["*"]), _beyond(["a", "b.csv"], ["**", "*.csv"]), _beyond(["a"], ["b*"])
+    (['b', 'c.csv'], [], None)
+    """
+    if not pattern:
+        return parts
+    if not parts:
+        return None
+    hidden = parts[0].startswith(".") and not pattern[0].startswith(".")
+    if pattern[0] == "**":
+        here = _beyond(parts, pattern[1:]) if pattern[1:] else []
+        return here if here is not None or hidden else _beyond(parts[1:], pattern)
+    return _beyond(parts[1:], pattern[1:]) if fnmatchcase(parts[0], pattern[0]) and not hidden else None
+
+
+def _is_shown(parts: list[str], any_name: bool) -> bool:
+    """Whether a file in a directory is read: not if a name begins with a dot or an underscore."""
+    return not parts or (all(name[0] not in "._" for name in parts) and (any_name or format_of(parts[-1]) is not None))
 
 
 def _matches(path: str, any_name: bool, common: str) -> Iterator[tuple[str, str]]:
@@ -72,9 +159,6 @@ def _matches(path: str, any_name: bool, common: str) -> Iterator[tuple[str, str]
         for one in [top] if os.path.isfile(top) else _inside(top, any_name):
             count += 1
             yield one, base or os.sep
-    if not count and "://" in path:  # not repeated, for it may hold a password
-        scheme = path.partition("://")[0]
-        raise DataError(f"only local files are read, and {scheme}:// is none: copy the files here, and give their path")
     if not count:
         what = "no file matches" if magic else "there is no table in" if tops else "there is no file or directory"
         raise FileNotFoundError(f"{what} {path!r}")
@@ -89,9 +173,9 @@ def _inside(directory: str, any_name: bool) -> Iterator[str]:
                 yield os.path.join(here, name)
 
 
-def _keys(path: str) -> dict[str, str | None]:
+def _keys(parts: list[str]) -> dict[str, str | None]:
     """The columns that directories name, as in ``year=2026/month=11/a.parquet``."""
-    pairs = [part.split("=", 1) for part in path.split(os.sep)[:-1] if "=" in part]
+    pairs = [part.split("=", 1) for part in parts[:-1] if "=" in part]
     return {unquote(name): None if value == _NULL else unquote(value) for name, value in pairs}
 
 

@@ -1,0 +1,170 @@
+"""What users pass in place of a table to read files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from ...errors import DataError, UnreadableError, listed
+from ...storage import AnyPath, is_store, scheme_of, without_credentials, without_query
+from .discovery import SUFFIXES, File, format_of
+
+if TYPE_CHECKING:
+    from .formats import Format
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a pass over files has come."""
+
+    rows: int
+    bytes: int  # of the files, about
+    total_bytes: int
+    file: str  # the last one that was read
+
+
+@dataclass(frozen=True)
+class Files:
+    """Files as a table, in place of X; see `files`."""
+
+    paths: tuple[str, ...]
+    columns: tuple[str, ...] | None = None
+    filter: Any = None
+    format: str | None = None
+    types: dict[str, Any] = field(default_factory=dict)
+    on_error: str = "raise"
+    progress: Callable[[Progress], object] | None = None
+    checkpoint: AnyPath | None = None
+    skipped: list[str] = field(default_factory=list)  # what the last pass could not read
+    texts: frozenset[str] = frozenset()  # columns that a model knows as text, whatever they look like
+    filesystem: Any = None  # of pyarrow or fsspec, that the paths are on
+
+    def __str__(self) -> str:
+        return listed([without_credentials(path) for path in self.paths])
+
+    def format_for(self, file: File) -> Format:
+        """How to read a file."""
+        from .text import FORMATS
+
+        return FORMATS[self.format or str(format_of(file.location.path))]
+
+    def leave_out(self, message: str) -> None:
+        """Note a part that cannot be read, or stop there."""
+        if self.on_error == "raise":
+            raise UnreadableError(
+                f"{message}; repair it, or leave out the row group or the 8 MB of text around it with "
+                'suffice.files(path, on_error="skip")'
+            )
+        self.skipped.append(message)
+
+
+def files(
+    path: AnyPath | Sequence[AnyPath],
+    columns: Sequence[str] | None = None,
+    *,
+    filter: Any = None,
+    format: str | None = None,
+    types: dict[str, Any] | None = None,
+    on_error: str = "raise",
+    progress: Callable[[Progress], object] | None = None,
+    checkpoint: AnyPath | None = None,
+    filesystem: Any = None,
+) -> Files:
+    """Read files in place of a table: pass the result to `fit`, `predict` and the like as X.
+
+    Files are read piece by piece on several threads, so that memory does not depend on their size. A path or a glob
+    passed as X is the same with the default options.
+
+    Parameters
+    ----------
+    path : str, path-like or list of these
+        A file, a directory, or a glob such as "logs/2026-*/*.parquet" (`**` for any depth). Formats are Parquet, Arrow
+        (Feather), CSV with a header, and JSON lines; text can be compressed (.gz, .bz2, .zst). Directories such as
+        ``year=2026`` become columns, as in Hive. A URL such as ``"s3://bucket/logs/*.parquet"`` reads from an object
+        store: ``s3://``, ``gs://``, ``abfs://``, ``hdfs://``, and all that fsspec supports.
+    columns : list of str, default=None
+        The names of the feature columns. None means all except those of labels and weights.
+    filter : pyarrow expression or list of tuple, default=None
+        The rows to read: an expression, or a list of conditions such as ``("age", ">=", 18)``. Row groups of Parquet
+        files whose statistics rule out such rows are skipped.
+    format : {"parquet", "arrow", "csv", "tsv", "json"}, default=None
+        The format of the files. None means that their names tell it.
+    types : dict, default=None
+        Arrow types by column, such as ``{"zip": "string"}``. The types of other columns of text files come from the
+        first lines.
+    on_error : {"raise", "skip"}, default="raise"
+        What to do with pieces that cannot be read: raise an error, or skip them, list them in `skipped`, and warn. A
+        piece is a row group, or 8 MB of a text file.
+    progress : callable, default=None
+        A function that is called after every piece, with a `Progress` of rows, bytes and total_bytes.
+    checkpoint : str or path-like, default=None
+        A file that keeps the progress of a fit. The same call resumes an interrupted run, and later reads only files
+        that are new. It can be the URL of an object, too.
+    filesystem : pyarrow.fs.FileSystem or fsspec.AbstractFileSystem, default=None
+        The file system that the paths are on. None means this machine, or the store that a URL names.
+
+    Returns
+    -------
+    Files
+        The files, to be passed as X.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> from suffice import GaussianClassifier, files
+    >>> for day in (1, 2):
+    ...     rows = {"width": [1.0, 1.1, 2.0, 2.1], "height": [0.5, 0.4, 0.6, 0.7], "label": ["a", "a", "b", "b"]}
+    ...     pq.write_table(pa.table(rows), f"day-{day}.parquet")
+    >>> clf = GaussianClassifier("diag").fit("day-*.parquet", "label")
+    >>> clf.statistics_.weight
+    array([4., 4.])
+    >>> GaussianClassifier("diag").fit(files("day-*.parquet", ["width"]), "label").means_.round(2)
+    array([[1.05],
+           [2.05]])
+    """
+    paths = (path,) if isinstance(path, str | os.PathLike) else tuple(path)
+    if not paths or not all(isinstance(one, str | os.PathLike) for one in paths):
+        raise DataError(f"path={path!r} is no path and no list of paths")
+    if filesystem is None and any(is_database(one) for one in paths):  # not repeated, for it may hold a password
+        raise DataError(
+            'this is the URL of a database, and no file; name a table or a query of it, as in suffice.sql(url, "table")'
+        )
+    if format is not None and format not in SUFFIXES.values():
+        raise DataError(f"format={format!r} is not known; choose one of {listed(sorted({*SUFFIXES.values()}))}")
+    if on_error not in ("raise", "skip"):
+        raise DataError(f'on_error={on_error!r} is not known; choose "raise" or "skip"')
+    if isinstance(columns, str):
+        raise DataError(f"columns={columns!r} must be a list of names")
+    names = None if columns is None else tuple(columns)
+    texts = tuple(os.path.expanduser(os.fspath(one)) for one in paths)
+    options = (filter, format, dict(types or {}), on_error, progress, checkpoint)
+    return Files(texts, names, *options, filesystem=filesystem)
+
+
+def are_files(X: Any) -> bool:
+    """Whether X stands for files: what `files` returns, a path, or a list of paths."""
+    if isinstance(X, Files | str | os.PathLike):
+        return True
+    return isinstance(X, list | tuple) and bool(X) and all(map(_is_path, X))
+
+
+def _is_path(one: Any) -> bool:
+    """Whether an item of a list is a path; words of a text are none."""
+    if isinstance(one, str):
+        return format_of(without_query(one)) is not None or os.path.exists(one) or scheme_of(one) is not None
+    return isinstance(one, os.PathLike)
+
+
+def is_database(path: AnyPath) -> bool:
+    """Whether a path is the URL of a database."""
+    scheme = scheme_of(path)
+    return scheme is not None and not is_store(scheme)
+
+
+def with_texts(X: Any, texts: Collection[str]) -> Any:
+    """X, if it stands for files, with the columns that a model knows as text: 01 in a file of text is not 1 then."""
+    if not texts or not are_files(X):
+        return X
+    return replace(X if isinstance(X, Files) else files(X), texts=frozenset(texts))
