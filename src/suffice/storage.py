@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 import re
 import secrets
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
-from urllib.request import url2pathname
 
 from .errors import DataError, UnreadableError
 
@@ -105,7 +103,9 @@ class Location:
         if self.is_local:
             yield self.path
             return
-        with tempfile.TemporaryDirectory() as directory:
+        from tempfile import TemporaryDirectory
+
+        with TemporaryDirectory() as directory:
             copy = os.path.join(directory, "copy")
             with self.explained("read"):
                 self._copy(copy, None, self.path, self.filesystem)
@@ -117,9 +117,11 @@ class Location:
 
         After an error, the store is as it was.
         """
+        from tempfile import TemporaryDirectory
+
         with self.explained("written"):
             self._check_bucket()
-        with tempfile.TemporaryDirectory() as directory:
+        with TemporaryDirectory() as directory:
             temporary = Path(directory, "content")
             yield temporary
             with self.explained("written"):
@@ -185,6 +187,8 @@ def locate(path: AnyPath, filesystem: Any = None) -> Location:
     if scheme is None:
         return Location(given)
     if scheme == "file":
+        from urllib.request import url2pathname
+
         return Location(url2pathname(unquote(urlsplit(given).path)))
     whole = Location(given, None, without_credentials(given), _secrets(given))
     try:

@@ -10,8 +10,6 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import pyarrow as pa
-import pyarrow.dataset
-import pyarrow.fs
 import pyarrow.ipc
 import pyarrow.parquet
 
@@ -148,6 +146,7 @@ def _ahead(items: Iterator[T]) -> Iterator[T]:
 
 def _kept(file: File, request: Request) -> list[int]:
     """The row groups in which, by their statistics, the filter may find rows."""
+
     fragment = pa.dataset.ParquetFileFormat().make_fragment(
         file.location.path, filesystem=file.location.filesystem or pa.fs.LocalFileSystem()
     )
