@@ -15,7 +15,6 @@ if TYPE_CHECKING:
         PoissonDensity,
         ProductDensity,
         StudentDensity,
-        fit_density,
     )
     from .estimators import (
         LDA,
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from .sources.files import files
     from .sources.sql import sql
     from .stats import BundleStats, CategoryStats, CountStats, MomentStats
+    from .unlabelled import fit_density
     from .versions import show_versions
 
 _HOMES = {
@@ -69,7 +69,7 @@ _HOMES = {
     "cross_val_llr": "estimators",
     "files": "sources.files",
     "fit": "selection",
-    "fit_density": "densities",
+    "fit_density": "unlabelled",
     "load": "estimators",
     "load_model": "scoring",
     "scorer": "selection",

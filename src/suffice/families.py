@@ -78,6 +78,7 @@ class Family(Recipe):
     held_out: Callable[[Any, Any, Choices], leave_one_out.LeaveOneOut]
     defaults: Choices = field(default_factory=dict)  # its parameters, and what they are where nobody chose them
     check: Callable[[dict[str, Any]], object] = lambda _: None  # raises where parameters make no sense
+    by_moments: Callable[[MomentStats], Density] | None = None  # the method of moments, where it is another estimate
     converted: Callable[[Any, Choices], Any] = lambda statistics, _: statistics  # to the layout that is needed
     infer: Callable[[ColumnSummary], str | None] = lambda _: None  # why a column should have this family
     merges_columns: bool = False
@@ -316,6 +317,7 @@ def _of_moments(density: type[TransformedDensity], defaults: Choices = MappingPr
         collect=lambda _: CollectTransformed(density.transforms, density.support, density.family),
         estimated=lambda s, c, names: density.estimate(s, c.get("alpha", 0.0), names),
         held_out=lambda s, fitted, c: leave_one_out.TransformedLeaveOneOut(s, fitted, c.get("alpha", 0.0)),
+        by_moments=getattr(density, "from_moments", None),
         defaults=defaults,
         check=_check_alpha if "alpha" in defaults else lambda _: None,
     )
@@ -408,6 +410,7 @@ FAMILIES: dict[str, Family] = {
             collect=lambda _: CollectHistogram("negative_binomial"),
             estimated=lambda s, c, _: NegativeBinomialDensity.estimate(s, c["alpha"]),
             held_out=lambda s, density, c: leave_one_out.NegativeBinomialLeaveOneOut(s, density, c["alpha"]),
+            by_moments=NegativeBinomialDensity.from_moments,
             defaults={"alpha": 1.0},
             check=_check_alpha,
             merges_columns=True,

@@ -15,7 +15,6 @@ from .predictive import BetaBinomialDensity, GammaPoissonDensity, PolyaDensity
 from .product import ProductDensity
 from .sparse import SparseCountDensity
 from .student import StudentDensity
-from .unlabelled import FittedDensity, fit_density
 
 __all__ = [
     "BernoulliDensity",
@@ -25,7 +24,6 @@ __all__ = [
     "ComplementDensity",
     "Density",
     "ExponentialDensity",
-    "FittedDensity",
     "GammaDensity",
     "GammaPoissonDensity",
     "GaussianDensity",
@@ -40,5 +38,4 @@ __all__ = [
     "ProductDensity",
     "SparseCountDensity",
     "StudentDensity",
-    "fit_density",
 ]

@@ -78,6 +78,11 @@ class Density(Scorer):
             Arrays whose first axis is that of the classes; NaN for a class without rows.
         """
 
+    def of_one_class(self) -> dict[str, Any]:
+        """The parameters of the first class, each by the name for one: what a density without labels has learnt."""
+        singular = {"probabilities": "p"}
+        return {singular.get(name, name.removesuffix("s")): values[0] for name, values in self.parameters().items()}
+
     def linear(self) -> LinearForm:
         """The scores as linear functions of x, where they are: the slopes of a logistic model.
 

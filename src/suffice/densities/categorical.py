@@ -199,6 +199,12 @@ class CategoricalDensity(Density):
             unseen = log(probability_table("unknown_probabilities", share, unseen.shape)[0])
         return cls(tuple(columns), log_probability, unseen, given, unknown)
 
+    def of_one_class(self) -> dict[str, Any]:
+        parts = zip(self.categories, pairwise(self.bounds), strict=True)
+        p = np.exp(self.log_probability[0])
+        tables = [dict(zip(v.tolist(), p[a:b].tolist(), strict=True)) for v, (a, b) in parts]
+        return {"p": tables[0] if len(tables) == 1 else tables}
+
     def parameters(self) -> dict[str, Any]:
         """Return categories and their probabilities, as `from_parameters` takes them.
 

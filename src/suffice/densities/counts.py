@@ -254,6 +254,9 @@ class BinomialDensity(CountDensity):
         p, given = probability_table("probabilities", probabilities)
         return cls(log(p), log(1 - p), given, as_trials(trials, p.shape[1]))
 
+    def of_one_class(self) -> dict[str, Any]:
+        return {"trials": self.trials, "p": np.exp(self.one[0])}
+
     def parameters(self) -> dict[str, Any]:
         """Return the trials and the probabilities of a success, as `from_parameters` takes them.
 
@@ -353,6 +356,9 @@ class PoissonDensity(CountDensity):
         rate, given = class_table("rates", rates)
         refuse("rates", rate < 0, rate, "rates must not be negative")
         return cls(log(rate), -rate, given)
+
+    def of_one_class(self) -> dict[str, Any]:
+        return {"rate": self.mean[0]}
 
     def parameters(self) -> dict[str, Any]:
         """Return the expected counts, as `from_parameters` takes them.

@@ -182,6 +182,9 @@ class GaussianDensity(Density):
         kind, covariance, whitening, log_det = given_covariances(covariances, k, d, structure, given)
         return cls(kind, mean, covariance, whitening, log_det, given)
 
+    def of_one_class(self) -> dict[str, Any]:
+        return {"mean": self.mean[0], "covariance": self.covariance[0]}
+
     def parameters(self) -> dict[str, Any]:
         """Return means, covariances and their structure, as `from_parameters` takes them.
 

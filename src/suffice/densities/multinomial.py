@@ -90,6 +90,9 @@ class MultinomialDensity(CountDensity):
         one = np.where(given[:, None], log(p), -np.log(p.shape[1]))
         return cls(one, np.broadcast_to(0.0, one.shape), given, class_vector("lengths", lengths, len(one), given))
 
+    def of_one_class(self) -> dict[str, Any]:
+        return {"p": np.exp(self.one[0])}
+
     def parameters(self) -> dict[str, Any]:
         """Return the probabilities and the mean total of a row, as `from_parameters` takes them.
 

@@ -151,7 +151,7 @@ ERRORS = {
     "a table of trials": (("binomial", [[1, 2]]), {"trials": [[3, 3]]}, "one for each of 2 features"),
     "too much shrinkage": (("gaussian", [1.0, 2]), {"shrinkage": 5}, "shrinkage=5 must be a number from 0 to 1"),
     "a word for shrinkage": (("gaussian", [1.0, 2]), {"shrinkage": "a lot"}, "shrinkage='a lot'"),
-    "shrinkage of a diagonal": (("gaussian", [1.0]), {"shrinkage": "oas", "covariance": "diag"}, '"full" and "tied"'),
+    "shrinkage of a diagonal": (("gaussian", [1.0]), {"shrinkage": "oas", "covariance": "diag"}, '"full" or "tied"'),
     "NaN in a Gaussian": (("gaussian", [1.0, np.nan]), {}, "NaN"),
     "no such covariance": (("gaussian", [1.0, 2]), {"covariance": "round"}, "choose one of"),
     "words as numbers": (("poisson", ["a", "b"]), {}, "not numbers"),
@@ -249,7 +249,7 @@ def test_what_the_new_families_refuse():
         fit_density("negative_binomial", SPREAD_OUT, method="moments", alpha=1)
     with pytest.raises(DataError, match="method='guess' is not known"):
         fit_density("gamma", AMOUNTS, method="guess")
-    with pytest.raises(DataError, match="'gamma' has no choice 'alpha'; it has 'method'"):
+    with pytest.raises(DataError, match="'gamma' has no parameter 'alpha'"):
         fit_density("gamma", AMOUNTS, alpha=1)
     with pytest.raises(DataError, match="not above 0 in 1 row"):
         fit_density("gamma", [1.0, 0.0], method="moments")
