@@ -79,7 +79,13 @@ class Density(Scorer):
         """
 
     def of_one_class(self) -> dict[str, Any]:
-        """The parameters of the first class, each by the name for one: what a density without labels has learnt."""
+        """Give the parameters of the first class, each by the name for one: what `fit_density` shows.
+
+        Returns
+        -------
+        dict
+            Arrays of shape (d,), or what the family has for one class.
+        """
         singular = {"probabilities": "p"}
         return {singular.get(name, name.removesuffix("s")): values[0] for name, values in self.parameters().items()}
 
