@@ -24,13 +24,13 @@ from .sources.summing import SummingSource, Term, UnsummableError, ValueWeights
 from .stats import (
     BundleStats,
     CategoryStats,
+    CollectBooleans,
     CollectBundle,
     CollectCategories,
     CollectCounts,
     CollectGaussian,
     CollectMoments,
     CollectTogether,
-    CollectTruths,
     CountStats,
     MomentStats,
     Statistics,
@@ -198,7 +198,7 @@ def _planned(of: Any, columns: tuple[int, ...], source: SummingSource) -> _Plan:
             return _MomentPlan(*own, of.layout, isinstance(of, CollectGaussian))
         if isinstance(of, CollectCounts):
             return _CountPlan(*own, of.presence, "infinite" if of.presence else "negative", source.has_types)
-        if isinstance(of, CollectTruths):
+        if isinstance(of, CollectBooleans):
             return _CountPlan(*own, True, "untrue", source.has_types)
     raise _Unsuited("this is no sum")
 

@@ -28,7 +28,7 @@ class Schema:
     """The family of every column, and why.
 
     Text, categories and strings are categorical, floats Gaussian, booleans Bernoulli. Integers, and floats that are
-    whole numbers with missing cells among them, are judged by the first 10 000 rows: zeros and ones alone are
+    whole numbers with missing values among them, go by the first 10 000 rows: zeros and ones alone are
     Bernoulli, at most 16 different values categorical, not negative with a mean of at most 20 and a variance of at most
     three times that Poisson, and the rest Gaussian. Objects are what their first 10 000 values are: text unless all are
     numbers.

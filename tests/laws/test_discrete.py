@@ -585,7 +585,7 @@ def test_what_cannot_be_counted_is_refused_by_its_column(monkeypatch, bad, table
 
 
 def test_what_cannot_be_a_category_is_refused_by_its_column():
-    with pytest.raises(DataError, match="column 1: infinity is no category"):
+    with pytest.raises(DataError, match="column 1: a category cannot be infinite"):
         CategoryStats.of(Batch.of([[1.0, np.inf], [2.0, 1.0]], ["a", "b"]))
     with pytest.raises(DataError, match="sparse"):
         CategoryStats.of(Batch(sparse(np.eye(2)), np.array(["a", "b"])))

@@ -624,7 +624,7 @@ def test_labels_are_needed_for_classes(home, preference, rng):
     [
         ("nothing", "label", "there is no table 'nothing' in .*; it has '"),
         (("nowhere", "visits"), "label", "there is no table"),
-        ("SELECT nothing FROM visits", "label", "refuses the query; mend it: .*nothing"),
+        ("SELECT nothing FROM visits", "label", "refuses the query; check it: .*nothing"),
         ("SELECT FROM WHERE", "label", "refuses the query"),
         ("visits", "class", "no column 'class' to take the labels from; the columns are 'x', 'label'"),
         ("visits", [0, 1], "the labels of a query are one of its columns: pass its name, not list"),
@@ -707,7 +707,7 @@ def test_tables_that_are_there_fail_in_the_words_of_the_database(home):
         home.run(f"DROP TABLE {name}")
         url, message = home.database, name
     for query in (f"broken_{name}", f"{'public' if home.name == 'postgresql' else 'main'}.broken_{name}"):
-        with pytest.raises(DatabaseError, match=f"refuses the query; mend it: .*{message}") as error:
+        with pytest.raises(DatabaseError, match=f"refuses the query; check it: .*{message}") as error:
             as_source(suffice.sql(url, query))
         assert error.value.__cause__ is not None
     home.run(f"DROP VIEW broken_{name}")
@@ -717,7 +717,7 @@ def test_only_what_rows_can_mend_is_left_to_rows(home, monkeypatch, rng):
     prefer(monkeypatch, True)
     source = as_source(home.sql(pa.table({"x": rng.normal(size=N), "label": np.arange(N) % 2})), "label")
     monkeypatch.setattr(SqlSource, "sums", lambda self, *args: self.database.fetch(sa.text("SELECT nothing")))
-    with pytest.raises(DatabaseError, match=r"refuses the query; mend it: .*nothing"):
+    with pytest.raises(DatabaseError, match=r"refuses the query; check it: .*nothing"):
         collect(source, CollectMoments())
 
 

@@ -280,7 +280,7 @@ class CategoricalDensity(Density):
 
     @cached_property
     def _direct_kinds(self) -> str:
-        """Kinds of arrays whose values are categories without a look into the vocabularies: integers, or truths."""
+        """Kinds of arrays whose values are categories without a look into the vocabularies: integers, or Booleans."""
         kinds = "".join({v.dtype.kind for v in self.categories})
         return "" if self._by_value is None else {"i": "iu", "b": "b"}.get(kinds, "")
 

@@ -114,7 +114,7 @@ class Scorer(ABC):
         Returns
         -------
         dict of int to str
-            "text", "numbers" or "truths" (Booleans), by the index of the column.
+            "text", "numbers" or "Booleans" (Booleans), by the index of the column.
         """
         return {}
 

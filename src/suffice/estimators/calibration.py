@@ -83,7 +83,7 @@ class LLRCalibrator(TransformerMixin, TableEstimator):
         table = _scores(source)
         labels = as_labels(given_labels(y, self), len(table))
         if isinstance(labels, SoftLabels):
-            raise DataError("calibration takes labels, not soft ones")
+            raise DataError("calibration takes hard labels, not soft labels")
         classes, code = encode(np.asarray(labels))
         if len(classes) < 2:
             raise DataError(f"calibration needs rows of two classes or more, but y has 1 class: {listed(classes)}")

@@ -151,8 +151,8 @@ class GaussianClassifier(GenerativeClassifier):
     def _leave_one_out(self) -> LeaveOneOut:
         if self.shrinkage == "loo":
             raise DataError(
-                'leave_one_out has no closed form for shrinkage="loo", which is chosen by every row; fit, and settle '
-                "for the number that was chosen: set_params(shrinkage=clf.shrinkage_)"
+                'leave_one_out has no closed form for shrinkage="loo", which is chosen by every row; fit, and then '
+                "use the number that was chosen: set_params(shrinkage=clf.shrinkage_)"
             )
         return super()._leave_one_out()
 

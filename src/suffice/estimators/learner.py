@@ -261,7 +261,7 @@ class Learner(TableEstimator):
     def _resume(self, learnt: modelfile.Learnt, choices: dict[str, Any]) -> Self:
         """Take up what a file holds."""
         if not isinstance(learnt, Statistics):
-            raise ModelFileError(f"a {type(self).__name__} cannot go on from a {type(learnt).__name__}")
+            raise ModelFileError(f"a {type(self).__name__} cannot be made from a {type(learnt).__name__}")
         return self._learn(self._recipe.adopted(learnt, choices))
 
     # Plumbing.

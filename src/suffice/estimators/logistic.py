@@ -103,7 +103,7 @@ class LogisticClassifier(LLRClassifier):
         source = self._new_source(X, given_labels(y, self), sample_weight).in_memory()
         batch = source.batch(0, source.n_rows)
         if isinstance(batch.y, SoftLabels):
-            raise DataError("logistic regression takes labels, not soft ones")
+            raise DataError("logistic regression takes hard labels, not soft labels")
         classes, code = encode(np.asarray(batch.y))
         weight = np.ones(len(code)) if batch.weight is None else batch.weight
         total = np.bincount(code, weight, minlength=len(classes))

@@ -29,7 +29,7 @@ class Dialect:
     number = "{}"  # a literal with an exponent is a double
     infinity = "CAST('{}Infinity' AS DOUBLE)"
     greatest, least = "GREATEST", "LEAST"
-    has_true = True  # whether truths are other than one and zero, so that no cast makes numbers of them
+    has_true = True  # whether Booleans are other than one and zero, so that no cast makes numbers of them
     paramstyle = "named"  # others double every percent sign
     div_is_floordiv = False  # everything that is divided here is a double
     supports_native_boolean = True

@@ -48,10 +48,10 @@ class PartedWork(Work):
         learnt = FoldStatistics.of(self.source, folds, {name: root.collector for name, root in self.roots.items()})
         ends = list(self._led(learnt))
         counts = {"test": learnt.count, "train": learnt.count.sum(axis=0) - learnt.count}
-        truths = {side: [Truth.of(folds.classes, count) for count in counts[side]] for side in self.sides}
+        Booleans = {side: [Truth.of(folds.classes, count) for count in counts[side]] for side in self.sides}
         models = [(s, end.steps) if isinstance(end, State) else None for s, _, end, _ in ends]
         began = time.perf_counter()
-        judge = _Judge(folds, models, self.tallies, truths, "sample_weight" in self.score_params)
+        judge = _Judge(folds, models, self.tallies, Booleans, "sample_weight" in self.score_params)
         found = self.source.reduce_parts(judge, _merged)
         score_time = (time.perf_counter() - began) / len(models)
         out: list[dict[str, Any]] = [{}] * (len(self.candidates) * self.n_splits)
@@ -60,7 +60,7 @@ class PartedWork(Work):
             if isinstance(end, State):
                 model = end.steps[-1]
                 for side in self.sides:
-                    result[f"{side}_scores"] = self._scores(model, found, m, truths[side][s], side)
+                    result[f"{side}_scores"] = self._scores(model, found, m, Booleans[side][s], side)
             else:
                 result |= self._failed(end)
             for candidate in group:
@@ -116,7 +116,7 @@ class _Judge:
     folds: Folds
     models: list[tuple[int, tuple[Any, ...]] | None]  # the split and the fitted steps
     tallies: dict[str, Tally]
-    truths: dict[str, list[Truth]]  # by side, for each split
+    Booleans: dict[str, list[Truth]]  # by side, for each split
     weighted: bool
 
     def __call__(self, number: int, batches: Iterator[Batch]) -> Found:
@@ -131,14 +131,14 @@ class _Judge:
         reached: dict[tuple[int, ...], Any] = {}
         for m, model in enumerate(self.models):
             side = "test" if model is not None and model[0] == fold else "train"
-            if model is None or side not in self.truths:
+            if model is None or side not in self.Booleans:
                 continue
             split, steps = model
             for name, one in self.tallies.items():
                 try:
                     X = _reached(batch.table, steps[:-1], reached)
                     weight = batch.weight if self.weighted else None
-                    said = one.of(steps[-1], X, np.asarray(batch.y), weight, self.truths[side][split])
+                    said = one.of(steps[-1], X, np.asarray(batch.y), weight, self.Booleans[side][split])
                     found[m, side, name] = said
                 except Exception as error:
                     found[m, side, name] = DataError(str(error))

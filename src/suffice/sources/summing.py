@@ -85,7 +85,7 @@ class SummingSource(Source):
 
         Parameters
         ----------
-        terms : over columns of numbers and truths, which count as 0 and 1
+        terms : over columns of numbers and Booleans, which count as 0 and 1
         centers : (d,) float64, one for each feature
         label : of the one class that is asked for
         """

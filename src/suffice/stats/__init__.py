@@ -4,6 +4,7 @@ from .base import Statistics
 from .bundle import BundleStats
 from .categories import CategoryStats
 from .collectors import (
+    CollectBooleans,
     CollectBundle,
     CollectCategories,
     CollectCounts,
@@ -12,7 +13,6 @@ from .collectors import (
     CollectMoments,
     CollectTogether,
     CollectTransformed,
-    CollectTruths,
 )
 from .counts import CountStats
 from .moments import MomentStats
@@ -21,6 +21,7 @@ from .transformed import TransformedStats
 __all__ = [
     "BundleStats",
     "CategoryStats",
+    "CollectBooleans",
     "CollectBundle",
     "CollectCategories",
     "CollectCounts",
@@ -29,7 +30,6 @@ __all__ = [
     "CollectMoments",
     "CollectTogether",
     "CollectTransformed",
-    "CollectTruths",
     "CountStats",
     "MomentStats",
     "Statistics",

@@ -50,7 +50,7 @@ class Statistics(ABC):
         Returns
         -------
         dict of int to str
-            "text", "numbers" or "truths" (Booleans), by the index of the column.
+            "text", "numbers" or "Booleans" (Booleans), by the index of the column.
         """
         return {}
 

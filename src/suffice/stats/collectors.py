@@ -68,7 +68,7 @@ class CollectCounts:
 
 
 @dataclass(frozen=True)
-class CollectTruths:
+class CollectBooleans:
     """Presence of the Bernoulli columns of a table, which hold nothing but zeros and ones."""
 
     def __call__(self, batch: Batch) -> CountStats:

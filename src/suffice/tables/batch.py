@@ -60,7 +60,7 @@ def as_matrix(table: Any) -> Array:
     except ValueError as error:
         raise DataError(f"X is not a table, its rows may differ in length: {error}") from None
     if X.ndim == 0 and X.dtype == object:
-        what = f"X is a {type(table).__name__}, which is no table"
+        what = f"X is a {type(table).__name__}, which is not a table"
         raise DataError(f"Expected 2D array, got 0D array instead: {what}; pass a data frame or an array")
     check_ndim(X.ndim)
     if X.dtype.kind in "US" and not isinstance(table, np.ndarray):  # NumPy makes text of numbers and of NaN, too

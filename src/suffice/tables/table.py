@@ -74,13 +74,13 @@ class ArrayColumn(Column):
         try:
             distinct, code = kernels.active.encode(self.values)
         except TypeError as error:
-            raise DataError(f"values cannot be told apart: {error}") from None
+            raise DataError(f"values cannot be compared: {error}") from None
         if self.values.dtype == object:
-            distinct, code = _truths_apart(self.values, distinct, code)
+            distinct, code = _booleans_apart(self.values, distinct, code)
         return without_missing(distinct, code)
 
 
-def _truths_apart(values: Array, distinct: Array, code: Array) -> tuple[Array, Array]:
+def _booleans_apart(values: Array, distinct: Array, code: Array) -> tuple[Array, Array]:
     """Distinct values and codes, where True is not 1 and False not 0, though they compare equal."""
     if set(map(type, distinct.tolist())) <= {str, type(None)}:
         return distinct, code

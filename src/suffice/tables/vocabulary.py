@@ -50,7 +50,7 @@ def _name(value: Any) -> Any:
     if not isinstance(value, float):
         return value
     if math.isinf(value):
-        raise DataError("infinity is no category")
+        raise DataError("a category cannot be infinite")
     return int(value) if value.is_integer() else value
 
 
@@ -98,12 +98,12 @@ def union(a: Array, b: Array) -> Array:
 
 
 def kind_of(categories: Array) -> str | None:
-    """What a vocabulary holds: text, numbers or truths; None where it is empty.
+    """What a vocabulary holds: text, numbers or Booleans; None where it is empty.
 
     >>> kind_of(np.array(["01", "x"], object)), kind_of(np.array([1, 2]))
     ('text', 'numbers')
     """
-    return {"O": "text", "b": "truths"}.get(categories.dtype.kind, "numbers") if len(categories) else None
+    return {"O": "text", "b": "Booleans"}.get(categories.dtype.kind, "numbers") if len(categories) else None
 
 
 def same(a: Array, b: Array) -> bool:

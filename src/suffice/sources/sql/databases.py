@@ -76,14 +76,14 @@ class Database:
             found = connection.execute(everything(rows, _LOOK))
             names, values = list(found.keys()), found.all()
         columns = zip(*values, strict=True) if values else [()] * len(names)
-        truths = self._truths(rows)
+        booleans = self._booleans(rows)
         return {
-            name: SqlColumn(column(name), pa.bool_() if name in truths else type_of(items))
+            name: SqlColumn(column(name), pa.bool_() if name in booleans else type_of(items))
             for name, items in zip(_unique(names), columns, strict=True)
         }
 
-    def _truths(self, rows: FromClause) -> set[str]:  # noqa: ARG002
-        """Columns of truths, of which the values do not tell."""
+    def _booleans(self, rows: FromClause) -> set[str]:  # noqa: ARG002
+        """Columns of booleans, of which the values do not tell."""
         return set()
 
     def tables(self, statement: Select[Any], schema: Any, step: int) -> Generator[Any]:
@@ -118,7 +118,7 @@ class Database:
             yield connection
 
     @contextmanager
-    def _failing(self, what: str = "refuses the query; mend it") -> Iterator[None]:
+    def _failing(self, what: str = "refuses the query; check it") -> Iterator[None]:
         """Make errors of the database ours, each in a line."""
         try:
             yield
@@ -136,7 +136,7 @@ class Database:
     # Summing.
 
     def number(self, cell: SqlColumn) -> Expression:
-        """A column of numbers or truths as floating-point numbers."""
+        """A column of numbers or booleans as floating-point numbers."""
         if pa.types.is_boolean(cell.type):
             return cast(cast(cell.value, Integer), Double)
         return cell.value if cell.type == pa.float64() else cast(cell.value, Double)
@@ -227,7 +227,7 @@ class SqliteDatabase(Database):
     most_results = 1900  # of 2000
     listing = "SELECT 'main', name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY 2"
 
-    def _truths(self, rows: FromClause) -> set[str]:
+    def _booleans(self, rows: FromClause) -> set[str]:
         if not isinstance(rows, TableClause):
             return set()
         with self._connected() as connection:
