@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 import warnings
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from ..errors import DataError, EmptyClassWarning, SingularWarning
 from ..families import Family, Mixed
 from ..leave_one_out import LeaveOneOut, coded, frequencies_without, held_out_scores
 from ..regression import LogisticModel
+from ..scoring.choice import Choice
 from ..scoring.model import Model, Prior
 from ..sources import LocalSource
 from ..tables.selection import with_columns
@@ -39,12 +41,29 @@ class GenerativeClassifier(LLRClassifier, Learner):
         Model
             It scores and decides as this estimator does now.
         """
-        statistics, density = self._fitted(), self._estimate()
+        density, statistics = self._estimate(), self._fitted()
+        choice: Choice | None = getattr(self, "choice_", None)
+        settings = self.prior, self.n_jobs, choice, getattr(self, "feature_names_in_", None)
+        known: tuple[Any, Model] | None = self.__dict__.get("_model_of")
+        if known is not None and known[1].density is density and all(map(operator.is_, known[0], settings)):
+            return known[1]
         total, prior = statistics.weight.sum(), self.prior
         if prior is None:
             prior = statistics.weight / total if total else None
-        choice = getattr(self, "choice_", None)
-        return Model(density, statistics.classes, prior, self._names(), self.n_jobs, type(self).__name__, choice)
+        model = Model(density, statistics.classes, prior, self._names(), self.n_jobs, type(self).__name__, choice)
+        if self._has_lasting_prior():
+            self.__dict__["_model_of"] = settings, model
+        return model
+
+    def _has_lasting_prior(self) -> bool:
+        """Whether the prior cannot change in place, as that of an array, list or dictionary can."""
+        return self.prior is None or (isinstance(self.prior, str) and self.prior == "uniform")
+
+    def _estimated(self) -> Self:
+        super()._estimated()
+        if self._has_lasting_prior():
+            self.to_model()  # now, so that scoring changes nothing in this estimator
+        return self
 
     # What was learnt.
 
