@@ -420,7 +420,7 @@ class TestPredict:
         done = shell("predict", "model.safetensors", "b.csv", "--outputs", "decision", cwd=tmp_path)
         assert done.returncode == 0
         assert done.stdout == '"x","decision"\n"green","a"\n'
-        assert done.stderr.startswith("suffice: warning: 1 rows are impossible under every class")
+        assert done.stderr.startswith("suffice: warning: 1 row has probability zero under every class")
         assert done.stderr.count("\n") == 1
 
 

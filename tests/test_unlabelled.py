@@ -155,7 +155,7 @@ ERRORS = {
     "NaN in a Gaussian": (("gaussian", [1.0, np.nan]), {}, "NaN"),
     "no such covariance": (("gaussian", [1.0, 2]), {"covariance": "round"}, "choose one of"),
     "words as numbers": (("poisson", ["a", "b"]), {}, "not numbers"),
-    "an infinite category": (("categorical", [1.0, np.inf]), {}, "infinity"),
+    "an infinite category": (("categorical", [1.0, np.inf]), {}, "cannot be infinite"),
     "no weight": (("poisson", [1, 2]), {"weight": [0, 0]}, "all weights are zero"),
     "a negative weight": (("poisson", [1, 2]), {"weight": [1, -1]}, "not negative"),
     "too few weights": (("poisson", [1, 2]), {"weight": [1]}, "expected"),

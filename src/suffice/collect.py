@@ -1,4 +1,4 @@
-"""The one pass over the data: where sources and statistics meet (and, for sources that sum themselves, `aggregate`)."""
+"""The one pass over the data: where sources and statistics meet (and, for sources that sum themselves, `pushdown`)."""
 
 from __future__ import annotations
 

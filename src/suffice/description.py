@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import arrayfile, decisions
+from . import arrayfile, decisions, modelfile
 from .errors import ModelFileError
 from .families import FAMILIES
 from .storage import locate
@@ -39,7 +39,7 @@ def describe(path: str | os.PathLike[str]) -> Description:
     header, arrays, shapes = arrayfile.look(path, "model or checkpoint", ModelFileError, _tells)
     size = locate(path).size()
     try:
-        return _run(header, arrays, size) if "job" in header else _model(header, arrays, shapes, size)
+        return _run(header, arrays, size) if "job" in header else _model(path, header, arrays, shapes, size)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise ModelFileError(f"{locate(path)} does not hold a whole model or checkpoint: {error!r}") from None
 
@@ -49,10 +49,12 @@ def _tells(array: str) -> bool:
     return array.rpartition(":")[2] in ("weight", "prior", "n_features") or array.endswith(".columns")
 
 
-def _model(header: dict[str, Any], arrays: dict[str, Array], shapes: Shapes, size: int) -> Description:
+def _model(
+    path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str, Array], shapes: Shapes, size: int
+) -> Description:
     params = {name: arrayfile.restored(value) for name, value in header["params"].items()}
     classes, families = _classes(header, arrays), _families(arrays)
-    names = header["names"] or [f"x{j}" for j in range(_n_features(arrays, shapes))]
+    names = header["names"] or [f"x{j}" for j in range(_n_features(path, arrays, shapes))]
     one = next((name for name, family in FAMILIES.items() if family.estimator == header["estimator"]), None)
     columns = [(name, families.get(j, "drop") if families else one) for j, name in enumerate(names)]
     prior = _prior(params.get("prior"), classes, arrays.get("prior"))
@@ -78,14 +80,16 @@ def _classes(header: dict[str, Any], arrays: dict[str, Array]) -> list[tuple[Any
 def _families(arrays: dict[str, Array]) -> dict[int, str]:
     """The families of a bundle, by the position of the column."""
     blocks = {name: array for name, array in arrays.items() if name.endswith(".columns")}
-    return {int(j): name.split(".")[0] for name, array in blocks.items() for j in array.reshape(-1)}
+    families = {name: name.rpartition(":")[2].split(".")[0] for name in blocks}
+    return {int(j): families[name] for name, array in blocks.items() for j in array.reshape(-1)}
 
 
-def _n_features(arrays: dict[str, Array], shapes: Shapes) -> int:
+def _n_features(path: str | os.PathLike[str], arrays: dict[str, Array], shapes: Shapes) -> int:
     """How many columns there are, where they have no names."""
     if "n_features" in arrays:
         return int(arrays["n_features"])
-    return next(shapes[name][-1] for name in ("mean", "count", "center") if name in shapes)
+    known = (shapes[name][-1] for name in ("mean", "count", "center") if name in shapes)
+    return next(known, None) or modelfile.read(path).learnt.n_features
 
 
 def _prior(chosen: Any, classes: list[tuple[Any, float | None]], own: Array | None) -> list[float] | None:

@@ -60,10 +60,18 @@ class SavedDensity:
         if len(kinds) != 1:
             raise ValueError("it holds several densities")
         own = {name.partition(":")[2]: np.array(array) for name, array in arrays.items()}
-        density = Density.kinds[kinds.pop()].from_arrays(own)
+        density = _rebuilt(Density.kinds[kinds.pop()].from_arrays(own))
         if density.n_classes != len(classes):
             raise ValueError(f"its density has {density.n_classes} classes, not {len(classes)}")
         return cls(np.array(classes), density)
+
+
+def _rebuilt(density: Any) -> Any:
+    """A density made again from its parameters, which checks them: the arrays of a file can be anything."""
+    parameters = density.parameters()
+    if "parts" in parameters:
+        parameters["parts"] = {name: _rebuilt(part) for name, part in parameters["parts"].items()}
+    return type(density).from_parameters(**parameters)
 
 
 _OTHERS: dict[str, type[Learnt]] = {kind.__name__: kind for kind in (LogisticModel, LearntProjection, SavedDensity)}

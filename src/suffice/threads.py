@@ -175,15 +175,22 @@ def _results(work: Callable[[P], T], items: Iterable[P], threads: int, limit: in
                 _thread.start_new_thread(serve, (working,))
                 workers.append(working)
             if len(waiting) > limit:
-                yield waiting.popleft().result()
+                yield _taken(waiting)
         while waiting:
-            yield waiting.popleft().result()
+            yield _taken(waiting)
     finally:
         stopped = True
         todo.put(None)
         deadline = monotonic() + _GRACE
         for working in workers:
             working.acquire(timeout=max(0.0, deadline - monotonic()) if waiting else -1)
+
+
+def _taken(waiting: deque[_Task[P, T]]) -> T:
+    """The result of the first task, which waits until it is there: an interrupt meanwhile must find it."""
+    result = waiting[0].result()
+    waiting.popleft()
+    return result
 
 
 class _Task(Generic[P, T]):

@@ -61,7 +61,7 @@ def fit_density(family: str, x: Any, *, weight: Any = None, method: str = "ml", 
         Weights of the rows, not negative.
     method : {"ml", "moments"}
         Maximum likelihood, or the method of moments, which matches means and variances. The families from
-        "exponential" on have both, except the geometric.
+        "exponential" on have both.
     **choices
         ``alpha=0``: pseudo-counts of a discrete family. ``predictive=True``: integrate over the parameters of a
         binomial, multinomial or Poisson density instead of plugging them in; ``alpha`` is then 1 by default.
@@ -93,6 +93,8 @@ def fit_density(family: str, x: Any, *, weight: Any = None, method: str = "ml", 
         raise DataError("there are no rows to estimate a density from")
     batch = Batch.of(table, np.zeros(len(table), np.int8), weight)
     if family == _BINOMIAL:
+        if method != "ml":
+            raise DataError(f"{family!r} estimates its trials by moments; leave method out")
         density: Density = _binomial(batch, **_known(choices, family, {"trials", "alpha", "predictive"}))
     else:
         density = _estimated(FAMILIES[family], batch, method, choices)
@@ -110,6 +112,8 @@ def _known(choices: Mapping[str, Any], family: str, names: set[str]) -> dict[str
 def _estimated(family: Family, batch: Batch, method: str, choices: Mapping[str, Any]) -> Density:
     given = _known(choices, family.name, set(family.defaults))
     chosen = family.chosen({"alpha": float(bool(given.get("predictive")))} | given)
+    if chosen.get("complement"):
+        raise DataError("complement weights compare classes: a density of rows without labels has none")
     if chosen.get("shrinkage") == "loo":
         raise DataError('shrinkage="loo" needs classes; give a number, "oas" or "ledoit_wolf"')
     statistics = family.collect(chosen)(batch)

@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.metrics import confusion_matrix, log_loss, precision_score, recall_score
@@ -22,9 +23,11 @@ from suffice import (
     MultinomialClassifier,
     MultinomialDensity,
     PoissonClassifier,
+    arrayfile,
     load,
     load_model,
 )
+from suffice.description import describe
 from suffice.errors import DataError, DecisionError, ModelFileError
 
 X, Y = load_iris(return_X_y=True)
@@ -206,3 +209,56 @@ class TestEvaluate:
         assert "true \\ predicted" in str(found)
         assert "infinite" in str(found)
         assert "<table>" in found._repr_html_()
+
+
+def test_arrays_that_do_not_fit_are_refused(fitted, tmp_path):
+    """Every array of a file, one entry shorter: a file can hold anything."""
+    clf, rows = fitted
+    clf.to_model().save(tmp_path / "model.safetensors")
+    header, arrays = arrayfile.read(tmp_path / "model.safetensors", "model", 1, ModelFileError)
+    for name in [name for name, array in arrays.items() if array.ndim and len(array) > 1]:
+        arrayfile.write(tmp_path / "cut.safetensors", header, {**arrays, name: arrays[name][:-1].copy()})
+        try:
+            model = load_model(tmp_path / "cut.safetensors")
+        except ModelFileError:
+            continue
+        np.testing.assert_allclose(model.predict_proba(rows), clf.predict_proba(rows), rtol=1e-9)  # what nobody needs
+
+
+def test_indices_outside_a_sparse_density_are_refused(tmp_path):
+    wide = scipy.sparse.csr_array(([1.0, 2.0], ([0, 1], [5, 70_000])), shape=(2, 100_000))
+    clf = MultinomialClassifier().fit(scipy.sparse.vstack([wide] * 100), np.arange(200))
+    assert clf.statistics_.is_sparse
+    clf.to_model().save(tmp_path / "model.safetensors")
+    header, arrays = arrayfile.read(tmp_path / "model.safetensors", "model", 1, ModelFileError)
+    name = next(name for name in arrays if name.endswith(":indices"))
+    arrays[name] = arrays[name] + 1_000_000
+    arrayfile.write(tmp_path / "model.safetensors", header, arrays)
+    with pytest.raises(ModelFileError):
+        load_model(tmp_path / "model.safetensors")
+
+
+def test_a_model_without_names_is_described(tmp_path):
+    Model(heights(), ["F", "M"]).save(tmp_path / "model.safetensors")
+    assert describe(tmp_path / "model.safetensors").columns == [("x0", None)]
+    MixedClassifier("gamma").fit(X, NAMES).to_model().save(tmp_path / "mixed.safetensors")
+    assert describe(tmp_path / "mixed.safetensors").columns == [(f"x{j}", "gamma") for j in range(4)]
+
+
+def test_parameters_of_a_mixed_model_are_those_of_its_families():
+    found = MixedClassifier({"d": "gamma"}).fit(TABLE, NAMES).parameters_
+    assert found["gamma"]["columns"] == ["d"]
+    assert found["gamma"]["shapes"].shape == (3, 1)
+
+
+def test_logistic_models_keep_the_labels_they_are_given(tmp_path):
+    learnt = LogisticClassifier().fit(X[50:], NAMES[50:]).model_
+    Model(learnt, ["z", "a"]).save(tmp_path / "model.safetensors")
+    assert load_model(tmp_path / "model.safetensors").classes.tolist() == ["a", "z"]
+
+
+def test_score_reads_columns_as_they_were_learnt(tmp_path):
+    table = pd.DataFrame({"zip": ["01", "1"] * 20, "label": ["a", "b"] * 20})
+    table.to_csv(tmp_path / "rows.csv", index=False)
+    clf = MixedClassifier().fit(table, "label")
+    assert clf.score(str(tmp_path / "rows.csv"), "label") == 1

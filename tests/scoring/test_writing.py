@@ -281,7 +281,7 @@ def test_only_parquet_files_are_named_so(table, tmp_path):
 def test_rows_that_are_impossible_are_warned_of(table, tmp_path):
     clf = CategoricalClassifier(alpha=0, unknown="smooth").fit(table.select(["fur"]), table["label"])
     X = pa.table({"fur": ["black", "green"]})
-    with pytest.warns(ImpossibleWarning, match="1 rows are impossible"):
+    with pytest.warns(ImpossibleWarning, match="1 row has probability zero"):
         clf.to_parquet(X, tmp_path / "out.parquet")
     with pytest.warns(ImpossibleWarning):
         wanted = clf.predict_proba(X)

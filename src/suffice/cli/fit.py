@@ -92,7 +92,7 @@ def _parameters(choices: list[str], kind: Any) -> dict[str, Any]:
         name, equals, text = choice.partition("=")
         if not equals or name not in known:
             raise DataError(
-                f"--set {choice}: give name=value; the parameters of {kind.__name__} are {listed(known, 10)}"
+                f"--set {choice}: give name=value, with one of the parameters of {kind.__name__}: {listed(known, 10)}"
             )
         try:
             found[name] = json.loads(text)

@@ -25,13 +25,16 @@ def inspect(
         bool, typer.Option("--parameters", help="Print what the model has learnt: means, covariances, probabilities.")
     ] = False,
 ) -> None:
-    """Show what a file contains: model, columns, families, classes and parameters. Only the header is read."""
+    """Show what a file contains: model, columns, families and classes. It reads only the header, or with --parameters
+    what the model has learnt, too."""
     from ..description import describe
 
     found = describe(file)
     learnt = _parameters(file) if parameters else {}
     if as_json:
-        print(json.dumps(asdict(found) | ({"parameters": learnt} if parameters else {}), indent=2, default=_plain))
+        text = json.dumps(asdict(found) | ({"parameters": learnt} if parameters else {}), default=_plain)
+        finite = json.loads(text, parse_constant=lambda _: None)  # JSON has neither NaN nor infinity
+        print(json.dumps(finite, indent=2))
     else:
         print("\n\n".join([_text(found), *_shown(learnt)]))
 
@@ -40,14 +43,7 @@ def _parameters(file: str) -> dict[str, Any]:
     """The parameters of the density in a file, by name."""
     from ..scoring import load_model
 
-    return {name: _expanded(value) for name, value in load_model(file).parameters().items()}
-
-
-def _expanded(value: Any) -> Any:
-    """The densities of blocks of columns as their parameters."""
-    if hasattr(value, "parameters"):
-        value = value.parameters()
-    return {name: _expanded(each) for name, each in value.items()} if isinstance(value, dict) else value
+    return load_model(file).parameters()
 
 
 def _shown(parameters: dict[str, Any], prefix: str = "") -> Iterator[str]:

@@ -212,4 +212,5 @@ class SparseCountDensity(LinearDensity):
 
         parts = tuple(np.array(arrays[name]) for name in ("data", "indices", "indptr"))
         count = csr_array(parts, shape=(len(arrays["weight"]), int(arrays["n_features"])))
+        count.check_format(full_check=True)  # an index out of range would be read outside the array
         return cls(count, np.array(arrays["weight"]), float(arrays["alpha"]), bool(arrays["presence"]))

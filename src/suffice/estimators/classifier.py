@@ -80,6 +80,7 @@ class LLRClassifier(ClassifierMixin, TableEstimator):
             The accuracy.
         """
         if isinstance(y, str) or isinstance(sample_weight, str):
-            source = in_memory(X, y, sample_weight, self.n_jobs)
+            rows = self.to_model()._columns.as_learnt(X, y)
+            source = in_memory(rows, y, sample_weight, self.n_jobs)
             return self.score(source.frame, source.y, source.weight)
         return float(super().score(X, y, sample_weight))

@@ -79,8 +79,8 @@ class GenerativeClassifier(LLRClassifier, Learner):
 
     @property
     def parameters_(self) -> dict[str, Any]:
-        """The parameters of the density by name, as its `from_parameters` takes them."""
-        return self.density_.parameters()
+        """What was learnt, by name; a mixed model has a dictionary for each family."""
+        return self.to_model().parameters()
 
     @property
     def log_likelihood_(self) -> float:

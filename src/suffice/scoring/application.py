@@ -15,7 +15,7 @@ Array = NDArray[Any]
 
 
 class Application:
-    """Decides by scores, on any number of threads, and counts the rows that only the prior speaks for.
+    """Decides by scores, on any number of threads, and counts the rows that no class can explain.
 
     Parameters
     ----------
@@ -46,15 +46,16 @@ class Application:
         return decisions.log_posterior(log_joint, self.log_prior)
 
     def decide(self, log_posterior: Array) -> Array:
-        """The places (n,) of the decisions among the actions."""
+        """The indices (n,) of the decisions among the actions."""
         return decisions.cheapest(log_posterior if self.costs is None else np.exp(log_posterior), self.costs)
 
     def warn(self) -> None:
-        """Tell of rows that only the prior spoke for, unless nothing else could."""
-        count = sum(self._impossible_rows)
-        if count and not self._prior_alone:
+        """Warn of rows that have probability zero under every class, unless nothing but the prior could decide."""
+        if (count := sum(self._impossible_rows)) and not self._prior_alone:
+            rows = "1 row has" if count == 1 else f"{count} rows have"
             warnings.warn(
-                f"{count} rows are impossible under every class, so that only the prior speaks for them; use alpha > 0",
+                f"{rows} probability zero under every class, so that the prior alone decides; check for values that a "
+                "family cannot have, or use alpha > 0 where categories or counts are new",
                 ImpossibleWarning,
                 stacklevel=3,
             )

@@ -152,6 +152,8 @@ def evaluated(model: Model, X: Any, y: Any, weight: Any, prior: Any, cost: Any) 
 
 def _scored(model: Model, X: Any, y: Any, weight: Any) -> tuple[Array, Array, Array]:
     """The scores (n, k), the labels, all of them classes of the model, and the weights of all rows."""
+    if y is None:
+        raise DataError("evaluate needs the true labels: pass y, or the name of the column that holds them")
     if isinstance(y, str) and y in (model.names or ()):
         raise DataError(f"column {y!r} is one that the model reads: it cannot hold the labels, too")
 
@@ -172,9 +174,10 @@ def _scored(model: Model, X: Any, y: Any, weight: Any) -> tuple[Array, Array, Ar
 
 
 def _figures(model: Model, scores: Array, labels: Array, weight: Array, prior: Any, cost: Any) -> Evaluation:
-    classes, used = model.classes, model._as_prior(prior)
-    decided = decisions.decide(scores, classes, used, cost)
-    actions = classes if cost is None else decisions.as_cost(cost, classes)[0]
+    classes, used, case = model.classes, model._as_prior(prior), model._application(prior, cost)
+    actions = case.actions
+    decided = actions[case.decide(case.log_posterior(scores + case.log_prior))]
+    case.warn()
     confusion = np.zeros((len(classes), len(actions)))
     np.add.at(confusion, (positions(labels, classes), positions(decided, actions)), weight)
     found: dict[str, float] = {}

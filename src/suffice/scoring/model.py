@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral
 from typing import Any, cast
@@ -86,6 +86,10 @@ class Model:
         owner: str = "Model",
         choice: Choice | None = None,
     ) -> None:
+        if not isinstance(density, Scorer):
+            raise DataError(
+                f"density must be a Density, not {type(density).__name__}; that of fit_density is its density"
+            )
         labels = np.asarray(classes)
         distinct, code = encode(labels)
         if len(distinct) < len(labels):
@@ -116,9 +120,15 @@ class Model:
         Returns
         -------
         dict
-            Arrays whose first axis is that of the classes; a dictionary for each block of a mixed model.
+            Arrays whose first axis is that of the classes. A mixed model has a dictionary for each family, with the
+            names of its columns.
         """
-        return self.density.parameters()
+        found = self.density.parameters()
+        if "parts" not in found:
+            return found
+        names: Sequence[Any] = self.names or range(self.density.n_features)
+        columns = {name: [names[j] for j in indices] for name, indices in found["columns"].items()}
+        return {name: {"columns": columns[name], **part.parameters()} for name, part in found["parts"].items()}
 
     # Scores: there is no prior in them.
 
@@ -567,7 +577,10 @@ class Model:
             The file to write.
         """
         density = self.density
-        learnt = density if isinstance(density, LogisticModel) else modelfile.SavedDensity(self.classes, density)
+        if isinstance(density, LogisticModel):
+            learnt: modelfile.Learnt = replace(density, classes=self.classes)
+        else:
+            learnt = modelfile.SavedDensity(self.classes, density)
         params = {"prior": None if self.prior is None else self.prior.tolist()}
         modelfile.write(path, modelfile.ModelFile("Model", params, self.names, learnt))
 
@@ -586,7 +599,7 @@ class Model:
     def _as_prior(self, prior: Prior) -> Array:
         """The prior of an application, (k,); None takes that of this model."""
         if prior is None and self.prior is None:
-            raise DataError("this model has no prior, as it has no rows; learn some, or give a prior")
+            raise DataError("this model has no prior, as one without rows has none; give a prior")
         k = len(self.classes)
         return decisions.as_prior(prior, self.classes, np.full(k, 1 / k) if self.prior is None else self.prior)
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..densities.scorer import Scorer
-from ..errors import DataError
+from ..errors import DataError, SufficeError
 from ..sources import RowResults, Run, Source
 from ..sources.base import ColumnsSource
 from ..tables.batch import Batch
@@ -63,7 +63,7 @@ def score_rows(source: Source, density: Scorer, work: Callable[[Any, Array], boo
     return source.map_rows(lambda batch, out: in_steps(density, batch.table, out, work), results, refuse)
 
 
-class _UnscorableError(Exception):
+class _UnscorableError(SufficeError):
     """Some rows cannot be scored; another pass finds out which ones."""
 
 
