@@ -591,7 +591,7 @@ def test_what_is_impossible_is_decided_by_the_prior():
     clf = MixedClassifier({"year": "drop"}, alpha=0).fit(X, Y)
     nowhere = X[:1].assign(island="Atlantis")
     assert np.isneginf(clf.log_likelihood(nowhere)).all()
-    with pytest.warns(ImpossibleWarning, match="1 rows"):
+    with pytest.warns(ImpossibleWarning, match="1 row has"):
         assert clf.predict(nowhere, prior=[0.1, 0.2, 0.7]).tolist() == ["Gentoo"]
     with pytest.warns(ImpossibleWarning):
         np.testing.assert_allclose(clf.predict_proba(nowhere, prior=[0.1, 0.2, 0.7]), [[0.1, 0.2, 0.7]])
