@@ -103,10 +103,12 @@ def condition(filter: Any, schema: Any) -> tuple[Any, list[str]]:
     """A filter as an expression, and the columns that it asks for."""
     if filter is None:
         return None, []
+    from pyarrow.compute import Expression
+    from pyarrow.parquet import filters_to_expression
 
     empty = schema.empty_table()
     try:
-        expression = filter if isinstance(filter, pa.compute.Expression) else pa.parquet.filters_to_expression(filter)
+        expression = filter if isinstance(filter, Expression) else filters_to_expression(filter)
         empty.filter(expression)
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise DataError(f"filter={filter!r} does not fit the columns {listed(schema.names, 10)}: {error}") from None

@@ -146,9 +146,11 @@ def _ahead(items: Iterator[T]) -> Iterator[T]:
 
 def _kept(file: File, request: Request) -> list[int]:
     """The row groups in which, by their statistics, the filter may find rows."""
+    from pyarrow.dataset import ParquetFileFormat  # it imports pandas
+    from pyarrow.fs import LocalFileSystem
 
-    fragment = pa.dataset.ParquetFileFormat().make_fragment(
-        file.location.path, filesystem=file.location.filesystem or pa.fs.LocalFileSystem()
+    fragment = ParquetFileFormat().make_fragment(
+        file.location.path, filesystem=file.location.filesystem or LocalFileSystem()
     )
     columns = [column for column in fragment.physical_schema if column.name not in request.schema.names]
     whole = pa.schema([*request.schema, *columns])
