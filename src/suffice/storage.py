@@ -144,7 +144,11 @@ class Location:
     def _check_bucket(self) -> None:
         """Refuse a bucket that does not exist now, rather than when there is something to upload."""
         bucket = self.path.split("/", 1)[0]
-        if self.filesystem.type_name in _AT_ONCE and not self.filesystem.get_file_info(bucket).type.value:
+        try:
+            found = self.filesystem.get_file_info(bucket).type.value
+        except OSError:  # a role may have the right to write, but not to list
+            return
+        if not found:
             raise OSError(f"there is no bucket {bucket!r}")
 
     @staticmethod
@@ -155,6 +159,8 @@ class Location:
         local = pyarrow.fs.LocalFileSystem()
         pyarrow.fs.copy_files(source, target, of or local, to or local, use_threads=False)
 
+        if self.filesystem.type_name not in _AT_ONCE:
+            return
 
 def locate(path: AnyPath, filesystem: Any = None) -> Location:
     """The location of a path or a URL.
