@@ -458,7 +458,7 @@ def test_what_is_wrong_is_said(tmp_path, monkeypatch):
     ]:
         with pytest.raises(DataError, match=message):
             files("a.csv", **options)
-    with pytest.raises(DataError, match="no path"):
+    with pytest.raises(DataError, match="path= must be a path or a list of paths"):
         files([])
     monkeypatch.setenv("HOME", str(tmp_path))
     assert clf.fit("~/a.csv", "label").means_.tolist() == [[2], [3]]

@@ -126,10 +126,10 @@ def files(
     """
     paths = (path,) if isinstance(path, str | os.PathLike) else tuple(path)
     if not paths or not all(isinstance(one, str | os.PathLike) for one in paths):
-        raise DataError(f"path={path!r} is no path and no list of paths")
+        raise DataError("path= must be a path or a list of paths, with at least one path in it")
     if filesystem is None and any(is_database(one) for one in paths):  # not repeated, for it may hold a password
         raise DataError(
-            'this is the URL of a database, and no file; name a table or a query of it, as in suffice.sql(url, "table")'
+            'this is the URL of a database, not of a file; read a table or a query with suffice.sql(url, "table")'
         )
     if format is not None and format not in SUFFIXES.values():
         raise DataError(f"format={format!r} is not known; choose one of {listed(sorted({*SUFFIXES.values()}))}")
