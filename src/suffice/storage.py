@@ -196,7 +196,8 @@ def locate(path: AnyPath, filesystem: Any = None) -> Location:
         from urllib.request import url2pathname
 
         return Location(url2pathname(unquote(urlsplit(given).path)))
-    whole = Location(given, None, without_credentials(given), _secrets(given))
+    shown = re.sub(r"(?<![:/])/+$", "", without_credentials(given))
+    whole = Location(given, None, shown, _secrets(given))
     try:
         system, inner = _of_pyarrow(given) if scheme in _OF_PYARROW and "::" not in given else _of_fsspec(given, scheme)
     except ImportError as error:

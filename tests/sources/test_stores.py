@@ -355,3 +355,13 @@ def test_urls_that_lead_nowhere(url, message):
         fitted(url)
     assert "secret" not in str(error.value)
     assert "token" not in str(error.value)
+def test_a_file_that_is_named_twice_is_read_once(memory, table):
+    with memory.open("/d/a.csv", "wb") as file:
+        pa.csv.write_csv(table, file)
+    seen = []
+    rows = files(["memory://d/", "memory://d/a.csv", "memory:///d"], progress=lambda progress: seen.append(progress))
+    agrees(fitted(rows), fitted(table))
+    assert seen[-1].rows == N
+    assert locate("memory://d/").identity == "memory://d"
+
+

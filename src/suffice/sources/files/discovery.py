@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
@@ -50,16 +51,20 @@ def found_files(paths: Sequence[str], any_name: bool, filesystem: Any = None) ->
     local = [location.path for location in locations if location.is_local]
     plain = [os.path.dirname(os.path.abspath(path)) for path in local if os.path.isfile(path)]
     common = os.path.commonpath(plain) if plain else ""
-    found: dict[str, File] = {}
+    found: dict[tuple[int, str], File] = {}
     for location in locations:
+        system = next(i for i, other in enumerate(locations) if other.filesystem == location.filesystem)
         for file in _files(location, any_name, common):
             if not any_name and format_of(file.location.path) is None:
                 raise DataError(
                     f"the name of {file.path} does not tell its format; it may end in {', '.join(SUFFIXES)}; or name "
                     'the format, as in suffice.files(path, format="csv")'
                 )
-            found[file.location.identity] = file
+            found[system, file.location.identity if location.is_local else file.location.path] = file
     first, *others = found.values()
+    for path, n in Counter(file.location.identity for file in found.values()).items():
+        if n > 1:
+            raise DataError(f"{n} URLs of {path} differ only in their query or credentials; read them one at a time")
     for file in others:
         if file.keys.keys() != first.keys.keys():
             differ = sorted(file.keys.keys() ^ first.keys.keys())
