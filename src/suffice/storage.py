@@ -18,8 +18,12 @@ AnyPath = str | os.PathLike[str]
 
 _URL = re.compile(r"([a-z][a-z0-9_.+-]+)(?:::[^/]*)?://", re.IGNORECASE)
 _QUERY = re.compile(r"\?([\w.-]+=[^?/&]*(?:/[^?&]*)?(?:&[\w.-]+=[^?&]*)*)$")  # any other ? belongs to a glob
+_QUERY_OF_HTTP = re.compile(r"(?:^|::)https?://[^?]*\?", re.IGNORECASE)
+_LINK = re.compile(r"::(?=[a-z][a-z0-9_.+-]*://)", re.IGNORECASE)  # between the URLs of a chain
+_USER = re.compile(r"[^/]*@|(?!(?<!s3://)[^/:]*:\d*/)[^/:]*:.*@", re.DOTALL)  # a port is no password
 _OF_PYARROW = {"s3", "gs", "gcs", "hdfs", "viewfs", "abfs", "abfss"}
 _OF_FSSPEC = {"s3a", "az", "adl", "http", "https", "ftp", "sftp", "ssh", "memory", "hf", "webhdfs", "smb", "oci", "oss"}
+_OF_AZURE = {"abfs", "abfss", "az"}  # container@account
 _AT_ONCE = {"s3", "gcs", "abfs"}  # pyarrow's file systems that show an object only when its upload is complete
 _PLAIN = {"endpoint_override", "scheme", "region", "location_constraint", "allow_bucket_creation"}  # no secrets
 
@@ -36,6 +40,14 @@ class Location:
     def __str__(self) -> str:
         return self.shown or self.path
 
+    def __repr__(self) -> str:
+        return f"Location({str(self)!r})"
+
+    @property
+    def name(self) -> str:
+        """The path without a query, so that its end tells the format."""
+        return without_query(self.path)
+
     @property
     def is_local(self) -> bool:
         """Whether it is on this machine."""
@@ -43,7 +55,7 @@ class Location:
 
     @property
     def identity(self) -> str:
-        """The same for every way to write the path."""
+        """The same for every way to write the path, and without credentials."""
         return os.path.abspath(self.path) if self.is_local else self.shown
 
     def at(self, path: str) -> Location:
@@ -143,6 +155,8 @@ class Location:
 
     def _check_bucket(self) -> None:
         """Refuse a bucket that does not exist now, rather than when there is something to upload."""
+        if self.filesystem.type_name not in _AT_ONCE:
+            return
         bucket = self.path.split("/", 1)[0]
         try:
             found = self.filesystem.get_file_info(bucket).type.value
@@ -159,8 +173,6 @@ class Location:
         local = pyarrow.fs.LocalFileSystem()
         pyarrow.fs.copy_files(source, target, of or local, to or local, use_threads=False)
 
-        if self.filesystem.type_name not in _AT_ONCE:
-            return
 
 def locate(path: AnyPath, filesystem: Any = None) -> Location:
     """The location of a path or a URL.
@@ -265,11 +277,13 @@ def without_credentials(path: AnyPath) -> str:
 
     >>> without_credentials("s3://key:secret@bucket/a.csv?session_token=abc")
     's3://bucket/a.csv'
+    >>> without_credentials("zip://a.csv::https://user:secret@host/a.zip?token")
+    'zip://a.csv::https://host/a.zip'
     """
     text = os.fspath(path)
     if scheme_of(text) is None:
         return text
-    return re.sub(r"://[^/@]*:[^/]*@", "://", _split(text)[0])
+    return "::".join(link.replace(f"://{_user(link)}", "://", 1) for link in _LINK.split(_split(text)[0]))
 
 
 def without_query(path: str) -> str:
@@ -283,15 +297,26 @@ def without_query(path: str) -> str:
 
 def _split(url: str) -> tuple[str, str]:
     """A URL without its query, and the query."""
+    if http := _QUERY_OF_HTTP.search(url):
+        return url[: http.end() - 1], url[http.end() :]
     found = _QUERY.search(url)
     return (url, "") if found is None else (url[: found.start()], found[1])
+
+
+def _user(link: str) -> str:
+    """The user and password in one URL, up to and including the @. A secret may hold a / that should be escaped."""
+    scheme, mark, _ = link.partition("://")
+    found = _USER.match(link, len(scheme + mark)) if mark else None
+    if found is None or (scheme.lower() in _OF_AZURE and ":" not in found[0]):
+        return ""
+    return found[0]
 
 
 def _secrets(url: str) -> tuple[str, ...]:
     """The parts of a URL that no message may repeat."""
     base, query = _split(url)
-    authority = base.partition("://")[2].partition("/")[0]
-    user = authority.rpartition("@")[0].split(":") if ":" in authority.rpartition("@")[0] else []
-    raw = [part.partition("=")[2] for part in query.split("&") if part.partition("=")[0] not in _PLAIN]
+    user = [part for link in _LINK.split(base) for part in re.split("[:/]", _user(link).removesuffix("@"))]
+    raw = [part.partition("=")[2] or part for part in query.split("&") if part.partition("=")[0] not in _PLAIN]
     values = [value for key, value in parse_qsl(query) if key not in _PLAIN]
-    return tuple({text for part in (*user, *raw, *values) for text in (part, unquote(part)) if text})
+    found = {text for part in (*user, *raw, *values) for text in (part, unquote(part)) if text}
+    return tuple(sorted(found, key=len, reverse=True))  # one may be a part of another

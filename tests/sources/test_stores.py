@@ -1,9 +1,11 @@
 """Files, models, scores and checkpoints in object stores: a server that speaks S3, and file systems of fsspec."""
 
+import json
 import socket
 import threading
 import urllib.request
 
+import boto3
 import fsspec
 import numpy as np
 import pyarrow as pa
@@ -17,9 +19,9 @@ from typer.testing import CliRunner
 import suffice
 from suffice import GaussianClassifier, MixedClassifier, files
 from suffice.cli import app
-from suffice.errors import DataError, SkippedWarning, UnreadableError
+from suffice.errors import DataError, ModelFileError, SkippedWarning, UnreadableError
 from suffice.sources.files import text
-from suffice.storage import locate, without_credentials
+from suffice.storage import Location, _secrets, locate, without_credentials
 
 N = 3000
 SECRET = "tell+nobody/of=this"
@@ -211,6 +213,78 @@ def test_credentials_stay_secret(partitions, table):
             assert quoted not in message
 
 
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("s3://AKIA:ab/SECRET@bucket/a.csv", "s3://bucket/a.csv"),
+        ("s3://AKIA:12/SECRET@bucket/a@b.csv", "s3://b.csv"),
+        ("s3://AKIA:SECRET@bucket/a:1@b.csv", "s3://bucket/a:1@b.csv"),
+        ("https://SECRET@host/a.csv", "https://host/a.csv"),
+        ("https://host:80/a@b.csv?SECRET", "https://host:80/a@b.csv"),
+        ("https://host/a.csv?sig=a?SECRET&x=/SECRET", "https://host/a.csv"),
+        ("zip://a.csv::https://user:SECRET@host/x.zip", "zip://a.csv::https://host/x.zip"),
+        ("simplecache::s3://user:SECRET@bucket/a.csv", "simplecache::s3://bucket/a.csv"),
+        ("abfs://account:SECRET@container/a.csv", "abfs://container/a.csv"),
+        ("abfs://container@account.net/a.csv", "abfs://container@account.net/a.csv"),
+    ],
+)
+def test_no_message_shows_a_secret_of_a_url(url, shown):
+    assert without_credentials(url) == shown
+    assert "SECRET" not in repr(files([url], checkpoint=url))
+    assert "SECRET" not in Location("", None, "", _secrets(url)).without_secrets(f"cannot open {url}")
+
+
+def test_an_invalid_list_of_paths_is_not_repeated():
+    with pytest.raises(DataError, match="path= must be a path or a list of paths") as error:
+        files(["s3://key:SECRET@bucket/a.csv", 1])
+    assert "SECRET" not in str(error.value)
+
+
+def signed(store, name):
+    """A URL of http that holds the right to read an object in its query."""
+    keys = {"aws_access_key_id": "key", "aws_secret_access_key": SECRET, "region_name": "us-east-1"}
+    client = boto3.client("s3", endpoint_url=f"http://{store.address}", **keys)
+    return client.generate_presigned_url("get_object", Params={"Bucket": store.bucket, "Key": name})
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.csv.gz"])
+def test_signed_urls(store, table, name, tmp_path):
+    with store.filesystem.open_output_stream(f"bucket/{name}", compression="gzip" if "gz" in name else None) as file:
+        pa.csv.write_csv(table, file)
+    url, state, seen = signed(store, name), tmp_path / "state", []
+    shown, _, query = url.partition("?")
+    agrees(fitted(files(url, checkpoint=state, progress=lambda progress: seen.append(progress.file))), fitted(table))
+    assert seen[-1] == shown
+    assert query.encode() not in state.read_bytes()
+    with pytest.raises(DataError, match=f"2 URLs of {shown} differ only in their query or credentials"):
+        fitted([url, f"{url}&other=1"])
+    with pytest.raises(FileNotFoundError, match=rf"no .*{shown}0") as error:
+        fitted(url.replace("?", "0?"))
+    assert query not in str(error.value)
+
+
+def test_the_name_of_a_model_has_no_credentials(store, table):
+    model = store.url("m.safetensors", user="key:SECRET@")
+    fitted(table).to_model().save(model)
+    with pytest.raises(ModelFileError, match=r"^s3://bucket/m\.safetensors holds a model without an estimator"):
+        suffice.load(model)
+
+
+def test_a_role_that_may_write_but_not_list(store, table):
+    keys = {"aws_access_key_id": "key", "aws_secret_access_key": SECRET, "region_name": "us-east-1"}
+    iam = boto3.client("iam", endpoint_url=f"http://{store.address}", **keys)
+    iam.create_user(UserName="writer")
+    rules = {"Effect": "Allow", "Action": ["s3:PutObject"], "Resource": "*"}
+    document = json.dumps({"Version": "2012-10-17", "Statement": [rules]})
+    iam.put_user_policy(UserName="writer", PolicyName="writes", PolicyDocument=document)
+    key = iam.create_access_key(UserName="writer")["AccessKey"]
+    tell(store.address, "reset-auth", b"0")
+    user = f"{key['AccessKeyId']}:{urllib.request.quote(key['SecretAccessKey'], safe='')}@"
+    fitted(table).save(store.url("m.safetensors", user=user))
+    tell(store.address, "reset-auth", b"inf")
+    assert store.names() == ["m.safetensors"]
+
+
 class Cutting:
     """A proxy of a server, which cuts some answers off after so many bytes."""
 
@@ -333,6 +407,16 @@ def test_urls_of_fsspec(memory, table):
     assert memory.find("/") == ["/d/a.csv", "/models/m.safetensors", "/out/scores.parquet", "/state.safetensors"]
 
 
+def test_a_file_that_is_named_twice_is_read_once(memory, table):
+    with memory.open("/d/a.csv", "wb") as file:
+        pa.csv.write_csv(table, file)
+    seen = []
+    rows = files(["memory://d/", "memory://d/a.csv", "memory:///d"], progress=lambda progress: seen.append(progress))
+    agrees(fitted(rows), fitted(table))
+    assert seen[-1].rows == N
+    assert locate("memory://d/").identity == "memory://d"
+
+
 def test_urls_of_this_machine(tmp_path, table):
     pq.write_table(table, tmp_path / "a b.parquet")
     clf = MixedClassifier().fit((tmp_path / "a b.parquet").as_uri(), "label")
@@ -355,13 +439,3 @@ def test_urls_that_lead_nowhere(url, message):
         fitted(url)
     assert "secret" not in str(error.value)
     assert "token" not in str(error.value)
-def test_a_file_that_is_named_twice_is_read_once(memory, table):
-    with memory.open("/d/a.csv", "wb") as file:
-        pa.csv.write_csv(table, file)
-    seen = []
-    rows = files(["memory://d/", "memory://d/a.csv", "memory:///d"], progress=lambda progress: seen.append(progress))
-    agrees(fitted(rows), fitted(table))
-    assert seen[-1].rows == N
-    assert locate("memory://d/").identity == "memory://d"
-
-

@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import modelfile
 from ..errors import ModelFileError
+from ..storage import without_credentials
 from .calibration import LLRCalibrator
 from .classifier import LLRClassifier
 from .discrete import BernoulliClassifier, CategoricalClassifier, MultinomialClassifier, PoissonClassifier
@@ -72,12 +73,12 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> load("model.safetensors").partial_fit([[6.0]], ["b"]).predict([[1.5], [5.5]]).tolist()
     ['a', 'b']
     """
-    model = modelfile.read(path)
+    model, name = modelfile.read(path), without_credentials(path)
     if model.estimator == "Model":
-        raise ModelFileError(f"{path} holds a model without an estimator; read it with suffice.load_model")
+        raise ModelFileError(f"{name} holds a model without an estimator; read it with suffice.load_model")
     if model.estimator not in _SAVED:
-        raise ModelFileError(f"{path} holds a {model.estimator!r}, which this version of suffice does not know")
+        raise ModelFileError(f"{name} holds a {model.estimator!r}, which this version of suffice does not know")
     try:
         return _SAVED[model.estimator]._from_file(model)
     except (KeyError, TypeError, ValueError) as error:
-        raise ModelFileError(f"{path} does not fit this version of suffice: {error}") from None
+        raise ModelFileError(f"{name} does not fit this version of suffice: {error}") from None

@@ -55,7 +55,7 @@ def found_files(paths: Sequence[str], any_name: bool, filesystem: Any = None) ->
     for location in locations:
         system = next(i for i, other in enumerate(locations) if other.filesystem == location.filesystem)
         for file in _files(location, any_name, common):
-            if not any_name and format_of(file.location.path) is None:
+            if not any_name and format_of(file.location.name) is None:
                 raise DataError(
                     f"the name of {file.path} does not tell its format; it may end in {', '.join(SUFFIXES)}; or name "
                     'the format, as in suffice.files(path, format="csv")'
@@ -80,7 +80,7 @@ def _files(location: Location, any_name: bool, common: str) -> Iterator[File]:
     with location.explained("read"):
         found = _objects(location, any_name)
     if not found:
-        what = "no file matches" if glob.has_magic(location.path) else "there is no file or directory with tables"
+        what = "no file matches" if glob.has_magic(location.name) else "there is no file or directory with tables"
         raise FileNotFoundError(f"{what} '{location}'")
     yield from found
 
@@ -95,10 +95,10 @@ def _objects(location: Location, any_name: bool) -> list[File]:
     """The objects of a store that a URL, a directory or a glob stands for."""
     from pyarrow.fs import FileSelector, FileType
 
-    store, path = location.filesystem, location.path
-    info = store.get_file_info(path)
+    store, path = location.filesystem, location.name
+    info = store.get_file_info(location.path)
     if info.type == FileType.File:
-        return [_object(location, info, _parent(path))]
+        return [File(location, info.size or 0, info.mtime_ns or 0)]
     is_glob = info.type == FileType.NotFound and glob.has_magic(path)
     parts = path.split("/")
     start = next((i for i, part in enumerate(parts) if glob.has_magic(part)), len(parts)) if is_glob else len(parts)
@@ -121,11 +121,7 @@ def _object(location: Location, info: Any, base: str) -> File:
 
 def _above(location: Location, base: str) -> str:
     """What messages call a directory that the path of a location begins with."""
-    return location.shown.removesuffix(location.path.removeprefix(base))
-
-
-def _parent(path: str) -> str:
-    return path.rpartition("/")[0]
+    return location.shown.removesuffix(location.name.removeprefix(base))
 
 
 def _beyond(parts: list[str], pattern: list[str]) -> list[str] | None:

@@ -41,6 +41,9 @@ class Files:
     texts: frozenset[str] = frozenset()  # columns that a model knows as text, whatever they look like
     filesystem: Any = None  # of pyarrow or fsspec, that the paths are on
 
+    def __repr__(self) -> str:
+        return f"Files({self})"  # the paths and the checkpoint may hold credentials
+
     def __str__(self) -> str:
         return listed([without_credentials(path) for path in self.paths])
 
@@ -48,7 +51,7 @@ class Files:
         """How to read a file."""
         from .text import FORMATS
 
-        return FORMATS[self.format or str(format_of(file.location.path))]
+        return FORMATS[self.format or str(format_of(file.location.name))]
 
     def leave_out(self, message: str) -> None:
         """Note a part that cannot be read, or stop there."""

@@ -230,7 +230,7 @@ _COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 @contextmanager
 def opened(file: File) -> Iterator[tuple[Any, Any]]:
     """The bytes of a file, decompressed where its name says so, and the file itself."""
-    kind = _COMPRESSIONS.get(os.path.splitext(file.location.path)[1].lower())
+    kind = _COMPRESSIONS.get(os.path.splitext(file.location.name)[1].lower())
     with file.location.open() as raw:
         if kind is None:
             yield raw, raw
