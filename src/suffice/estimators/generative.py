@@ -47,10 +47,12 @@ class GenerativeClassifier(LLRClassifier, Learner):
         known: tuple[Any, Model] | None = self.__dict__.get("_model_of")
         if known is not None and known[1].density is density and all(map(operator.is_, known[0], settings)):
             return known[1]
-        total, prior = statistics.weight.sum(), self.prior
-        if prior is None:
-            prior = statistics.weight / total if total else None
-        model = Model(density, statistics.classes, prior, self._names(), self.n_jobs, type(self).__name__, choice)
+        total, classes = statistics.weight.sum(), statistics.classes
+        prior = statistics.weight / total if total else None
+        if self.prior is not None:
+            prior = decisions.as_prior(self.prior, classes, np.full(len(classes), 1 / len(classes)))
+        own: dict[str, Any] = {"names": self._names(), "n_jobs": self.n_jobs, "owner": type(self).__name__}
+        model = Model._known(density, classes, prior, **own, choice=choice)
         if self._has_lasting_prior():
             self.__dict__["_model_of"] = settings, model
         return model
@@ -60,9 +62,9 @@ class GenerativeClassifier(LLRClassifier, Learner):
         return self.prior is None or (isinstance(self.prior, str) and self.prior == "uniform")
 
     def _estimated(self) -> Self:
-        super()._estimated()
-        if self._has_lasting_prior():
-            self.to_model()  # now, so that scoring changes nothing in this estimator
+        if not self._has_lasting_prior():
+            return super()._estimated()
+        self.to_model()  # which is kept, so that scoring changes nothing in this estimator
         return self
 
     # What was learnt.

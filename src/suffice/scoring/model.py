@@ -110,6 +110,13 @@ class Model:
         }
         vars(self).update(own, n_jobs=n_jobs, owner=owner, choice=choice)
 
+    @classmethod
+    def _known(cls, density: Scorer, classes: Array, prior: Array | None, **settings: Any) -> Model:
+        """A model of classes that are sorted already, with a prior that makes sense: nothing is left to check."""
+        model = object.__new__(cls)
+        vars(model).update(density=density, classes=classes, prior=prior, **settings)
+        return model
+
     def __repr__(self) -> str:
         density = self.density
         return f"Model({type(density).__name__} of {density.n_features} columns, classes {listed(self.classes)})"
