@@ -1,8 +1,10 @@
 """The table of an automatic choice goes into model files and comes back."""
 
-from suffice.scoring.choice import Candidate, Choice
+from suffice.scoring.choice import Choice, HeldOutResult
 
-CHOICE = Choice((Candidate("a", 0.1, 0.02), Candidate("b", 0.3, 0.05)), Candidate("class frequencies", 1.1, 0.6), 5, {})
+CHOICE = Choice(
+    (HeldOutResult("a", 0.1, 0.02), HeldOutResult("b", 0.3, 0.05)), HeldOutResult("class frequencies", 1.1, 0.6), 5, {}
+)
 
 
 def test_a_header_gives_the_table_back():

@@ -9,7 +9,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Candidate:
+class HeldOutResult:
     """A model that was tried, and how well it did on held-out rows."""
 
     name: str
@@ -21,8 +21,8 @@ class Candidate:
 class Choice:
     """The models that were tried, best first; the first one was chosen. Prints as a table."""
 
-    candidates: tuple[Candidate, ...]
-    baseline: Candidate  # the class frequencies alone, for comparison; never chosen
+    candidates: tuple[HeldOutResult, ...]
+    baseline: HeldOutResult  # the class frequencies alone, for comparison; never chosen
     folds: int
     left_out: dict[str, str]  # columns that were left out, and why
 
@@ -67,7 +67,7 @@ class Choice:
     def from_header(cls, header: Mapping[str, Any]) -> Choice:
         """Return the table that `to_header` described; files of 0.1 call the log loss a log cost."""
         *candidates, baseline = (
-            Candidate(each["name"], each["log_loss" if "log_loss" in each else "log_cost"], each["error"])
+            HeldOutResult(each["name"], each["log_loss" if "log_loss" in each else "log_cost"], each["error"])
             for each in (*header["candidates"], header["baseline"])
         )
         return cls(tuple(candidates), baseline, int(header["folds"]), dict(header["left_out"]))

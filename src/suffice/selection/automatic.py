@@ -20,7 +20,7 @@ from ..estimators.generative import GenerativeClassifier
 from ..estimators.mixed import MixedClassifier
 from ..estimators.table_estimator import given_labels
 from ..schema import Schema, asked_for, number_like, row_names
-from ..scoring.choice import Candidate, Choice
+from ..scoring.choice import Choice, HeldOutResult
 from ..sources import in_memory
 from ..sources.frames.arrays import ArraySource
 from ..tables.labels import SoftLabels, encode, positions
@@ -114,7 +114,7 @@ def fit(
     model: GenerativeClassifier = clone(best)._fit_known(source, best.statistics_)
     names = (" ".join(repr(model).split()) for model in models)
     costs, errors = (_per_row(search.cv_results_, name).tolist() for name in ("log_loss", "error"))
-    tried = sorted(map(Candidate, names, costs, errors), key=lambda each: each.log_loss)
+    tried = sorted(map(HeldOutResult, names, costs, errors), key=lambda each: each.log_loss)
     model.choice_ = Choice(tuple(tried), _baseline(code, weight, splits), k, left_out)
     return model
 
@@ -217,11 +217,11 @@ def _per_row(results: dict[str, Array], name: str) -> Array:
     return mean
 
 
-def _baseline(code: Array, weight: Array, splits: list[tuple[Array, Array]]) -> Candidate:
+def _baseline(code: Array, weight: Array, splits: list[tuple[Array, Array]]) -> HeldOutResult:
     """Return the loss of the class frequencies of the training rows on the held-out rows."""
     sums = np.zeros(3)
     for train, test in splits:
         frequency = np.bincount(code[train], weight[train], code.max() + 1) / weight[train].sum()
         log_posterior = np.broadcast_to(decisions.log(frequency), (len(test), len(frequency)))
         sums += _costs(log_posterior, code[test], weight[test])
-    return Candidate("class frequencies", float(sums[0] / sums[2]), float(sums[1] / sums[2]))
+    return HeldOutResult("class frequencies", float(sums[0] / sums[2]), float(sums[1] / sums[2]))
