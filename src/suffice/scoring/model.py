@@ -606,7 +606,7 @@ class Model:
     def _as_prior(self, prior: Prior) -> Array:
         """The prior of an application, (k,); None takes that of this model."""
         if prior is None and self.prior is None:
-            raise DataError("this model has no prior, as one without rows has none; give a prior")
+            raise DataError("this model has no prior, because it has no rows or none was given; give a prior")
         k = len(self.classes)
         return decisions.as_prior(prior, self.classes, np.full(k, 1 / k) if self.prior is None else self.prior)
 
