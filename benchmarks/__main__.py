@@ -7,11 +7,10 @@ import pkgutil
 import re
 import sys
 from importlib import import_module
-from typing import Annotated
 
+import click
 import numpy as np
 import sklearn
-import typer
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
@@ -34,10 +33,10 @@ CAPTION = (
 )
 
 
-def main(
-    quick: Annotated[bool, typer.Option("--quick", help="Run each comparison once, for rough figures.")] = False,
-    rows: Annotated[str, typer.Option(help="A regular expression that selects data and tasks.")] = "",
-) -> None:
+@click.command()
+@click.option("--quick", is_flag=True, help="Run each comparison once, for rough figures.")
+@click.option("--rows", default="", help="A regular expression that selects data and tasks.")
+def main(quick: bool, rows: str) -> None:
     """Compare the speed of suffice with its peers on this machine, and evaluate its automatic choice on real tables."""
     cases = [case for case in all_cases() if re.search(rows, f"{case.data} {case.task}")]
     load = f", load {os.getloadavg()[0]:.1f} before" if hasattr(os, "getloadavg") else ""
@@ -123,4 +122,4 @@ def number(value: float) -> str:
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    main()

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from time import perf_counter, process_time
-from typing import Annotated, Any
+from typing import Any
 
+import click
 import numpy as np
 import sklearn
-import typer
 from rich.console import Console
 from rich.table import Table
 from sklearn import decomposition
@@ -178,10 +178,12 @@ def report(runs: dict[str, Run], known: Errors) -> tuple[Table, bool]:
     return table, good
 
 
-def main(
-    path: Annotated[Path, typer.Option(help="The folder of the four IDX files, gzipped or not.")] = FOLDER,
-    folds: Annotated[int, typer.Option(help="Of the cross-validation; 0 leaves it out, which takes longest.")] = 5,
-) -> None:
+@click.command()
+@click.option(
+    "--path", type=click.Path(path_type=Path), default=FOLDER, help="The folder of the four IDX files, gzipped or not."
+)
+@click.option("--folds", default=5, show_default=True, help="Folds of the cross-validation; 0 leaves it out.")
+def main(path: Path, folds: int) -> None:
     """Print the errors of sixteen Gaussian models on MNIST, ours and scikit-learn's."""
     train, test = mnist(path)
     jobs = {
@@ -207,4 +209,4 @@ def main(
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    main()

@@ -13,8 +13,8 @@ from functools import partial
 from time import perf_counter
 from typing import Any
 
+import click
 import numpy as np
-import typer
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
@@ -100,7 +100,9 @@ def errors(partitions: int) -> dict[str, float]:
     }
 
 
-def main(partitions: int = 10_000) -> None:
+@click.command()
+@click.option("--partitions", default=10_000, show_default=True, help="Partitions to merge.")
+def main(partitions: int) -> None:
     """Measure, merge simulated partitions, and say what to expect of large jobs."""
     table = Table(title=f"{COLUMNS} columns, {CLASSES} classes, one processor")
     for heading in ("statistic", "ns a row", "kB", "us a merge"):
@@ -125,4 +127,4 @@ def main(partitions: int = 10_000) -> None:
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    main()

@@ -15,12 +15,12 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from click.testing import CliRunner
 from scipy.stats import multivariate_normal, norm
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import confusion_matrix, log_loss, precision_score, recall_score
 from sklearn.model_selection import LeaveOneOut, cross_val_predict
 from sklearn.naive_bayes import GaussianNB
-from typer.testing import CliRunner
 
 import suffice
 from suffice import (

@@ -8,8 +8,8 @@ from importlib import resources
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from pyarrow import csv, parquet
-from typer.testing import CliRunner
 
 from suffice import load
 from suffice.cli import app

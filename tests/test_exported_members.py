@@ -74,7 +74,7 @@ def test_star_imports_the_public_names():
     assert set(suffice.__all__) <= names.keys()
 
 
-HEAVY = {"numpy", "scipy", "sklearn", "pandas", "polars", "pyarrow", "safetensors", "rich", "typer"} | {
+HEAVY = {"numpy", "scipy", "sklearn", "pandas", "polars", "pyarrow", "safetensors", "rich", "click"} | {
     "matplotlib",
     "sqlalchemy",
     "duckdb",
@@ -87,7 +87,7 @@ HEAVY = {"numpy", "scipy", "sklearn", "pandas", "polars", "pyarrow", "safetensor
         ("import suffice", HEAVY),
         ("import suffice; suffice.__version__; dir(suffice)", HEAVY),
         ("import suffice.errors", HEAVY),
-        ("import suffice.cli", HEAVY - {"numpy", "rich", "typer"}),
+        ("import suffice.cli", HEAVY - {"numpy", "rich", "click"}),
         ("from suffice import *", {"matplotlib", "sqlalchemy", "duckdb"}),
         ("from suffice import plots", {"matplotlib", "sklearn", "pandas", "polars", "pyarrow", "scipy.stats"}),
         ("import suffice.modelfile", {"sklearn", "pandas", "polars", "pyarrow", "scipy.stats"}),

@@ -5,11 +5,10 @@ import struct
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from sklearn.datasets import load_digits
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
-from typer import Typer
-from typer.testing import CliRunner
 
 from benchmarks import datasets, mnist
 from suffice import LDA, PCA, GaussianClassifier, OnePassSearchCV
@@ -122,9 +121,7 @@ def test_the_command_says_whether_errors_are_as_known(folder, digits, monkeypatc
     known = {cell: error + off for cell, error in mnist.from_one_pass(*digits, SMALL).items()}
     monkeypatch.setattr(mnist, "KNOWN", known)
     monkeypatch.setattr(mnist, "REDUCTIONS", SMALL)
-    app = Typer()
-    app.command()(mnist.main)
-    done = CliRunner().invoke(app, ["--path", str(folder), "--folds", str(folds)])
+    done = CliRunner().invoke(mnist.main, ["--path", str(folder), "--folds", str(folds)])
     assert done.exit_code == (abs(off) > 0.1)
     assert done.output.count("✗") == 16 * (abs(off) > 0.1)
     assert done.output.count("✓") == 16 * (abs(off) <= 0.1)

@@ -14,7 +14,7 @@ import pyarrow.feather
 import pyarrow.fs
 import pyarrow.parquet as pq
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import suffice
 from suffice import GaussianClassifier, MixedClassifier, files

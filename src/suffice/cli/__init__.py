@@ -5,43 +5,42 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Callable
+from importlib import import_module
 from importlib.abc import MetaPathFinder
 from typing import Any
 
-import typer
+import click
 
 from ..errors import SufficeError
-from .demo import demo
-from .evaluate import evaluate
-from .fit import fit
-from .inspect import inspect
-from .merge import forget, merge
-from .predict import predict
-from .sql import sql
 
-app = typer.Typer(
-    name="suffice",
-    help="Generative classifiers from sufficient statistics. One pass over your data suffices.",
-    no_args_is_help=True,
-    add_completion=False,
-)
-_EXAMPLES: dict[Callable[..., None], str] = {
-    demo: "suffice demo",
-    fit: "suffice fit birds.csv -t species -o birds.safetensors",
-    predict: "suffice predict birds.safetensors new.csv -o scores.parquet --prior uniform",
-    evaluate: "suffice evaluate birds.safetensors test.csv -t species",
-    inspect: "suffice inspect birds.safetensors",
-    merge: "suffice merge north.safetensors south.safetensors -o both.safetensors",
-    forget: "suffice forget birds.safetensors withdrawn.csv -t species -o rest.safetensors",
-    sql: "suffice sql birds.safetensors birds --dialect duckdb --keep id --outputs decision",
+_COMMANDS = {
+    "demo": "demo",
+    "fit": "fit",
+    "predict": "predict",
+    "evaluate": "evaluate",
+    "inspect": "inspect",
+    "merge": "merge",
+    "forget": "merge",
+    "sql": "sql",
 }
-for command, example in _EXAMPLES.items():
-    app.command(epilog=f"Example: {example}")(command)
 
 
-@app.callback()
-def main_callback() -> None:
+class _Commands(click.Group):
+    """The commands by name. The module of a command is imported when the command is used, so that others start fast."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in _COMMANDS:
+            return None
+        command: click.Command = getattr(import_module(f".{_COMMANDS[cmd_name]}", __name__), cmd_name)
+        return command
+
+
+@click.command(cls=_Commands, name="suffice")
+@click.version_option(package_name="suffice", message="suffice %(version)s")
+def app() -> None:
     """Generative classifiers from sufficient statistics. One pass over your data suffices."""
 
 

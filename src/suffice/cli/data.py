@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -29,13 +29,13 @@ def check_out(out: str, rows: Any = None) -> None:
 
 @contextmanager
 def reading(
-    data: list[str], query: str | None = None, columns: list[str] | None = None, **choices: Any
+    data: Sequence[str], query: str | None = None, columns: list[str] | None = None, **choices: Any
 ) -> Iterator[Any]:
     """Yield the table that DATA stands for, with a progress bar for files.
 
     Parameters
     ----------
-    data : list of str
+    data : sequence of str
         Files, directories and globs, or the URL of a database.
     query : str, default=None
         A table of the database, or a SELECT.
@@ -65,4 +65,4 @@ def reading(
             advance(share - done)
             done = share
 
-        yield files(data, columns=columns, progress=read, **choices)
+        yield files(list(data), columns=columns, progress=read, **choices)

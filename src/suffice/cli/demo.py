@@ -11,6 +11,7 @@ from importlib import resources, util
 from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,6 +26,7 @@ _MODELS = {
 }
 
 
+@click.command(epilog="Example: suffice demo")
 def demo() -> None:
     """Show what suffice can do, with the Palmer penguins."""
     from rich.console import Console

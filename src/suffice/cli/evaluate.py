@@ -4,25 +4,42 @@ from __future__ import annotations
 
 import json
 
+import click
+
+from . import options
 from .data import reading
-from .options import AsJson, Cost, Data, ModelPath, Prior, Query, Target, Weight, cost_of, prior_of
 
 
+@click.command(epilog="Example: suffice evaluate birds.safetensors test.csv -t species")
+@options.model
+@options.data
+@options.target
+@options.prior
+@options.cost
+@options.weight
+@options.query
+@options.as_json
 def evaluate(
-    model: ModelPath,
-    data: Data,
-    target: Target,
-    prior: Prior = None,
-    cost: Cost = None,
-    weight: Weight = None,
-    query: Query = None,
-    as_json: AsJson = False,
+    model: str,
+    data: tuple[str, ...],
+    target: str,
+    prior: str | None,
+    cost: str | None,
+    weight: str | None,
+    query: str | None,
+    as_json: bool,
 ) -> None:
-    """Evaluate a model on labelled rows: error rate, log loss, confusion matrix. Use held-out data."""
+    """Evaluate a model on labelled, held-out rows.
+
+    The output has the error rate, the log loss and the confusion matrix.
+
+    MODEL is a model file, written by suffice fit. DATA are files, directories or globs of Parquet, Arrow, CSV or
+    JSON lines; or a database URL, with --query.
+    """
     from ..scoring import load_model
 
     loaded = load_model(model)
-    asked = prior_of(prior, loaded.classes), cost_of(cost, loaded.classes)
+    asked = options.prior_of(prior, loaded.classes), options.cost_of(cost, loaded.classes)
     with reading(data, query) as rows:
         found = loaded.evaluate(rows, target, *asked, sample_weight=weight)
     print(json.dumps(found.to_dict(), indent=2, default=str) if as_json else found)

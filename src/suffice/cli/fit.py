@@ -3,47 +3,63 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from collections.abc import Iterable
+from typing import Any
 
-import typer
+import click
 
 from ..errors import DataError, listed
 from ..storage import locate
 from ..text import described
+from . import options
 from .data import check_out, reading
-from .options import Data, Query, Target, Weight, names, types_of
 
 
+@click.command(epilog="Example: suffice fit birds.csv -t species -o birds.safetensors")
+@options.data
+@options.target
+@click.option("--out", "-o", default="model.safetensors", show_default=True, help="The model file to write.")
+@click.option(
+    "--model",
+    default="auto",
+    show_default=True,
+    help="auto tries several models and keeps the best. Or: mixed, logistic, or a family such as gaussian, "
+    "categorical, multinomial, bernoulli, poisson or gamma.",
+)
+@click.option(
+    "--set",
+    "choices",
+    multiple=True,
+    help="A parameter of the model, as in --set covariance=tied. Repeat it for more.",
+)
+@click.option("--columns", help="The columns to learn from, separated by commas. Default: all.")
+@click.option(
+    "--type",
+    "types",
+    multiple=True,
+    help="The type of a column of CSV or JSON files, as in --type zip=string. Repeat it for more.",
+)
+@options.weight
+@options.query
+@click.option("--checkpoint", help="A file that saves the progress; the same command resumes an interrupted run.")
+@click.option("--skip", is_flag=True, help="Skip damaged parts of files instead of stopping.")
 def fit(
-    data: Data,
-    target: Target,
-    out: Annotated[str, typer.Option("--out", "-o", help="The model file to write.")] = "model.safetensors",
-    model: Annotated[
-        str,
-        typer.Option(
-            help="auto tries several models and keeps the best. Or: mixed, logistic, or a family such as gaussian, "
-            "categorical, multinomial, bernoulli, poisson or gamma."
-        ),
-    ] = "auto",
-    choices: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="A parameter of the model, as in --set covariance=tied. Repeat it for more."),
-    ] = None,
-    columns: Annotated[
-        str | None, typer.Option(help="The columns to learn from, separated by commas. Default: all.")
-    ] = None,
-    types: Annotated[
-        list[str] | None,
-        typer.Option("--type", help="The type of a column of CSV or JSON files, as in --type zip=string."),
-    ] = None,
-    weight: Weight = None,
-    query: Query = None,
-    checkpoint: Annotated[
-        str | None, typer.Option(help="A file that saves the progress; the same command resumes an interrupted run.")
-    ] = None,
-    skip: Annotated[bool, typer.Option("--skip", help="Skip damaged parts of files instead of stopping.")] = False,
+    data: tuple[str, ...],
+    target: str,
+    out: str,
+    model: str,
+    choices: tuple[str, ...],
+    columns: str | None,
+    types: tuple[str, ...],
+    weight: str | None,
+    query: str | None,
+    checkpoint: str | None,
+    skip: bool,
 ) -> None:
-    """Fit a model to files or a database. Without --model, the best of several is chosen on held-out rows."""
+    """Fit a model to files or a database. Without --model, the best of several is chosen on held-out rows.
+
+    DATA are files, directories or globs of Parquet, Arrow, CSV or JSON lines; or a database URL, with --query.
+    """
     from .. import selection
 
     kind, own = (None, {}) if model == "auto" else _estimator(model)
@@ -56,13 +72,13 @@ def fit(
     if checkpoint is not None and locate(checkpoint).identity == locate(out).identity:
         raise DataError(f"{locate(out)} cannot be both the model and the checkpoint; give two different files")
     check_out(out)
-    asked = {"checkpoint": checkpoint, "on_error": "skip" if skip else "raise", "types": types_of(types)}
-    with reading(data, query, columns=names(columns), **asked) as rows:
+    asked = {"checkpoint": checkpoint, "on_error": "skip" if skip else "raise", "types": options.types_of(types)}
+    with reading(data, query, columns=options.names(columns), **asked) as rows:
         check_out(out, rows)
         if kind is None:
             fitted: Any = selection.fit(rows, target, weight)
         else:
-            fitted = kind(**(own | _parameters(choices or [], kind))).fit(rows, target, sample_weight=weight)
+            fitted = kind(**(own | _parameters(choices, kind))).fit(rows, target, sample_weight=weight)
     fitted.save(out)
     if model == "auto":
         print(f"Models by held-out log loss, in nats:\n\n{fitted.choice_}\n")
@@ -84,7 +100,7 @@ def _estimator(model: str) -> tuple[Any, dict[str, Any]]:
     return (estimators.MixedClassifier, {"families": model}) if own is None else (getattr(estimators, own), {})
 
 
-def _parameters(choices: list[str], kind: Any) -> dict[str, Any]:
+def _parameters(choices: Iterable[str], kind: Any) -> dict[str, Any]:
     """Return parameters from name=value texts; values are JSON, or text."""
     found = {}
     known = kind().get_params(deep=False)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
 from ..text import aligned
-from .options import AsJson
+from . import options
 
 if TYPE_CHECKING:
     from ..description import Description
@@ -18,15 +18,16 @@ if TYPE_CHECKING:
 _FEW = 20  # columns and classes to list
 
 
-def inspect(
-    file: Annotated[str, typer.Argument(help="A model file, or the checkpoint of a fit.", show_default=False)],
-    as_json: AsJson = False,
-    parameters: Annotated[
-        bool, typer.Option("--parameters", help="Print what the model has learnt: means, covariances, probabilities.")
-    ] = False,
-) -> None:
-    """Show what a file contains: model, columns, families and classes. It reads only the header, or with --parameters
-    what the model has learnt, too."""
+@click.command(epilog="Example: suffice inspect birds.safetensors")
+@click.argument("file")
+@options.as_json
+@click.option("--parameters", is_flag=True, help="Print what the model has learnt: means, covariances, probabilities.")
+def inspect(file: str, as_json: bool, parameters: bool) -> None:
+    """Show what a file contains: model, columns, families and classes.
+
+    FILE is a model file, or the checkpoint of a fit. Only its header is read, and with --parameters what the model has
+    learnt.
+    """
     from ..description import describe
 
     found = describe(file)

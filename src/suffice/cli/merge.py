@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import click
 
 from ..errors import StatisticsError
 from ..storage import locate
+from . import options
 from .data import check_out, reading
-from .options import Data, ModelPath, Out, Query, Target, Weight
 
 
-def merge(
-    models: Annotated[
-        list[str], typer.Argument(help="Model files of the same kind, written by suffice fit.", show_default=False)
-    ],
-    out: Out,
-) -> None:
-    """Merge models into the model of all their rows, without reading the rows. Parameters come from the first model."""
+@click.command(epilog="Example: suffice merge north.safetensors south.safetensors -o both.safetensors")
+@click.argument("models", nargs=-1, required=True)
+@options.out
+def merge(models: tuple[str, ...], out: str) -> None:
+    """Merge models into the model of all their rows.
+
+    MODELS are model files of the same kind, written by suffice fit. Their rows are not read again. Parameters come
+    from the first one.
+    """
     from ..families import RECIPES
     from ..learning import merged
 
@@ -40,8 +42,21 @@ def merge(
     _write(total, out)
 
 
-def forget(model: ModelPath, data: Data, target: Target, out: Out, weight: Weight = None, query: Query = None) -> None:
-    """Remove rows from a model that was fitted to them; the result equals a fit without these rows."""
+@click.command(epilog="Example: suffice forget birds.safetensors withdrawn.csv -t species -o rest.safetensors")
+@options.model
+@options.data
+@options.target
+@options.out
+@options.weight
+@options.query
+def forget(model: str, data: tuple[str, ...], target: str, out: str, weight: str | None, query: str | None) -> None:
+    """Remove rows from a model that was fitted to them.
+
+    The result equals a fit without these rows.
+
+    MODEL is a model file, written by suffice fit. DATA are files, directories or globs of Parquet, Arrow, CSV or
+    JSON lines; or a database URL, with --query.
+    """
     from ..families import RECIPES
     from ..learning import collector_of, forgotten
     from ..scoring.columns import Columns

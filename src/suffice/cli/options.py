@@ -3,44 +3,33 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import click
 
 from ..errors import DataError, DecisionError
 
-ModelPath = Annotated[str, typer.Argument(help="A model file, written by suffice fit.", show_default=False)]
-Data = Annotated[
-    list[str],
-    typer.Argument(
-        help="Files, directories or globs: Parquet, Arrow, CSV or JSON lines. Or a database URL, with --query.",
-        show_default=False,
-    ),
-]
-Query = Annotated[str | None, typer.Option("--query", "-q", help="For a database: the name of a table, or a SELECT.")]
-Target = Annotated[str, typer.Option("--target", "-t", help="The column with the labels.", show_default=False)]
-Weight = Annotated[str | None, typer.Option(help="The column with row weights.")]
-Out = Annotated[str, typer.Option("--out", "-o", help="The model file to write.", show_default=False)]
-Prior = Annotated[
-    str | None,
-    typer.Option(
-        help="Class probabilities: a=0.7,b=0.3 or uniform. Default: the class frequencies of the training data."
-    ),
-]
-Cost = Annotated[
-    str | None,
-    typer.Option(
-        help="Costs of decisions, as JSON or a JSON file: a matrix with a row for each decision and a column for each "
-        "true class, or an object from decisions to rows."
-    ),
-]
-Keep = Annotated[
-    str | None,
-    typer.Option(help="Columns to repeat in the output, separated by commas. Default: the columns of the model."),
-]
-Outputs = Annotated[str | None, typer.Option(help="Some of decision,posterior,llr,log_likelihood. Default: all.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+model = click.argument("model")
+data = click.argument("data", nargs=-1, required=True)
+query = click.option("--query", "-q", help="For a database: the name of a table, or a SELECT.")
+target = click.option("--target", "-t", required=True, help="The column with the labels.")
+weight = click.option("--weight", help="The column with row weights.")
+out = click.option("--out", "-o", required=True, help="The model file to write.")
+prior = click.option(
+    "--prior", help="Class probabilities: a=0.7,b=0.3 or uniform. Default: the class frequencies of the training data."
+)
+cost = click.option(
+    "--cost",
+    help="Costs of decisions, as JSON or a JSON file: a matrix with a row for each decision and a column for each "
+    "true class, or an object from decisions to rows.",
+)
+keep = click.option(
+    "--keep", help="Columns to repeat in the output, separated by commas. Default: the columns of the model."
+)
+outputs = click.option("--outputs", help="Some of decision,posterior,llr,log_likelihood. Default: all.")
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 def names(text: str | None) -> list[str] | None:
@@ -52,13 +41,13 @@ def names(text: str | None) -> list[str] | None:
     return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 
-def types_of(texts: list[str] | None) -> dict[str, str]:
+def types_of(texts: Iterable[str]) -> dict[str, str]:
     """Return types by column, from name=type texts.
 
     >>> types_of(["zip=string"])
     {'zip': 'string'}
     """
-    pairs = [text.rpartition("=") for text in texts or []]
+    pairs = [text.rpartition("=") for text in texts]
     for name, equals, kind in pairs:
         if not (name and equals and kind):
             raise DataError(f"--type {name}{equals}{kind}: give a column and a type, as in --type zip=string")

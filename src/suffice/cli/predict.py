@@ -5,36 +5,49 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import click
 
 from ..storage import locate
+from . import options
 from .data import reading
-from .options import Cost, Data, Keep, ModelPath, Outputs, Prior, Query, cost_of, names, prior_of
 
 
+@click.command(epilog="Example: suffice predict birds.safetensors new.csv -o scores.parquet --prior uniform")
+@options.model
+@options.data
+@click.option("--out", "-o", help="The Parquet file to write. Default: print CSV.")
+@options.prior
+@options.cost
+@options.keep
+@options.outputs
+@options.query
 def predict(
-    model: ModelPath,
-    data: Data,
-    out: Annotated[
-        str | None, typer.Option("--out", "-o", help="The Parquet file to write. Default: print CSV.")
-    ] = None,
-    prior: Prior = None,
-    cost: Cost = None,
-    keep: Keep = None,
-    outputs: Outputs = None,
-    query: Query = None,
+    model: str,
+    data: tuple[str, ...],
+    out: str | None,
+    prior: str | None,
+    cost: str | None,
+    keep: str | None,
+    outputs: str | None,
+    query: str | None,
 ) -> None:
-    """Score rows of files or a database, of any size: decisions, posteriors, log-likelihood ratios."""
+    """Score rows of files or a database.
+
+    The output has decisions, posteriors and log-likelihood ratios. The data may be of any size.
+
+    MODEL is a model file, written by suffice fit. DATA are files, directories or globs of Parquet, Arrow, CSV or
+    JSON lines; or a database URL, with --query.
+    """
     from ..scoring import load_model
     from ..scoring.writing import parquet_file, write_scores
 
     opened = _csv if out is None else parquet_file(out)
     loaded = load_model(model)
-    case = prior_of(prior, loaded.classes), cost_of(cost, loaded.classes)
+    case = options.prior_of(prior, loaded.classes), options.cost_of(cost, loaded.classes)
     with reading(data, query) as rows:
-        n = write_scores(loaded, rows, opened, *case, names(keep), names(outputs))
+        n = write_scores(loaded, rows, opened, *case, options.names(keep), options.names(outputs))
     if out is not None:
         print(f"{n} rows, written to {locate(out)}")
 

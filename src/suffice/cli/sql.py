@@ -2,31 +2,43 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
+import click
 
 from ..errors import DataError
-from .options import Cost, Keep, ModelPath, Outputs, Prior, cost_of, names, prior_of
+from . import options
 
 
+@click.command(epilog="Example: suffice sql birds.safetensors birds --dialect duckdb --keep id --outputs decision")
+@options.model
+@click.argument("table")
+@click.option(
+    "--dialect",
+    default="postgresql",
+    show_default=True,
+    help="postgresql, duckdb, sqlite, mysql, snowflake, bigquery or spark.",
+)
+@options.prior
+@options.cost
+@options.keep
+@options.outputs
 def sql(
-    model: ModelPath,
-    table: Annotated[str, typer.Argument(help="The table to score: a name, or schema.table.", show_default=False)],
-    dialect: Annotated[
-        str, typer.Option(help="postgresql, duckdb, sqlite, mysql, snowflake, bigquery or spark.")
-    ] = "postgresql",
-    prior: Prior = None,
-    cost: Cost = None,
-    keep: Keep = None,
-    outputs: Outputs = None,
+    model: str,
+    table: str,
+    dialect: str,
+    prior: str | None,
+    cost: str | None,
+    keep: str | None,
+    outputs: str | None,
 ) -> None:
-    """Print a model as one SELECT that scores the rows of a table inside the database."""
+    """Print a model as SQL: one SELECT that scores a table.
+
+    MODEL is a model file, written by suffice fit. TABLE is the table to score: a name, or schema.table.
+    """
     from ..scoring import load_model
 
     loaded = load_model(model)
-    case = prior_of(prior, loaded.classes), cost_of(cost, loaded.classes)
+    case = options.prior_of(prior, loaded.classes), options.cost_of(cost, loaded.classes)
     try:
-        print(loaded.to_sql(table.split("."), dialect, *case, keep=names(keep), outputs=names(outputs)))
+        print(loaded.to_sql(table.split("."), dialect, *case, keep=options.names(keep), outputs=options.names(outputs)))
     except ImportError as error:
         raise DataError(str(error)) from None
