@@ -726,7 +726,7 @@ def test_a_real_command_fails_with_one_line(places, tmp_path):
     assert done.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("command", [command.callback.__name__ for command in app.registered_commands])
+@pytest.mark.parametrize("command", app.list_commands(None))
 def test_every_command_has_help_with_an_example(command):
     code, output = run(command, "--help")
     assert code == 0

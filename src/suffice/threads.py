@@ -1,9 +1,10 @@
 """How many threads to use, and how to share work among them.
 
 Ctrl-C raises KeyboardInterrupt in the main thread, between any two of its instructions. The thread that calls
-therefore takes no lock that a worker needs: it feeds a queue whose operations are single steps, waits for one result at
-a time, and merges what it gets. However it is interrupted, it can leave, and the workers end by themselves. Conditions,
-events, futures and ``Thread.start`` are written in Python and can be interrupted halfway; what is used here cannot.
+therefore takes no lock that a worker needs: it feeds a queue whose operations are single steps, works like the others
+where the next result is not there yet, and merges what it gets. However it is interrupted, it can leave, and the
+workers end by themselves. Conditions, events, futures and ``Thread.start`` are written in Python and can be interrupted
+halfway; what is used here cannot.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from contextlib import closing, contextmanager, suppress
 from functools import lru_cache
 from itertools import chain, islice
 from numbers import Integral
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import Any, Generic, TypeVar
 
@@ -71,9 +72,10 @@ def reduce_ordered(
 ) -> T:
     """Merge ``work(piece)`` over all pieces, in their order: the result is the same for any number of threads.
 
-    The calling thread makes the pieces and merges the results; other threads do the work. They run only a few pieces
-    ahead, so that few results wait in memory. They end with the call, so that a fork finds none of them, and calls can
-    run at the same time. With one thread or one piece, everything happens in the calling thread.
+    The calling thread makes the pieces and merges the results; in between it works on pieces, as the other threads do.
+    They run only a few pieces ahead, so that few results wait in memory. They end with the call, so that a fork finds
+    none of them, and calls can run at the same time. With one thread or one piece, everything happens in the calling
+    thread.
 
     Parameters
     ----------
@@ -84,7 +86,7 @@ def reduce_ordered(
     pieces : iterable
         The pieces. They can be made while others are at work: they are taken one at a time.
     threads : int
-        The number of threads that work.
+        The number of threads that work, the calling one included.
     merged : callable, optional
         Called with each piece, and the total once it includes this piece and all before it.
     start : object, optional
@@ -113,7 +115,7 @@ def reduce_ordered(
 
     if isinstance(pieces, Sized) and len(pieces) == 1:
         return add_up(map(of, pieces))
-    with single_threaded_blas(), closing(_results(of, pieces, threads, _AHEAD * threads - 1)) as results:
+    with single_threaded_blas(), closing(_results(of, pieces, threads - 1, _AHEAD * threads - 1)) as results:
         return add_up(results)
 
 
@@ -139,13 +141,14 @@ def ahead(work: Callable[[P], T], items: Iterable[P], threads: int) -> Iterator[
     >>> list(ahead(abs, [-1, 2, -3], threads=2))
     [1, 2, 3]
     """
-    return _results(work, items, threads, threads)
+    return _results(work, items, threads if threads > 1 else 0, threads)
 
 
-def _results(work: Callable[[P], T], items: Iterable[P], threads: int, limit: int) -> Generator[T, None, None]:
-    """Yield the results in order. While one is used, up to `limit` items after it are at work, or done."""
+def _results(work: Callable[[P], T], items: Iterable[P], helpers: int, limit: int) -> Generator[T, None, None]:
+    """Yield the results in order. While one is used, up to `limit` items after it are at work, or done. This thread
+    works, too, where it would have to wait, beside `helpers` others."""
     rest = iter(items)
-    first = list(islice(rest, 2 if threads > 1 else 0))
+    first = list(islice(rest, 2 if helpers else 0))
     if len(first) < 2:
         yield from map(work, chain(first, rest))
         return
@@ -165,32 +168,36 @@ def _results(work: Callable[[P], T], items: Iterable[P], threads: int, limit: in
         todo.put(None)  # for the next worker
         working.release()
 
+    def taken() -> T:
+        while not waiting[0].is_done():
+            try:
+                task = todo.get_nowait()
+            except Empty:
+                break
+            task.run(work, Exception)  # type: ignore[union-attr]
+        result = waiting[0].result()
+        waiting.popleft()  # not before: an interrupt while it waits must find it there
+        return result
+
     try:
         for item in chain(first, rest):
             waiting.append(_Task(item))
             todo.put(waiting[-1])
-            if len(workers) < threads:
+            if len(workers) < helpers:
                 working = threading.Lock()
                 working.acquire()
                 _thread.start_new_thread(serve, (working,))
                 workers.append(working)
             if len(waiting) > limit:
-                yield _taken(waiting)
+                yield taken()
         while waiting:
-            yield _taken(waiting)
+            yield taken()
     finally:
         stopped = True
         todo.put(None)
         deadline = monotonic() + _GRACE
         for working in workers:
             working.acquire(timeout=max(0.0, deadline - monotonic()) if waiting else -1)
-
-
-def _taken(waiting: deque[_Task[P, T]]) -> T:
-    """The result of the first task, which waits until it is there: an interrupt meanwhile must find it."""
-    result = waiting[0].result()
-    waiting.popleft()
-    return result
 
 
 class _Task(Generic[P, T]):
@@ -201,13 +208,17 @@ class _Task(Generic[P, T]):
         self._done = threading.Lock()  # held until there is a result: a worker frees it, and never waits for it
         self._done.acquire()
 
-    def run(self, work: Callable[[P], T]) -> None:
-        """Compute the result, or keep the error."""
+    def run(self, work: Callable[[P], T], kept: type[BaseException] = BaseException) -> None:
+        """Compute the result, or keep an error for whoever takes the result; an interrupt is none of these."""
         try:
             self._result = work(self._item)
-        except BaseException as error:
+        except kept as error:
             self._error = error
         self._done.release()
+
+    def is_done(self) -> bool:
+        """Whether there is a result, or an error."""
+        return not self._done.locked()
 
     def result(self) -> T:
         """Wait for the result, or raise the error."""
