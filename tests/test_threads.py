@@ -14,7 +14,7 @@ from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limi
 from suffice import GaussianClassifier, kernels
 from suffice.errors import DataError
 from suffice.sources.base import PIECE
-from suffice.threads import ahead, reduce_ordered, thread_count
+from suffice.threads import ahead, made_ahead, reduce_ordered, thread_count
 
 PROCESSORS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 
@@ -191,6 +191,39 @@ def test_what_fails_ahead_fails_when_its_turn_comes(threads):
     with pytest.raises(PieceError):
         next(results)
     assert threading.active_count() <= before
+
+
+@pytest.mark.parametrize("n", [0, 1, 9])
+def test_another_thread_makes_the_next_item_and_no_more(n):
+    makers, used, before = [], 0, threading.active_count()
+
+    def made():
+        for item in range(n):
+            makers.append(threading.get_ident())
+            yield item
+
+    for used, item in enumerate(made_ahead(made()), 1):
+        time.sleep(0.002)
+        assert item == used - 1
+        assert len(makers) == min(used + 1, n)  # one is made while this one is used
+    assert used == n
+    assert threading.get_ident() not in makers
+    assert threading.active_count() == before
+
+
+def test_items_that_fail_or_are_not_wanted_any_more_leave_no_thread():
+    before = threading.active_count()
+    assert next(results := made_ahead(iter(range(9)))) == 0
+    results.close()
+    assert threading.active_count() == before
+
+    def fails():
+        yield 0
+        raise PieceError
+
+    with pytest.raises(PieceError):
+        list(made_ahead(fails()))
+    assert threading.active_count() == before
 
 
 @pytest.mark.parametrize("threads", [1, 2, 4])

@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sized
 from contextlib import closing, contextmanager, suppress
 from functools import lru_cache
-from itertools import chain, islice
+from itertools import chain, islice, repeat
 from numbers import Integral
 from queue import Empty, SimpleQueue
 from time import monotonic
@@ -144,9 +144,36 @@ def ahead(work: Callable[[P], T], items: Iterable[P], threads: int) -> Iterator[
     return _results(work, items, threads if threads > 1 else 0, threads)
 
 
-def _results(work: Callable[[P], T], items: Iterable[P], helpers: int, limit: int) -> Generator[T, None, None]:
+def made_ahead(items: Iterator[T]) -> Iterator[T]:
+    """Yield the same items; another thread makes the next one while one is used.
+
+    Parameters
+    ----------
+    items : iterator
+        The items; None ends them. Only the other thread takes them.
+
+    Yields
+    ------
+    object
+        The next item.
+
+    Examples
+    --------
+    >>> list(made_ahead(iter("abc")))
+    ['a', 'b', 'c']
+    """
+    with closing(_results(lambda _: next(items, None), repeat(None), helpers=1, limit=1, works=False)) as made:
+        for item in made:
+            if item is None:
+                return
+            yield item
+
+
+def _results(
+    work: Callable[[P], T], items: Iterable[P], helpers: int, limit: int, works: bool = True
+) -> Generator[T, None, None]:
     """Yield the results in order. While one is used, up to `limit` items after it are at work, or done. This thread
-    works, too, where it would have to wait, beside `helpers` others."""
+    works, too, where it would have to wait, beside `helpers` others; unless `works` is False."""
     rest = iter(items)
     first = list(islice(rest, 2 if helpers else 0))
     if len(first) < 2:
@@ -169,7 +196,7 @@ def _results(work: Callable[[P], T], items: Iterable[P], helpers: int, limit: in
         working.release()
 
     def taken() -> T:
-        while not waiting[0].is_done():
+        while works and not waiting[0].is_done():
             try:
                 task = todo.get_nowait()
             except Empty:

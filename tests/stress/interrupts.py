@@ -158,6 +158,13 @@ def jobs(folder: Path) -> dict[str, Callable[[int, Interrupter, int], None]]:
             interrupt(lambda: model.predict(X), takes)
         np.testing.assert_array_equal(model.predict(X), expected)
 
+    def em(threads: int, interrupt: Interrupter, n: int) -> None:
+        model = GaussianClassifier("full", n_jobs=threads).fit(X, y)
+        expected, takes = model.estimate_prior(X), duration(lambda: model.estimate_prior(X))
+        for _ in range(n):
+            interrupt(lambda: model.estimate_prior(X), takes)
+        np.testing.assert_array_equal(model.estimate_prior(X), expected)
+
     def search(threads: int, interrupt: Interrupter, n: int) -> None:
         grid = {"covariance": ["full", "diag", "tied"]}
 
@@ -177,6 +184,14 @@ def jobs(folder: Path) -> dict[str, Callable[[int, Interrupter, int], None]]:
         for _ in range(n):
             interrupt(call, takes)
         np.testing.assert_array_equal(call().coef_, expected)
+
+    def of_files(threads: int, interrupt: Interrupter, n: int) -> None:
+        rows = str(folder / "*.parquet")
+        model = GaussianClassifier("full", n_jobs=threads).fit(rows, "y")
+        expected, takes = model.predict(rows), duration(lambda: model.predict(rows))
+        for _ in range(n):
+            interrupt(lambda: model.predict(rows), takes)
+        np.testing.assert_array_equal(model.predict(rows), expected)
 
     def resumed(threads: int, interrupt: Interrupter, n: int) -> None:
         path = folder / "checkpoint"
@@ -198,6 +213,8 @@ def jobs(folder: Path) -> dict[str, Callable[[int, Interrupter, int], None]]:
         "fit": fit,
         "partial_fit": partial_fit,
         "predict": predict,
+        "files": of_files,
+        "em": em,
         "search": search,
         "logistic": logistic,
         "checkpoint": resumed,

@@ -5,17 +5,15 @@ from __future__ import annotations
 import csv
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet
 
+from ...threads import made_ahead
 from .discovery import File
-
-T = TypeVar("T")
 
 BUFFER = 1 << 18  # bytes read ahead of each column of a Parquet file
 FAILURES = (
@@ -127,21 +125,13 @@ class ParquetFormat(Format):
         ):
             names = request.of(file.schema_arrow.names).names
             batches = file.iter_batches(rows, groups, names, use_threads=request.threads)
-            for batch in _ahead(batches) if request.threads else batches:
+            # A file may have but one row group.
+            for batch in made_ahead(batches) if request.threads else batches:
                 yield pa.Table.from_batches([batch])
 
     def parts(self, piece: Piece) -> list[Piece]:
         metadata, groups = piece.content
         return [replace(piece, start=i, stop=i + 1, content=(metadata, [i])) for i in groups]
-
-
-def _ahead(items: Iterator[T]) -> Iterator[T]:
-    """The same items, the next one made on another thread while one is in use: a file may have but one row group."""
-    with ThreadPoolExecutor(1) as pool:
-        coming = pool.submit(next, items, None)
-        while (item := coming.result()) is not None:
-            coming = pool.submit(next, items, None)
-            yield item
 
 
 def _kept(file: File, request: Request) -> list[int]:
