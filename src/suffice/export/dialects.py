@@ -6,9 +6,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from sqlalchemy import Double, Select
-from sqlalchemy.dialects.mysql.base import MySQLDialect
-from sqlalchemy.dialects.postgresql.base import PGDialect
-from sqlalchemy.dialects.sqlite.base import SQLiteDialect
 from sqlalchemy.engine.default import DefaultDialect
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql import operators
@@ -21,8 +18,11 @@ from ..errors import DataError, listed
 _BLOCK = 32  # terms of a sum, or arguments of a function, side by side: parsers and functions have limits
 
 
-class Dialect:
-    """How one database says it; the ways here are those of most of them."""
+class Dialect(DefaultDialect):
+    """How one database says it; the ways here are those of most of them.
+
+    SQLAlchemy's own dialects are not needed for one SELECT of quoted names, and import their drivers' modules.
+    """
 
     double = "DOUBLE"
     text = "VARCHAR"
@@ -48,7 +48,13 @@ class Dialect:
         return query.cte(name)
 
 
-class PostgreSQL(Dialect, PGDialect):
+class _Backticks(IdentifierPreparer):
+    def __init__(self, dialect: Any, **options: Any) -> None:
+        super().__init__(dialect, initial_quote="`", escape_quote="`", **options)
+
+
+class PostgreSQL(Dialect):
+    name = "postgresql"
     double = "DOUBLE PRECISION"
     number = "float8 '{}'"  # others are decimals
     infinity = "float8 '{}Infinity'"
@@ -60,15 +66,16 @@ class PostgreSQL(Dialect, PGDialect):
         return " E" + super().quoted(escaped)
 
     def fenced(self, query: Select[Any], name: str) -> CTE:
-        return query.offset(0).cte(name)
+        return query.suffix_with("OFFSET 0").cte(name)
 
 
-class DuckDB(Dialect, PGDialect):
+class DuckDB(Dialect):
     name = "duckdb"
     has_true = False
 
 
-class SQLite(Dialect, SQLiteDialect):
+class SQLite(Dialect):
+    name = "sqlite"
     double = "REAL"
     text = "TEXT"
     infinity = "({}9e999)"
@@ -83,7 +90,9 @@ class SQLite(Dialect, SQLiteDialect):
         return query.cte(name).prefix_with("MATERIALIZED")
 
 
-class MySQL(Dialect, MySQLDialect):
+class MySQL(Dialect):
+    name = "mysql"
+    preparer: Any = _Backticks
     infinity = "({}1.7976931348623157e308)"  # there is none, and this comes nearest
     has_true = False
     supports_native_boolean = False
@@ -98,7 +107,7 @@ class MySQL(Dialect, MySQLDialect):
         return query.limit(2**63 - 1).cte(name)
 
 
-class Snowflake(Dialect, DefaultDialect):
+class Snowflake(Dialect):
     name = "snowflake"
     double = "FLOAT"
     number = "CAST({} AS FLOAT)"
@@ -108,17 +117,12 @@ class Snowflake(Dialect, DefaultDialect):
         return super().quoted(value.replace("\\", "\\\\"))
 
 
-class _Backticks(IdentifierPreparer):
-    def __init__(self, dialect: Any, **options: Any) -> None:
-        super().__init__(dialect, initial_quote="`", escape_quote="`", **options)
-
-
 class _EscapedBackticks(_Backticks):
     def _escape_identifier(self, value: str) -> str:
         return value.replace("\\", "\\\\").replace("`", "\\`")
 
 
-class BigQuery(Dialect, DefaultDialect):
+class BigQuery(Dialect):
     name = "bigquery"
     preparer: Any = _EscapedBackticks
     double = "FLOAT64"
@@ -129,7 +133,7 @@ class BigQuery(Dialect, DefaultDialect):
         return _backslashed(value)
 
 
-class Spark(Dialect, DefaultDialect):
+class Spark(Dialect):
     name = "spark"
     preparer: Any = _Backticks
     text = "STRING"
