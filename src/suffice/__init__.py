@@ -31,7 +31,8 @@ if TYPE_CHECKING:
         cross_val_llr,
         load,
     )
-    from .scoring import Evaluation, Model, load_model
+    from .scoring import Model, load_model
+    from .scoring.evaluation import Evaluation
     from .selection import OnePassSearchCV, fit, scorer
     from .sources.files import files
     from .sources.sql import sql
@@ -48,7 +49,7 @@ _HOMES = {
     "CategoricalDensity": "densities",
     "CategoryStats": "stats",
     "CountStats": "stats",
-    "Evaluation": "scoring",
+    "Evaluation": "scoring.evaluation",
     "GaussianClassifier": "estimators",
     "GaussianDensity": "densities",
     "LDA": "estimators",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import warnings
@@ -46,6 +47,7 @@ def app() -> None:
 
 def main() -> None:
     """Run the `suffice` command."""
+    gc.set_threshold(100_000)  # imports make many objects that stay; to look for garbage among them takes its time
     sys.meta_path.insert(0, _WithoutPandas())
     warnings.showwarning = _warn
     try:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,10 +24,11 @@ from ..tables.labels import encode, position
 from .application import Application
 from .choice import Choice
 from .columns import Columns
-from .evaluation import Evaluation, evaluated
 from .explanation import tidy_shares
 from .rows import refuse, score_rows
-from .writing import parquet_file, write_scores
+
+if TYPE_CHECKING:
+    from .evaluation import Evaluation
 
 Array = NDArray[Any]
 Prior = Any  # an array in the order of the classes, a dictionary by label, "uniform" or None
@@ -399,6 +400,8 @@ class Model:
         Evaluation
             Error rate, log loss, confusion matrix and more. It prints as a table.
         """
+        from .evaluation import evaluated
+
         return evaluated(self, X, y, sample_weight, prior, cost)
 
     # What only generative models can do.
@@ -518,6 +521,8 @@ class Model:
         int
             The number of rows.
         """
+        from .writing import parquet_file, write_scores
+
         return write_scores(self, X, parquet_file(path), prior, cost, keep, outputs)
 
     def to_sql(

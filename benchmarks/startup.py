@@ -1,0 +1,65 @@
+"""Commands in a fresh process, on a small file, against the import of one module of scikit-learn."""
+
+from __future__ import annotations
+
+import atexit
+import subprocess
+import sys
+import tempfile
+from functools import cache, partial
+from importlib import resources
+from pathlib import Path
+
+from suffice import MixedClassifier
+
+from .case import Call, Case, Goal
+
+COMMANDS = {
+    "predict": "birds.safetensors birds.csv",
+    "evaluate": "birds.safetensors birds.csv -t species",
+    "inspect": "birds.safetensors",
+    "merge": "birds.safetensors birds.safetensors -o both.safetensors",
+    "forget": "birds.safetensors few.csv -t species -o rest.safetensors",
+    "sql": "birds.safetensors birds",
+}
+RUN = "import sys; from suffice.cli import main; sys.argv = ['suffice', *sys.argv[1:]]; main()"
+
+
+@cache
+def folder() -> Path:
+    """A folder with a table, a part of it, and its model. It is gone when this process ends."""
+    home = tempfile.TemporaryDirectory()
+    atexit.register(home.cleanup)
+    path = Path(home.name)
+    lines = resources.files("suffice").joinpath("data/penguins.csv").read_text().splitlines(keepends=True)
+    (path / "birds.csv").write_text("".join(lines))
+    (path / "few.csv").write_text("".join([lines[0], *lines[1::50]]))
+    MixedClassifier().fit(str(path / "birds.csv"), "species").save(path / "birds.safetensors")
+    return path
+
+
+def command(name: str, path: Path) -> Call:
+    return process(path, RUN, name, *COMMANDS[name].split())
+
+
+def imported(path: Path) -> Call:
+    return process(path, "import sklearn.naive_bayes")
+
+
+def process(path: Path, code: str, *arguments: str) -> Call:
+    return partial(subprocess.run, [sys.executable, "-c", code, *arguments], cwd=path, check=True, capture_output=True)
+
+
+CASES = [
+    Case(
+        data="penguins, a fresh process",
+        task=f"suffice {name}",
+        load=folder,
+        ours=partial(command, name),
+        peers={"import sklearn": imported},
+        ratio=Goal(3, 4),
+        reference=None,
+        memory=None,
+    )
+    for name in COMMANDS
+]
