@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ..tables.selection import with_columns
 from ..tables.table import Table
 from .base import LocalSource, PartedSource, RowResults, Run, Source
@@ -49,7 +51,8 @@ def as_source(
     """
     if isinstance(X, Source):
         return X
-    engine = next((source for recognises, source in _ENGINES if recognises(X)), None)
+    engines = () if type(X) is np.ndarray else _ENGINES
+    engine = next((source for recognises, source in engines if recognises(X)), None)
     if engine is None:
         found: Source = array_source(with_columns(X, names, y, weight), y, weight)
     else:

@@ -31,13 +31,14 @@ def shape_of(layout: str, k: int, d: int) -> tuple[int, ...]:
 
 def refuse_overflow(names: Sequence[Any] | None, *of_columns: Array) -> None:
     """Raise a DataError that names the columns (last axis) whose means, variances or covariances are not finite."""
+    if all(np.isfinite(array).all() for array in of_columns):
+        return
     bad = np.logical_or.reduce([~np.isfinite(array).all(axis=tuple(range(array.ndim - 1))) for array in of_columns])
-    if bad.any():
-        columns = [name for name, is_bad in zip(names or range(len(bad)), bad, strict=True) if is_bad]
-        raise DataError(
-            f"the mean or the variance of {listed(columns)} is not finite: the values or their weights are too large "
-            "or too close to zero; rescale them"
-        )
+    columns = [name for name, is_bad in zip(names or range(len(bad)), bad, strict=True) if is_bad]
+    raise DataError(
+        f"the mean or the variance of {listed(columns)} is not finite: the values or their weights are too large or too "
+        "close to zero; rescale them"
+    )
 
 
 def diagonal(scatter: Array, layout: str) -> Array:

@@ -99,6 +99,8 @@ _READERS: dict[str, tuple[tuple[str, ...], Callable[[Any, Any, Any], Converted]]
 
 def library(X: Any) -> str | None:
     """The library that a table is of; they are looked for only when somebody has imported them."""
+    if type(X) is np.ndarray:
+        return None
     return next((name for name, (kinds, _) in _READERS.items() if is_of(X, name, *kinds)), None)
 
 
@@ -139,6 +141,8 @@ def feature_columns(columns: list[Any], y: Any, weight: Any) -> list[Any]:
 
 def as_column(values: Any) -> Any:
     """A column of any library as a NumPy array; what is none is returned as it is."""
+    if type(values) is np.ndarray:
+        return values
     if is_of(values, "polars", "Series"):
         return from_arrow(values.to_arrow())
     if is_of(values, "pandas", "Series"):
