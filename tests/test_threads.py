@@ -213,7 +213,8 @@ def test_another_thread_makes_the_next_item_and_no_more(n):
 
 def test_items_that_fail_or_are_not_wanted_any_more_leave_no_thread():
     before = threading.active_count()
-    assert next(results := made_ahead(iter(range(9)))) == 0
+    results = made_ahead(iter(range(9)))
+    assert next(results) == 0
     results.close()
     assert threading.active_count() == before
 

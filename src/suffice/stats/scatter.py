@@ -36,8 +36,8 @@ def refuse_overflow(names: Sequence[Any] | None, *of_columns: Array) -> None:
     bad = np.logical_or.reduce([~np.isfinite(array).all(axis=tuple(range(array.ndim - 1))) for array in of_columns])
     columns = [name for name, is_bad in zip(names or range(len(bad)), bad, strict=True) if is_bad]
     raise DataError(
-        f"the mean or the variance of {listed(columns)} is not finite: the values or their weights are too large or too "
-        "close to zero; rescale them"
+        f"the mean or the variance of {listed(columns)} is not finite: the values or their weights are too large or "
+        "too close to zero; rescale them"
     )
 
 
