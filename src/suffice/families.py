@@ -83,6 +83,7 @@ class Family(Recipe):
     infer: Callable[[ColumnSummary], str | None] = lambda _: None  # why a column should have this family
     merges_columns: bool = False
     classifies: bool = True
+    has_mean: bool = True  # whether the mean of a column is a value that it can have
 
     def check_choices(self, choices: dict[str, Any]) -> None:
         self.check(choices)
@@ -134,14 +135,12 @@ class Mixed(Recipe):
         return CollectBundle({name: (columns, FAMILIES[name].in_table(choices)) for name, columns in blocks.items()})
 
     def adopted(self, statistics: Any, choices: Choices) -> BundleStats:
-        if not isinstance(statistics, BundleStats):
-            raise DataError(f"a mixed model needs BundleStats, not {statistics!r}")
-        parts = {}
-        for name, part in statistics.parts.items():
+        parts, bundle = {}, BundleStats.expected(statistics, "a mixed model")
+        for name, part in bundle.parts.items():
             if name not in FAMILIES or not FAMILIES[name].is_held_by(part):
                 raise DataError(f"a block of {name!r} columns cannot be estimated from {part!r}")
             parts[name] = FAMILIES[name].converted(part, choices)
-        return replace(statistics, parts=parts)
+        return replace(bundle, parts=parts)
 
     def estimate(self, statistics: BundleStats, choices: Choices, names: Names = None) -> ProductDensity:
         names = names or tuple(f"x{j}" for j in range(statistics.n_features))
@@ -344,6 +343,7 @@ FAMILIES: dict[str, Family] = {
             defaults={"alpha": 1.0},
             check=_check_alpha,
             merges_columns=True,
+            has_mean=False,
             infer=_why_bernoulli,
         ),
         Family(
@@ -356,8 +356,9 @@ FAMILIES: dict[str, Family] = {
             held_out=lambda s, density, c: leave_one_out.CategoricalLeaveOneOut(s, density, c["alpha"]),
             defaults={"alpha": 1.0, "unknown": "smooth"},
             check=_check_categorical,
-            infer=_why_categorical,
             merges_columns=True,
+            has_mean=False,
+            infer=_why_categorical,
         ),
         Family(
             name="poisson",

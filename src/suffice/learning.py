@@ -49,8 +49,8 @@ def forgotten(statistics: Statistics, known: Names, source: Source, of: Collecto
 
 
 def collector_of(recipe: Recipe, choices: Choices, statistics: Statistics) -> Collector:
-    """What is collected of more rows for a model that has a statistic already."""
-    return recipe.collector(choices, getattr(statistics, "columns", None))
+    """Return the collector for more rows of a model that has a statistic already."""
+    return recipe.collector(choices, statistics.blocks)
 
 
 def warn_of_kinds(one: Statistics, two: Statistics) -> None:

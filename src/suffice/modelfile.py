@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
+from functools import singledispatch
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -60,18 +61,10 @@ class SavedDensity:
         if len(kinds) != 1:
             raise ValueError("it holds several densities")
         own = {name.partition(":")[2]: np.array(array) for name, array in arrays.items()}
-        density = _rebuilt(Density.kinds[kinds.pop()].from_arrays(own))
+        density = Density.kinds[kinds.pop()].from_arrays(own).checked()
         if density.n_classes != len(classes):
             raise ValueError(f"its density has {density.n_classes} classes, not {len(classes)}")
         return cls(np.array(classes), density)
-
-
-def _rebuilt(density: Any) -> Any:
-    """A density made again from its parameters, which checks them: the arrays of a file can be anything."""
-    parameters = density.parameters()
-    if "parts" in parameters:
-        parameters["parts"] = {name: _rebuilt(part) for name, part in parameters["parts"].items()}
-    return type(density).from_parameters(**parameters)
 
 
 _OTHERS: dict[str, type[Learnt]] = {kind.__name__: kind for kind in (LogisticModel, LearntProjection, SavedDensity)}
@@ -86,7 +79,18 @@ class ModelFile:
     names: tuple[str, ...] | None  # of the columns
     learnt: Learnt
     version: str = __version__  # of the library that wrote it
-    choice: dict[str, Any] | None = field(default=None)  # what else was tried, where the model was chosen automatically
+    choice: dict[str, Any] | None = None  # the other candidates, if the model was chosen automatically
+
+
+@singledispatch
+def learnt_of(scorer: Any, classes: Array) -> Learnt:
+    """Return what a file holds of a model without a statistic: its density, or its logistic model."""
+    return SavedDensity(classes, scorer)
+
+
+@learnt_of.register
+def _(scorer: LogisticModel, classes: Array) -> Learnt:
+    return replace(scorer, classes=classes)
 
 
 def write(path: str | os.PathLike[str], model: ModelFile) -> None:

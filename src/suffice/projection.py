@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +45,16 @@ class Projection:
         """This projection followed by another, in one."""
         center = self.center + self.directions @ np.linalg.pinv(self.directions.T @ self.directions) @ other.center
         return Projection(center, self.directions @ other.directions, other.values, other.total)
+
+    shared_parameters: ClassVar[frozenset[str]] = frozenset()  # as densities have them
+
+    def labelled_parameters(self, names: Sequence[Any]) -> dict[str, Any]:  # noqa: ARG002  as densities have it
+        """Return the components (m, d) and their variances (m,), as users see them."""
+        return {
+            "components": self.directions.T,
+            "explained_variance": self.values,
+            "explained_variance_ratio": self.values / (self.total or 1.0),
+        }
 
     def of_moments(self, moments: MomentStats) -> MomentStats:
         """The moments of projected rows, from those of the rows."""
@@ -161,9 +171,7 @@ class ProjectionRecipe(Recipe):
         return CollectMoments("pooled")
 
     def adopted(self, statistics: Any, choices: Choices) -> MomentStats:  # noqa: ARG002
-        if not isinstance(statistics, MomentStats):
-            raise DataError(f"PCA and LDA need MomentStats, not {statistics!r}")
-        return statistics.to_layout("pooled")
+        return MomentStats.expected(statistics, "PCA and LDA").to_layout("pooled")
 
     def estimate(self, statistics: MomentStats, choices: Choices, names: Names = None) -> Projection:  # noqa: ARG002
         whole = self.whole(statistics, choices)

@@ -78,6 +78,41 @@ class Density(Scorer):
             Arrays whose first axis is that of the classes; NaN for a class without rows.
         """
 
+    def checked(self) -> Self:
+        """Rebuild the density from its parameters, which checks them: the arrays of a file can be anything.
+
+        Returns
+        -------
+        Density
+            The same density; DataError if the parameters are not valid.
+        """
+        return type(self).from_parameters(**self.parameters())
+
+    def blocks(self) -> list[tuple[Density, tuple[int, ...]]]:
+        """Return the densities of blocks of columns that are independent given the class.
+
+        Returns
+        -------
+        list of (Density, tuple of int)
+            Each density with the indices of its columns; only this one if it has no blocks.
+        """
+        return [(self, tuple(range(self.n_features)))]
+
+    def ellipses(self, columns: Sequence[int]) -> tuple[Array, Array] | None:  # noqa: ARG002
+        """Return the elliptical contours of some columns.
+
+        Parameters
+        ----------
+        columns : sequence of int
+            The indices of m columns.
+
+        Returns
+        -------
+        tuple of arrays (k, m) and (k, m, m), or None
+            The centers and the covariances or scale matrices; None for families without elliptical contours.
+        """
+        return None
+
     def of_one_class(self) -> dict[str, Any]:
         """Give the parameters of the first class, each by the name for one: what `fit_density` shows.
 

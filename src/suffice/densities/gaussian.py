@@ -417,6 +417,16 @@ class GaussianDensity(Density):
 
         return np.asarray(chdtrc(self.n_features, self.quadratic(X)))
 
+    @property
+    def shared_parameters(self) -> frozenset[str]:
+        return frozenset({"covariances"} if self.structure.tied else ())
+
+    def ellipses(self, columns: Sequence[int]) -> tuple[Array, Array]:
+        own, m = list(columns), len(columns)
+        covariance = self.covariance
+        block = covariance[:, own][:, :, own] if covariance.ndim == 3 else covariance[:, own, None] * np.eye(m)
+        return self.mean[:, own], np.broadcast_to(block, (self.n_classes, m, m))
+
     def marginal(self, X: Array) -> Array:
         return conditional_marginal(self, X)
 

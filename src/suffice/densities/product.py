@@ -150,6 +150,24 @@ class ProductDensity(Density):
         """
         return {"parts": dict(self.parts), "columns": dict(self.columns), "names": self.names}
 
+    def labelled_parameters(self, names: Sequence[Any]) -> dict[str, Any]:
+        own = {name: [names[j] for j in columns] for name, columns in self.columns.items()}
+        return {
+            name: {"columns": own[name], **part.labelled_parameters(own[name])} for name, part in self.parts.items()
+        }
+
+    @property
+    def shared_parameters(self) -> frozenset[str]:
+        """The names of shared parameters, each after the name of its block and a space."""
+        return frozenset(f"{name} {shared}" for name, part in self.parts.items() for shared in part.shared_parameters)
+
+    def checked(self) -> Self:
+        parts = {name: part.checked() for name, part in self.parts.items()}
+        return self.from_parameters(parts, self.columns, self.names)
+
+    def blocks(self) -> list[tuple[Density, tuple[int, ...]]]:
+        return [(part, self.columns[name]) for name, part in self.parts.items()]
+
     def __repr__(self) -> str:
         return f"ProductDensity({', '.join(f'{name}: {part!r}' for name, part in self.parts.items())})"
 

@@ -99,6 +99,11 @@ class Scorer(ABC):
         """The number of columns."""
 
     @property
+    def shared_parameters(self) -> frozenset[str]:
+        """The names of the parameters that all classes share: these have no class axis."""
+        return frozenset()
+
+    @property
     def n_read(self) -> int:
         """How many numbers `read` makes of a row."""
         return self.n_features
@@ -121,6 +126,22 @@ class Scorer(ABC):
     @abstractmethod
     def parameters(self) -> dict[str, Any]:
         """The parameters by name, arrays whose first axis is that of the classes."""
+
+    def labelled_parameters(self, names: Sequence[Any]) -> dict[str, Any]:  # noqa: ARG002  no block needs them
+        """Return the parameters as users see them.
+
+        Parameters
+        ----------
+        names : sequence of str or int
+            The names of the columns, or their indices.
+
+        Returns
+        -------
+        dict
+            The parameters by name. A density of several blocks of columns has one dictionary per block, with the
+            names of its columns under "columns".
+        """
+        return self.parameters()
 
     @abstractmethod
     def of_classes(self, places: Sequence[int]) -> Self:

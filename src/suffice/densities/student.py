@@ -190,6 +190,9 @@ class StudentDensity(Density):
             "structure": own["structure"],
         }
 
+    def ellipses(self, columns: Sequence[int]) -> tuple[Array, Array]:
+        return self.gaussian.ellipses(columns)
+
     def to_arrays(self) -> dict[str, Array]:
         return self.gaussian.to_arrays() | {"dof": self.dof}
 

@@ -185,7 +185,6 @@ class GaussianClassifier(GenerativeClassifier):
         return -0.5 * (upper - lower), upper @ m1 - lower @ m0, float(constant)
 
     def _plug_in(self, what: str) -> GaussianDensity:
-        density = self.density_
-        if not isinstance(density, GaussianDensity):
-            raise DataError(f"{what} needs a Gaussian density; this model is predictive")
-        return density
+        if self.predictive:
+            raise DataError(f"{what} needs a Gaussian density, but this model is predictive; fit with predictive=False")
+        return cast("GaussianDensity", self.density_)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
 from sklearn.model_selection import check_cv
+from sklearn.naive_bayes import ComplementNB
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
@@ -159,17 +162,27 @@ def innermost(estimator: Any, X: Any = None) -> tuple[Any, Any]:
 
 
 def _told_prior(estimator: Any) -> Array | None:
-    """What an estimator says of the prior in its posteriors."""
-    estimator, _ = innermost(estimator)
-    if type(estimator).__name__ == "ComplementNB":  # keeps a prior that it does not use
-        return np.full(len(estimator.classes_), 1 / len(estimator.classes_))
-    if type(estimator).__name__ == "DummyClassifier" and estimator.strategy != "prior":
-        return None
+    """Return the prior in an estimator's posteriors, or None if it does not say."""
+    return _prior_in(innermost(estimator)[0])
+
+
+@singledispatch
+def _prior_in(estimator: Any) -> Array | None:
     for name in ("prior_", "priors_", "class_prior_"):
         if getattr(estimator, name, None) is not None:
             return np.asarray(getattr(estimator, name))
     logs = getattr(estimator, "class_log_prior_", None)
     return None if logs is None else np.exp(logs)
+
+
+@_prior_in.register
+def _(estimator: ComplementNB) -> Array | None:  # keeps a prior that it does not use
+    return np.full(len(estimator.classes_), 1 / len(estimator.classes_))
+
+
+@_prior_in.register
+def _(estimator: DummyClassifier) -> Array | None:
+    return estimator.class_prior_ if estimator.strategy == "prior" else None
 
 
 def _held(estimator: Any, prior: Prior, classes: Array) -> Array:

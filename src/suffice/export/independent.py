@@ -47,8 +47,17 @@ _SMALLEST = float(np.finfo(np.float64).tiny)
 class _Cells:
     """Columns of numbers inside the support of a density."""
 
-    def __init__(self, density: IndependentDensity, steps: Steps, names: Sequence[str]) -> None:
+    def __init__(
+        self,
+        density: IndependentDensity,
+        steps: Steps,
+        names: Sequence[str],
+        clip_small: bool = True,
+        clip_large: bool = True,
+    ) -> None:
+        # A family that uses only the logarithm of small (or large) values must not have them clipped.
         self.density, self.steps = density, steps
+        self.clip_small, self.clip_large = clip_small, clip_large
         self.held: list[Expression] = []  # within reach of the means; NULL where they are missing or not inside
         self._outside: list[Expression] = []
         positive = density.support is POSITIVE
@@ -69,15 +78,14 @@ class _Cells:
             self.held.append(steps.bind("x", case(*within)))
 
     def _reach(self) -> tuple[Array, Array]:
-        """The least and the largest numbers (d,) that are told apart."""
+        """Return the smallest and largest values (d,) that are not clipped."""
         seen, d = self.density.seen, self.density.n_features
         least, most = np.full(d, _SMALLEST), np.full(d, LARGEST)
-        if isinstance(self.density, LogNormalDensity):  # of which only logarithms are taken
-            return least, most
         means = np.clip(self.density.expectation[seen if seen.any() else ~seen], _SMALLEST, LARGEST)
-        with np.errstate(over="ignore"):
-            most = np.minimum(means.max(axis=0) * FAR, LARGEST)
-        if not isinstance(self.density, GammaDensity):  # of which only logarithms tell small numbers apart
+        if self.clip_large:
+            with np.errstate(over="ignore"):
+                most = np.minimum(means.max(axis=0) * FAR, LARGEST)
+        if self.clip_small:
             least = np.maximum(means.min(axis=0) / FAR, _SMALLEST)
         return least, most
 
@@ -122,7 +130,7 @@ def _(density: GeometricDensity, steps: Steps, names: Sequence[str], strict: boo
 
 @scores.register
 def _(density: LogNormalDensity, steps: Steps, names: Sequence[str], strict: bool = True) -> Scores:  # noqa: ARG001
-    cells = _Cells(density, steps, names)
+    cells = _Cells(density, steps, names, clip_small=False, clip_large=False)
     logs = cells.logs()
 
     def terms(c: int, after: Any) -> list[Expression]:
@@ -137,7 +145,7 @@ def _(density: LogNormalDensity, steps: Steps, names: Sequence[str], strict: boo
 
 @scores.register
 def _(density: GammaDensity, steps: Steps, names: Sequence[str], strict: bool = True) -> Scores:  # noqa: ARG001
-    cells = _Cells(density, steps, names)
+    cells = _Cells(density, steps, names, clip_small=False)
     logs, means = cells.logs(), density.expectation
     at_mean = 0.5 * np.log(density.shapes / (2 * np.pi)) - special.stirling_rest(density.shapes)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..densities import GaussianDensity, ProductDensity, StudentDensity
+from ..densities import Density
 from ..errors import DataError, listed
 from ..tables.table import Table
 from .rows import indices_of, names_of
@@ -21,18 +21,17 @@ Array = NDArray[Any]
 class GaussianBlock:
     """The Gaussian columns of a model."""
 
-    density: GaussianDensity | StudentDensity
+    density: Density
     indices: tuple[int, ...]  # of its columns in the table
     names: tuple[str, ...]  # of all columns of the table
 
     @classmethod
     def of(cls, estimator: Any, table: Table) -> GaussianBlock:
         """Return the block of a GaussianClassifier, or of the Gaussian columns of a MixedClassifier."""
-        density, names = getattr(estimator, "density_", None), names_of(table)
-        if isinstance(density, GaussianDensity | StudentDensity):
-            return cls(density, tuple(range(density.n_features)), names)
-        if isinstance(density, ProductDensity) and isinstance(part := density.parts.get("gaussian"), GaussianDensity):
-            return cls(part, density.columns["gaussian"], names)
+        density = getattr(estimator, "density_", None)
+        for part, columns in [] if density is None else density.blocks():
+            if part.ellipses(()) is not None:
+                return cls(part, columns, names_of(table))
         raise DataError(
             f"this {type(estimator).__name__} has no Gaussian columns; plot a GaussianClassifier, or a MixedClassifier "
             "of a table with numbers"
@@ -51,10 +50,9 @@ class GaussianBlock:
 
     def moments(self, indices: Sequence[int]) -> tuple[Array, Array]:
         """Return means (k, m) and covariances (k, m, m), or scale matrices if predictive, of some columns."""
-        gaussian = self.density.gaussian if isinstance(self.density, StudentDensity) else self.density
-        own, covariance = self._own(indices), gaussian.covariance
-        block = covariance[:, own][:, :, own] if covariance.ndim == 3 else covariance[:, own, None] * np.eye(len(own))
-        return gaussian.mean[:, own], np.broadcast_to(block, (self.density.n_classes, len(own), len(own)))
+        ellipses = self.density.ellipses(self._own(indices))
+        assert ellipses is not None
+        return ellipses
 
     def marginal(self, index: int, x: Array) -> Array:
         """Return p(x | class) of one column at values (n,), of shape (n, k)."""

@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, listed
+from ..families import FAMILIES
+from ..schema import DROP
 from ..sources import LocalSource
 from ..tables.table import ArrayColumn, Column, Frame, Matrix, Table
 from .rows import codes, floats, indices_of, labelled, local, names_of, whole
@@ -119,8 +121,8 @@ def _held(estimator: Any, table: Table, rest: Sequence[int], at: Any) -> dict[in
         raise DataError(f'at={at!r} is not known; pass "mean", or a dictionary by column')
     given = dict(zip(indices_of(list(at), names), at.values(), strict=True)) if isinstance(at, Mapping) else {}
     schema = getattr(estimator, "schema_", None)
-    families = dict.fromkeys(rest, "gaussian") if schema is None else {j: schema.families[j] for j in rest}
-    unnumbered = [j for j in rest if j not in given and families[j] in ("categorical", "bernoulli")]
+    used = [j for j in rest if schema is None or schema.families[j] != DROP]
+    unnumbered = [j for j in used if schema and j not in given and not FAMILIES[schema.families[j]].has_mean]
     if unnumbered:
         raise DataError(
             f"column {listed([names[j] for j in unnumbered])} has no mean; give a value, as in "
@@ -130,7 +132,7 @@ def _held(estimator: Any, table: Table, rest: Sequence[int], at: Any) -> dict[in
     return {
         j: given[j] if j in given else float(_finite(floats(table, [j]), names[j]).mean())
         for j in rest
-        if j in given or families[j] != "drop"
+        if j in given or j in used
     }
 
 

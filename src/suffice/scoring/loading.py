@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import singledispatch
 from typing import Any
 
 from .. import decisions, modelfile
+from ..densities.scorer import Scorer
 from ..errors import ModelFileError
 from ..families import RECIPES
 from ..modelfile import ModelFile, SavedDensity
@@ -41,31 +45,70 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     return model_of(modelfile.read(path), without_credentials(path))
 
 
+def load_parameters(path: str | os.PathLike[str]) -> tuple[dict[str, Any], frozenset[str]]:
+    """Read the parameters of a classifier, a PCA or an LDA from a file.
+
+    Parameters
+    ----------
+    path : path
+        A file that `save` wrote.
+
+    Returns
+    -------
+    parameters : dict
+        Arrays by name. The first axis is that of the classes, or of the components.
+    shared : frozenset of str
+        The names of those that all classes share, which have no class axis.
+    """
+    file = modelfile.read(path)
+    with _explained(without_credentials(path)):
+        estimate, _ = _estimate(file.learnt, file)
+        columns = file.names or range(file.learnt.n_features)
+        return estimate.labelled_parameters(columns), estimate.shared_parameters
+
+
 def model_of(file: ModelFile, path: str) -> Model:
-    """The model that a file holds, or an error where it holds something else."""
-    try:
-        density, prior = _density(file, path)
+    """Return the model in a file, or raise an error if the file holds something else."""
+    with _explained(path):
+        density, prior = _estimate(file.learnt, file)
+        if not isinstance(density, Scorer):
+            raise ModelFileError(f"{path} holds a {file.estimator}, which is not a classifier; give the file of one")
         choice = None if file.choice is None else Choice.from_header(file.choice)
         return Model(density, file.learnt.classes, prior, file.names, owner=file.estimator, choice=choice)
+
+
+@contextmanager
+def _explained(path: str) -> Iterator[None]:
+    """Name the file in errors."""
+    try:
+        yield
     except ModelFileError:
         raise
     except (KeyError, TypeError, ValueError) as error:
         raise ModelFileError(f"{path} does not fit this version of suffice: {error}") from None
 
 
-def _density(file: ModelFile, path: str) -> tuple[Any, Any]:
-    """What scores rows, and the prior of decisions."""
-    learnt, prior = file.learnt, file.params.get("prior")
-    if isinstance(learnt, SavedDensity):
-        return learnt.density, prior
-    if isinstance(learnt, LogisticModel):
-        return learnt, prior if file.estimator == "Model" else learnt.prior
-    recipe = RECIPES.get(file.estimator)
-    if recipe is None or not isinstance(learnt, Statistics) or not recipe.classifies:
-        raise ModelFileError(f"{path} holds a {file.estimator}, which is not a classifier; give the file of one")
+@singledispatch
+def _estimate(learnt: Any, file: ModelFile) -> tuple[Any, Any]:  # noqa: ARG001
+    """Return what was estimated (a density, a logistic model or a projection), and the prior of decisions."""
+    return learnt, None
+
+
+@_estimate.register
+def _(learnt: SavedDensity, file: ModelFile) -> tuple[Any, Any]:
+    return learnt.density, file.params.get("prior")
+
+
+@_estimate.register
+def _(learnt: LogisticModel, file: ModelFile) -> tuple[Any, Any]:
+    return learnt, file.params["prior"] if file.estimator == "Model" else learnt.prior
+
+
+@_estimate.register
+def _(learnt: Statistics, file: ModelFile) -> tuple[Any, Any]:
+    recipe, weight, prior = RECIPES[file.estimator], learnt.weight, file.params.get("prior")
     choices = recipe.chosen(file.params)
-    density = recipe.estimate(recipe.adopted(learnt, choices), choices, file.names)
-    weight = learnt.weight
+    estimate = recipe.estimate(recipe.adopted(learnt, choices), choices, file.names)
     if prior is None and not weight.any():
-        return density, None
-    return density, decisions.as_prior(prior, learnt.classes, weight / (weight.sum() or 1.0))
+        return estimate, None
+    return estimate, decisions.as_prior(prior, learnt.classes, weight / (weight.sum() or 1.0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, cast
@@ -17,7 +17,6 @@ from ..densities import Density
 from ..densities.scorer import Scorer
 from ..errors import DataError, listed
 from ..export.outputs import check_kept, check_outputs
-from ..regression import LogisticModel
 from ..sources import RowResults, Source
 from ..sources.frames.filling import with_cells
 from ..tables.labels import encode, position
@@ -131,12 +130,7 @@ class Model:
             Arrays whose first axis is that of the classes. A mixed model has a dictionary for each family, with the
             names of its columns.
         """
-        found = self.density.parameters()
-        if "parts" not in found:
-            return found
-        names: Sequence[Any] = self.names or range(self.density.n_features)
-        columns = {name: [names[j] for j in indices] for name, indices in found["columns"].items()}
-        return {name: {"columns": columns[name], **part.parameters()} for name, part in found["parts"].items()}
+        return self.density.labelled_parameters(self.names or range(self.density.n_features))
 
     # Scores: there is no prior in them.
 
@@ -588,11 +582,7 @@ class Model:
         path : path
             The file to write.
         """
-        density = self.density
-        if isinstance(density, LogisticModel):
-            learnt: modelfile.Learnt = replace(density, classes=self.classes)
-        else:
-            learnt = modelfile.SavedDensity(self.classes, density)
+        learnt = modelfile.learnt_of(self.density, self.classes)
         params = {"prior": None if self.prior is None else self.prior.tolist()}
         modelfile.write(path, modelfile.ModelFile("Model", params, self.names, learnt))
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import sklearn.metrics
 from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score, log_loss
 
@@ -163,7 +164,7 @@ def tally(scorer: Any) -> Tally:
     if parts is not None:
         if parts.metric is log_loss:
             return _LogLoss(parts)
-        from_sklearn = parts.metric.__module__.startswith("sklearn.metrics.")
+        from_sklearn = parts.metric in vars(sklearn.metrics).values()  # any other could depend on the order of rows
         if parts.response == "predict" and from_sklearn and parts.takes_weights:
             return _Decisions(parts)
     raise NeedsRowsError(

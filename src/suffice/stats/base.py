@@ -44,6 +44,11 @@ class Statistics(ABC):
     def n_features(self) -> int:
         """The number of columns."""
 
+    @property
+    def blocks(self) -> Mapping[str, tuple[int, ...]] | None:
+        """The indices of the columns of each block, by name; None for a statistic that is not made of blocks."""
+        return None
+
     def category_kinds(self) -> dict[int, str]:
         """Return what the categories of columns are.
 
@@ -71,6 +76,26 @@ class Statistics(ABC):
         Statistics
             The identity of addition.
         """
+
+    @classmethod
+    def expected(cls, statistics: Any, by: str) -> Self:
+        """Return a statistic of this kind as it is, or raise an error.
+
+        Parameters
+        ----------
+        statistics : Statistics
+            Any statistic.
+        by : str
+            Who needs it, for the message.
+
+        Returns
+        -------
+        Statistics
+            The same object.
+        """
+        if not isinstance(statistics, cls):
+            raise DataError(f"{by} must be estimated from {cls.__name__}, not from {statistics!r}")
+        return statistics
 
     @classmethod
     @abstractmethod

@@ -125,6 +125,10 @@ class BundleStats(Statistics):
         columns = {name: places for name, (places, _) in blocks.items()}
         return cls(first.classes, np.array(first.weight), parts, columns, batch.table.n_features, batch.table.names)
 
+    @property
+    def blocks(self) -> Mapping[str, tuple[int, ...]]:
+        return self.columns
+
     def category_kinds(self) -> dict[int, str]:
         parts = self.parts.items()
         return {self.columns[name][j]: kind for name, part in parts for j, kind in part.category_kinds().items()}
