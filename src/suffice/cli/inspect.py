@@ -15,13 +15,14 @@ from . import options
 if TYPE_CHECKING:
     from ..description import Description
 
-_FEW = 20  # columns and classes to list
+_FEW = 20  # rows of a table
+_WIDE = 8  # columns of a table
 
 
 @click.command(epilog="Example: suffice inspect birds.safetensors")
 @click.argument("file")
 @options.as_json
-@click.option("--parameters", is_flag=True, help="Print what the model has learnt: means, covariances, probabilities.")
+@click.option("--parameters", is_flag=True, help="Print what the model has learnt: means, probabilities, components.")
 def inspect(file: str, as_json: bool, parameters: bool) -> None:
     """Show what a file contains: model, columns, families and classes.
 
@@ -31,29 +32,74 @@ def inspect(file: str, as_json: bool, parameters: bool) -> None:
     from ..description import describe
 
     found = describe(file)
-    learnt = _parameters(file) if parameters else {}
+    learnt, shared = _parameters(file) if parameters else ({}, frozenset())
     if as_json:
         text = json.dumps(asdict(found) | ({"parameters": learnt} if parameters else {}), default=_plain)
         finite = json.loads(text, parse_constant=lambda _: None)  # JSON has neither NaN nor infinity
         print(json.dumps(finite, indent=2))
     else:
-        print("\n\n".join([_text(found), *_shown(learnt)]))
+        labels = [label for label, _ in found.classes]
+        if "components" in learnt:  # of a PCA or an LDA
+            labels = [f"component {i}" for i in range(len(learnt["components"]))]
+        tables = _tables(learnt, shared, labels, [name for name, _ in found.columns])
+        print("\n\n".join([_text(found), *tables]))
 
 
-def _parameters(file: str) -> dict[str, Any]:
-    """The parameters of the density in a file, by name."""
-    from ..scoring import load_model
+def _parameters(file: str) -> tuple[dict[str, Any], frozenset[str]]:
+    """Return the parameters in a file by name, and the names of those that have no class axis."""
+    from ..scoring.loading import load_parameters
 
-    return load_model(file).parameters()
+    return load_parameters(file)
 
 
-def _shown(parameters: dict[str, Any], prefix: str = "") -> Iterator[str]:
-    """Parameters as text, those of blocks of columns under the name of the block."""
+def _tables(
+    parameters: dict[str, Any], shared: frozenset[str], classes: list[Any], columns: list[Any], prefix: str = ""
+) -> Iterator[str]:
+    """Yield a table for each parameter; those of a block of columns have the name of the block in their title."""
+    columns, categories = parameters.get("columns", columns), parameters.get("categories")
     for name, value in parameters.items():
+        title = f"{prefix}{name}"
+        if name in ("columns", "categories"):  # they label the others
+            continue
         if isinstance(value, dict):
-            yield from _shown(value, f"{prefix}{name} ")
+            yield from _tables(value, shared, classes, columns, f"{title} ")
+        elif isinstance(value, list):  # one array for each column
+            for column, array, labels in zip(columns[:_FEW], value, categories or value, strict=False):
+                yield _table(f"{title}, column {column}", array, [classes, labels])
+            yield from [f"{title}: and {len(value) - _FEW} more columns"] * (len(value) > _FEW)
+        elif not hasattr(value, "ndim"):
+            yield f"{title}: {value}"
+        elif hasattr(value, "nnz"):  # sparse, as there are too many for a table
+            yield f"{title}: {value.nnz} values above zero, of {value.shape[0]} classes and {value.shape[1]} columns"
+        elif value.ndim == 3:
+            for label, array in zip(classes[:_FEW], value, strict=False):
+                yield _table(f"{title}, class {label}", array, [columns, columns])
+            yield from [f"{title}: and {len(value) - _FEW} more classes"] * (len(value) > _FEW)
         else:
-            yield f"{prefix}{name}\n{value}"
+            yield _table(title, value, [columns, columns] if title in shared else [classes, columns])
+
+
+def _table(title: str, array: Any, axes: Sequence[Sequence[Any]]) -> str:
+    """Return an array as a table, with the second axis downwards: there are more columns than classes."""
+    if array.ndim == 0:
+        return f"{title}: {array:.6g}"
+    labels = [_labels(axis, n) for axis, n in zip(axes, array.shape, strict=False)]
+    if array.ndim == 1:
+        rows = [(label, f"{value:.6g}") for label, value in zip(labels[0], array, strict=True)]
+        return f"{title}\n{aligned(_few([('', ''), *rows])[1:])}"
+    more = ["..."] * (len(labels[0]) > _WIDE)
+    rows = [
+        (label, *(f"{value:.6g}" for value in values), *more)
+        for label, values in zip(labels[1], array[:_WIDE].T, strict=True)
+    ]
+    return f"{title}\n{aligned(_few([('', *labels[0][:_WIDE], *more), *rows]))}"
+
+
+def _labels(axis: Sequence[Any], n: int) -> list[Any]:
+    """Return the labels of an axis; of two classes, an axis of length 1 is about the second over the first."""
+    if len(axis) == n:
+        return list(axis)
+    return [f"{axis[1]} over {axis[0]}"] if len(axis) == 2 and n == 1 else list(range(n))
 
 
 def _plain(value: Any) -> Any:
