@@ -24,6 +24,7 @@ from sklearn.naive_bayes import GaussianNB
 
 import suffice
 from suffice import (
+    LDA,
     PCA,
     BernoulliClassifier,
     CategoricalClassifier,
@@ -36,6 +37,7 @@ from suffice import (
 )
 from suffice.cli import app, main
 from suffice.cli.demo import leave_one_out_error, penguin_table, penguins
+from suffice.cli.options import prior_of
 from suffice.errors import ColumnWarning
 
 PENGUINS = str(Path(suffice.__file__).parent / "data" / "penguins.csv")
@@ -562,6 +564,46 @@ class TestInspect:
         assert "and 5 more" in output
         assert "x29" not in output
 
+    def test_parameters_are_labelled(self, here):
+        text, clf = run("inspect", "both.safetensors", "--parameters")[1], suffice.load("both.safetensors")
+        means = dict(re.findall(r"^(\w+) +(\S+ +\S+ +\S+)$", text.partition("\nmeans\n")[2], re.MULTILINE)[:4])
+        assert list(means) == FEATURES
+        np.testing.assert_allclose([np.array(m.split(), float) for m in means.values()], clf.means_.T, rtol=1e-5)
+        assert re.search(r"^means\n +Adelie +Chinstrap +Gentoo$", text, re.MULTILINE)
+        mixed = run("inspect", "mixed.safetensors", "--parameters")[1]
+        assert re.search(
+            r"^categorical probabilities, column island\n +Adelie +Chinstrap +Gentoo\nBiscoe ", mixed, re.MULTILINE
+        )
+
+    @pytest.mark.parametrize(("covariance", "title"), [("tied", "covariances"), ("full", "covariances, class 2")])
+    def test_matrices_have_columns_on_both_sides(self, tmp_path, rng, covariance, title):
+        clf = GaussianClassifier(covariance).fit(rng.normal(size=(30, 3)), np.arange(30) % 3)
+        clf.save(tmp_path / "m")
+        heading, *rows = run("inspect", tmp_path / "m", "--parameters")[1].partition(f"\n{title}\n")[2].splitlines()[:4]
+        assert heading.split() == [row.split()[0] for row in rows] == ["x0", "x1", "x2"]
+        found = [np.array(row.split()[1:], float) for row in rows]
+        np.testing.assert_allclose(found, clf.covariances_ if covariance == "tied" else clf.covariances_[2], rtol=1e-5)
+
+    @pytest.mark.parametrize("reduction", [PCA(2), LDA()], ids=repr)
+    def test_components_and_their_variances(self, rng, tmp_path, reduction):
+        X = pd.DataFrame(rng.normal(size=(60, 3)), columns=["u", "v", "w"])
+        reduction.fit(X, np.arange(60) % 3).save(tmp_path / "m")
+        text = run("inspect", tmp_path / "m", "--parameters")[1]
+        table = text.partition("components\n")[2].partition("\n\n")[0].splitlines()
+        assert table[0].split() == ["component", "0", "component", "1"]
+        found = [line.split() for line in table[1:]]
+        assert [row[0] for row in found] == ["u", "v", "w"]
+        np.testing.assert_allclose(np.array([row[1:] for row in found], float).T, reduction.components_, rtol=1e-5)
+        shares = json.loads(run("inspect", tmp_path / "m", "--parameters", "--json")[1])["parameters"]
+        np.testing.assert_allclose(shares["explained_variance_ratio"], reduction.explained_variance_ratio_)
+
+    def test_parameters_of_many_columns_and_classes_are_cut(self, rng, tmp_path):
+        GaussianClassifier("diag").fit(rng.normal(size=(100, 30)), np.arange(100) % 10).save(tmp_path / "m")
+        means = run("inspect", tmp_path / "m", "--parameters")[1].partition("\nmeans\n")[2].partition("\n\n")[0]
+        heading, *rows, last = means.splitlines()
+        assert heading.split() == [*"01234567", "..."]
+        assert (len(rows), last) == (20, "and 10 more")
+
     def test_nothing_heavy_is_imported(self, places):
         code = f"import sys; sys.argv = ['suffice', 'inspect', {str(places / 'mixed.safetensors')!r}]\n"
         code += "from suffice.cli import main\ntry: main()\nexcept SystemExit: pass\nprint(*sys.modules)"
@@ -655,26 +697,35 @@ def test_sql_scores_a_table(here, dialect):
     np.testing.assert_allclose(found["llr_Gentoo"], clf.llr(X, "Adelie", "Gentoo"), rtol=1e-9)
 
 
+def test_a_prior_of_labels_with_commas_is_json():
+    assert prior_of('{"a,b": 0.7, "1": 0.3}', ["a,b", 1]) == {"a,b": 0.7, 1: 0.3}
+
+
 MODEL, ROWS = "both.safetensors", "both.csv"
 WRONG = {
     "no such model": (("predict", "no.safetensors", ROWS), "no.safetensors"),
     "no such data": (("predict", MODEL, "no.csv"), "there is no file or directory 'no.csv'"),
     "no match": (("predict", MODEL, "no-*.csv"), "no file matches 'no-*.csv'"),
     "a damaged model": (("predict", "damaged.safetensors", ROWS), "is damaged: its content does not match"),
-    "no model at all": (("predict", "cost.json", ROWS), "cost.json is not a model file, or is damaged"),
+    "no model at all": (
+        ("predict", "cost.json", ROWS),
+        "cost.json is not a model file of suffice, or is damaged; models are written by save, or by suffice fit",
+    ),
+    "an unknown scheme of data": (("predict", MODEL, "s4://bucket/a.csv"), "the URL scheme s4:// is not known"),
     "a reduction": (("predict", "pca.safetensors", ROWS), "holds a PCA, which is not a classifier"),
     "a missing column": (("predict", "mixed.safetensors", "cut.csv"), "the files have no column 'sex'"),
     "a column to keep": (("predict", MODEL, ROWS, "--keep", "name"), "'name'"),
     "an unknown output": (("predict", MODEL, ROWS, "--outputs", "odds"), "choose some of 'decision'"),
     "a prior of no numbers": (("predict", MODEL, ROWS, "--prior", "Adelie=much"), "--prior Adelie=much"),
     "a prior of a word": (("predict", MODEL, ROWS, "--prior", "flat"), "--prior flat: give a number for each class"),
+    "a prior of a label with a comma": (("predict", MODEL, ROWS, "--prior", "a,b=1"), "contain commas, give JSON"),
     "a prior that sums to more": (("predict", MODEL, ROWS, "--prior", "[1, 1, 1]"), "must sum to 1"),
     "a prior of broken JSON": (("predict", MODEL, ROWS, "--prior", "[1, "), "--prior: "),
     "a prior of unknown classes": (("evaluate", MODEL, ROWS, "-t", "species", "--prior", "Emu=1"), "unknown: 'Emu'"),
     "a cost of broken JSON": (("predict", MODEL, ROWS, "--cost", "[[0, 1"), "--cost: "),
     "a cost of another shape": (("sql", MODEL, "birds", "--cost", "[[0, 1], [1, 0]]"), "do not fit 3 classes"),
     "a cost that is nowhere": (("predict", MODEL, ROWS, "--cost", "no.json"), "no.json"),
-    "another ending": (("predict", MODEL, ROWS, "-o", "s.csv"), "s.csv: the name of a Parquet file ends in .parquet"),
+    "another ending": (("predict", MODEL, ROWS, "-o", "s.csv"), "s.csv: scores are written as Parquet"),
     "what is read": (("predict", MODEL, "same.parquet", "-o", "same.parquet"), "one of the files that are read"),
     "no directory": (("predict", MODEL, ROWS, "-o", "no/s.parquet"), "there is no directory 'no'"),
     "rows to fit": (("fit", ROWS, "-t", "species", "--model", "mixed", "-o", ROWS), "both.csv is an input file"),
@@ -689,7 +740,7 @@ WRONG = {
     "no labels": (("evaluate", MODEL, ROWS, "-t", "genus"), "there is no column 'genus'"),
     "labels of others": (("evaluate", MODEL, ROWS, "-t", "island"), "column 'island' holds"),
     "missing labels": (("evaluate", MODEL, "cut.csv", "-t", "species"), "1 missing label"),
-    "nothing to inspect": (("inspect", ROWS), "is not a model or checkpoint file"),
+    "nothing to inspect": (("inspect", ROWS), "is not a model or checkpoint file of suffice"),
     "unlike kinds": (("merge", MODEL, "mixed.safetensors", "-o", "m"), "both.safetensors is a GaussianClassifier"),
     "unlike columns": (("merge", MODEL, "pair.safetensors", "-o", "m"), "pair.safetensors cannot be merged with both"),
     "nothing to merge": (("merge", "logistic.safetensors", MODEL, "-o", "m"), "has no statistics to add or subtract"),

@@ -81,13 +81,14 @@ def _content(
             with safe_open(path, framework="np") as file:
                 metadata = file.metadata() or {}
                 if _KEY not in metadata:
-                    raise error(f"{location} is a safetensors file, but not a {what} of suffice")
+                    raise error(f"{location} is a safetensors file, but not a {what} file of suffice")
                 shapes = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
                 arrays = {name: file.get_tensor(name) for name in shapes if wanted(name)}
         except (FileNotFoundError, PermissionError, MemoryError, error):
             raise
-        except Exception as reason:  # safetensors raises many kinds, for instance of a dtype that NumPy does not have
-            raise error(f"{location} is not a {what} file, or is damaged: {reason}") from None
+        except Exception:  # safetensors raises many kinds, for instance of a dtype that NumPy does not have
+            made = "; models are written by save, or by suffice fit" if what.startswith("model") else ""
+            raise error(f"{location} is not a {what} file of suffice, or is damaged{made}") from None
     digest, _, text = metadata[_KEY].partition(" ")
     return digest, text, arrays, shapes
 

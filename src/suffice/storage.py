@@ -23,6 +23,7 @@ _LINK = re.compile(r"::(?=[a-z][a-z0-9_.+-]*://)", re.IGNORECASE)  # between the
 _USER = re.compile(r"[^/]*@|(?!(?<!s3://)[^/:]*:\d*/)[^/:]*:.*@", re.DOTALL)  # a port is no password
 _OF_PYARROW = {"s3", "gs", "gcs", "hdfs", "viewfs", "abfs", "abfss"}
 _OF_FSSPEC = {"s3a", "az", "adl", "http", "https", "ftp", "sftp", "ssh", "memory", "hf", "webhdfs", "smb", "oci", "oss"}
+STORES = _OF_PYARROW | _OF_FSSPEC | {"file"}  # the schemes of files; fsspec may know more
 _OF_AZURE = {"abfs", "abfss", "az"}  # container@account
 _AT_ONCE = {"s3", "gcs", "abfs"}  # pyarrow's file systems that show an object only when its upload is complete
 _PLAIN = {"endpoint_override", "scheme", "region", "location_constraint", "allow_bucket_creation"}  # no secrets
@@ -262,8 +263,8 @@ def scheme_of(path: AnyPath) -> str | None:
 
 
 def is_store(scheme: str) -> bool:
-    """Whether a scheme is one of files; all others are of databases."""
-    if scheme in _OF_PYARROW or scheme in _OF_FSSPEC or scheme == "file":
+    """Whether a scheme is one of files."""
+    if scheme in STORES:
         return True
     try:
         from fsspec import available_protocols

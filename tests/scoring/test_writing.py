@@ -273,7 +273,7 @@ def test_a_place_that_cannot_be_written_is_found_before_the_work(table, tmp_path
 
 
 def test_only_parquet_files_are_named_so(table, tmp_path):
-    with pytest.raises(DataError, match=r"o\.csv: the name of a Parquet file ends in \.parquet"):
+    with pytest.raises(DataError, match=r"o\.csv: scores are written as Parquet; give .* ends in \.parquet"):
         MODELS["full"](table).to_parquet(table, tmp_path / "o.csv")
     assert list(tmp_path.iterdir()) == []
 

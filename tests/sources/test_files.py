@@ -694,7 +694,11 @@ def touched(path):
         (None, {"y": "fur"}, "another job: its columns is"),
         (None, {"columns": ["length"]}, "another job: its columns is"),
         (None, {"filter": [("width", ">", 0)]}, "its filter is None, here it is '.*width > 0"),
-        (lambda path: (path.parent / "run.ckpt").write_bytes(b"no"), {}, "is not a checkpoint file, or is damaged"),
+        (
+            lambda path: (path.parent / "run.ckpt").write_bytes(b"no"),
+            {},
+            "is not a checkpoint file of suffice",
+        ),
     ],
     ids=["touched", "gone", "another layout", "other labels", "other columns", "a filter", "damaged"],
 )

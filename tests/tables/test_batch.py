@@ -107,7 +107,7 @@ def test_what_is_masked_is_missing(values, expected):
 
 
 def test_what_is_masked_is_refused_like_what_is_not():
-    for dtype, words in (("M8[s]", "datetime64"), ("c8", "Complex"), ([("a", "f8")], "this model takes numbers")):
+    for dtype, words in (("M8[s]", "datetime64"), ("c8", "Complex"), ([("a", "f8")], "this model needs numbers")):
         with pytest.raises(DataError, match=words):
             Batch.of(np.ma.masked_all((2, 2), dtype))
 

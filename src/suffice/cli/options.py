@@ -18,7 +18,8 @@ target = click.option("--target", "-t", required=True, help="The column with the
 weight = click.option("--weight", help="The column with row weights.")
 out = click.option("--out", "-o", required=True, help="The model file to write.")
 prior = click.option(
-    "--prior", help="Class probabilities: a=0.7,b=0.3 or uniform. Default: the class frequencies of the training data."
+    "--prior",
+    help="Class probabilities: a=0.7,b=0.3, JSON or uniform. Default: the class frequencies of the training data.",
 )
 cost = click.option(
     "--cost",
@@ -63,14 +64,17 @@ def prior_of(text: str | None, classes: Any) -> Any:
     if text is None or text == "uniform":
         return text
     if text.lstrip().startswith(("{", "[")):
-        return _labelled(_json(text, "--prior"), classes)
+        return _labelled(_json(text, "--prior", '{"a": 0.7, "b": 0.3}'), classes)
     try:
         if "=" not in text:
             return float(text)
         pairs = [pair.rpartition("=") for pair in text.split(",")]
         return _labelled({name.strip(): float(value) for name, _, value in pairs}, classes)
     except ValueError:
-        raise DecisionError(f"--prior {text}: give a number for each class, as in a=0.7,b=0.3, or uniform") from None
+        raise DecisionError(
+            f"--prior {text}: give a number for each class, as in a=0.7,b=0.3, or uniform; for labels that contain "
+            """commas, give JSON such as '{"a": 0.7, "b,c": 0.3}'"""
+        ) from None
 
 
 def cost_of(text: str | None, classes: Any) -> Any:
@@ -78,17 +82,17 @@ def cost_of(text: str | None, classes: Any) -> Any:
     if text is None:
         return None
     content = text if text.lstrip().startswith(("{", "[")) else Path(text).read_text()
-    found = _labelled(_json(content, "--cost"), classes)
+    found = _labelled(_json(content, "--cost", "[[0, 1], [5, 0]]"), classes)
     if isinstance(found, dict):
         return {decision: _labelled(row, classes) for decision, row in found.items()}
     return found
 
 
-def _json(text: str, option: str) -> Any:
+def _json(text: str, option: str, example: str) -> Any:
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
-        raise DecisionError(f"{option}: {error}; give JSON such as [[0, 1], [5, 0]]") from None
+        raise DecisionError(f"{option}: {error}; give JSON such as {example}") from None
 
 
 def _labelled(values: Any, classes: Any) -> Any:

@@ -38,9 +38,7 @@ def parquet_file(path: str | os.PathLike[str]) -> Callable[[Source, Any], Abstra
     """Open a Parquet file for rows of a source, with the columns of a schema; it is there at the end, or not at all."""
     name = without_credentials(path)
     if os.path.splitext(name)[1].lower() not in (".parquet", ".pq"):
-        raise DataError(
-            f"{name}: the name of a Parquet file ends in .parquet; for CSV, leave out -o of suffice predict"
-        )
+        raise DataError(f"{name}: scores are written as Parquet; give a file name that ends in .parquet")
 
     @contextmanager
     def opened(source: Source, schema: Any) -> Iterator[Write]:

@@ -47,7 +47,7 @@ class Support:
             raise DataError(f"column {listed(names)} holds infinity; remove these rows or make the values missing")
         raise DataError(
             f"column {listed(names)} holds values that are {self.fault} in {n_rows} row{'s' * (n_rows != 1)}; the "
-            f"{family} family needs {self.needs}; use another family, as in families={{{names[0]!r}: 'gaussian'}}"
+            f"{family} family needs {self.needs}; choose another family, such as 'gaussian'"
         )
 
 

@@ -70,7 +70,7 @@ def as_matrix(table: Any) -> Array:
     if X.dtype.kind == "c":
         raise DataError(f"Complex data not supported: X is {X.dtype}")
     if X.dtype.kind not in "fiubOUS":
-        raise DataError(f"X holds {X.dtype}; this model takes numbers")
+        raise DataError(f"X holds {X.dtype}; this model needs numbers")
     return X
 
 

@@ -170,7 +170,7 @@ class Table(ABC):
         return repr(self.names[j] if self.names else j)
 
     def _refuse_words(self, detail: str = "") -> None:
-        """Raise an error that names the columns that are no numbers, if there are any."""
+        """Raise an error that names the columns that do not hold numbers, if there are any."""
         refused = {}
         for j, column in enumerate(self.columns()):
             try:
@@ -180,10 +180,9 @@ class Table(ABC):
         if refused:
             found = [f"{name} ({dtype})" for name, dtype in refused.items()]
             more = f" and {len(found) - 5} more" if len(found) > 5 else ""
-            remedy = f"families={{{next(iter(refused))}: 'categorical'}}"
             raise DataError(
-                f"this model takes numbers, but these columns are not numbers: {', '.join(found[:5])}{more}; make "
-                f"them numbers, leave them out, or fit a MixedClassifier with {remedy}{detail}"
+                f"this model needs numbers, but column {', '.join(found[:5])}{more} does not hold numbers; convert it, "
+                f"leave it out, or choose the family 'categorical' for it, as MixedClassifier does{detail}"
             )
 
 

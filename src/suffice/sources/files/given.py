@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
+from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
 from ...errors import DataError, UnreadableError, listed
-from ...storage import AnyPath, is_store, scheme_of, without_credentials, without_query
+from ...storage import STORES, AnyPath, is_store, scheme_of, without_credentials, without_query
 from .discovery import SUFFIXES, File, format_of
 
 if TYPE_CHECKING:
     from .formats import Format
+
+_DATABASES = {"postgresql", "postgres", "sqlite", "duckdb", "mysql", "mariadb", "oracle", "mssql"}
 
 
 @dataclass(frozen=True)
@@ -161,9 +164,17 @@ def _is_path(one: Any) -> bool:
 
 
 def is_database(path: AnyPath) -> bool:
-    """Whether a path is the URL of a database."""
+    """Return whether a path is the URL of a database, or raise an error if its scheme is not known."""
     scheme = scheme_of(path)
-    return scheme is not None and not is_store(scheme)
+    if scheme is None or is_store(scheme):
+        return False
+    installed = {entry.name.partition(".")[0] for entry in entry_points(group="sqlalchemy.dialects")}
+    if scheme.partition("+")[0] not in _DATABASES | installed:
+        raise DataError(
+            f"the URL scheme {scheme}:// is not known; files have one of {listed(sorted(STORES), len(STORES))}, "
+            f"databases one of {listed(sorted(_DATABASES), len(_DATABASES))}, or that of another SQLAlchemy dialect"
+        )
+    return True
 
 
 def with_texts(X: Any, texts: Collection[str]) -> Any:
