@@ -206,6 +206,11 @@ def test_paths_may_be_text_and_load_is_independent_of_the_file(tmp_path):
     same_model(loaded, clf, rows(seed=1)[0])
 
 
+def test_values_inside_lists_come_back_as_they_were():
+    values = [0.3, {0: [b"a", {"pairs": 1}]}, ["x", None]]
+    assert arrayfile.restored(arrayfile.plain(values)) == values
+
+
 def test_the_file_is_plain_safetensors_with_a_readable_header(path):
     fitted(prior={"a": 0.1, "b": 0.9}).save(path)
     with safetensors.safe_open(path, framework="np") as file:

@@ -147,6 +147,8 @@ def plain(value: Any) -> Any:
 
 def restored(value: Any) -> Any:
     """The inverse of `plain`."""
+    if isinstance(value, list):
+        return [restored(item) for item in value]
     if not isinstance(value, dict):
         return value
     if "bytes" in value:

@@ -280,11 +280,21 @@ def single_threaded_blas() -> Iterator[None]:
     before = [(library, library.num_threads) for library in controller.lib_controllers]
 
     try:
-        with controller.limit(limits=1, user_api="blas"):
-            yield
-    except KeyboardInterrupt:  # it may have come before the block, or while threadpoolctl restored the numbers
-        while any(library.num_threads != threads for library, threads in before):
-            with suppress(KeyboardInterrupt):  # the second time Ctrl-C is pressed
-                for library, threads in before:
-                    library.set_num_threads(threads)
+        try:
+            with controller.limit(limits=1, user_api="blas"):
+                yield
+        except KeyboardInterrupt:  # it may have come before the block, or while threadpoolctl restored the numbers
+            _set_threads(before)
+            raise
+    except KeyboardInterrupt:  # Ctrl-C was pressed again in the lines above
+        _set_threads(before)
         raise
+
+
+def _set_threads(libraries: list[tuple[Any, int]]) -> None:
+    """Set the numbers of threads of libraries, whatever interrupts it."""
+    while True:
+        with suppress(KeyboardInterrupt):
+            for library, threads in libraries:
+                library.set_num_threads(threads)
+            return

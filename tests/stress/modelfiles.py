@@ -212,7 +212,7 @@ def _json(rng: random.Random, value: Any) -> None:
         del value[key]
     elif kind < 0.3 and isinstance(value, list):
         value.append(value[key])
-    elif kind < 0.35:
+    elif kind < 0.31:
         nested: Any = 0
         for _ in range(rng.choice([5, 300, 3000])):
             nested = {"pairs": [[0, nested]]}

@@ -99,8 +99,9 @@ class LLRCalibrator(TransformerMixin, TableEstimator):
             if not (prior.all() and total.all()):
                 raise DecisionError("a class without prior or weight cannot be calibrated")
             found = AffineMap.fit(_likelihoods(table, len(classes)), code, weight, prior)
-        self.map_, self.classes_ = found, classes
-        self._set_columns(source.names, source.n_features)
+        with self._learning() as learner:
+            learner.map_, learner.classes_ = found, classes
+            learner._set_columns(source.names, source.n_features)
         return self
 
     def transform(self, X: Any) -> Array:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -83,26 +81,16 @@ class Learner(TableEstimator):
         return self._fit_source(self._new_source(X, self._labels(y), sample_weight))
 
     def _fit_source(self, source: Source) -> Self:
-        with self._unless_it_fails():
-            inferred = self._infer(source)
-            statistics = collect(source, self._collector(inferred))
-            return self._learn(statistics, source, inferred)._estimated()
+        with self._learning() as learner:
+            inferred = learner._infer(source)
+            statistics = collect(source, learner._collector(inferred))
+            learner._learn(statistics, source, inferred)._estimated()
+        return self
 
     def _fit_known(self, source: Source, statistics: Any) -> Self:
         """As a fit leaves a new model, where the statistic of all rows is known already."""
         statistics = self._recipe.adopted(statistics, self._validate())
         return self._learn(statistics, source, self._infer(source))._estimated()
-
-    @contextmanager
-    def _unless_it_fails(self) -> Iterator[None]:
-        """Let all that is inside change this model, or nothing: what was learnt before is not lost."""
-        before = dict(self.__dict__)
-        try:
-            yield
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from more rows, in place. The model equals one fitted on all rows so far.
@@ -125,17 +113,18 @@ class Learner(TableEstimator):
         """
         if not hasattr(self, "statistics_"):
             source = self._new_source(X, self._labels(y), sample_weight)
-            with self._unless_it_fails():
-                inferred = self._infer(source)
-                statistics = _announced(collect(source, self._collector(inferred)), classes)
-                self._learn(statistics, inferred=inferred)  # not as all rows there are: more may come
-                self._set_columns(source.names, source.n_features)
-                return self
+            with self._learning() as learner:
+                inferred = learner._infer(source)
+                statistics = _announced(collect(source, learner._collector(inferred)), classes)
+                learner._learn(statistics, inferred=inferred)  # not as all rows there are: more may come
+                learner._set_columns(source.names, source.n_features)
+            return self
         source = self._more_source(X, self._labels(y), sample_weight)
-        with self._unless_it_fails():
-            more = collect(source, self._collector(self._inferred()))
-            warn_of_kinds(self.statistics_, more)
-            return self._learn(self.statistics_ + _announced(more, classes))
+        with self._learning() as learner:
+            more = collect(source, learner._collector(learner._inferred()))
+            warn_of_kinds(learner.statistics_, more)
+            learner._learn(learner.statistics_ + _announced(more, classes))
+        return self
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Unlearn rows that were learnt before, in place. The model equals one that never saw them.
@@ -158,7 +147,10 @@ class Learner(TableEstimator):
         """
         self._check_fitted()
         source = self._more_source(X, self._labels(y), sample_weight)
-        return self._learn(forgotten(self._fitted(), self._names(), source, self._collector(self._inferred())))
+        with self._learning() as learner:
+            of = learner._collector(learner._inferred())
+            learner._learn(forgotten(learner._fitted(), learner._names(), source, of))
+        return self
 
     def fit_statistics(self, statistics: Any) -> Self:
         """Make the model from a statistic alone, for instance `statistics_` of another model.
@@ -173,10 +165,11 @@ class Learner(TableEstimator):
         self
             The fitted estimator.
         """
-        with self._unless_it_fails():
-            self._learn(self._recipe.adopted(statistics, self._validate()))
-            self._set_columns(self.statistics_.names, self.statistics_.n_features)
-            return self._estimated()
+        with self._learning() as learner:
+            learner._learn(learner._recipe.adopted(statistics, learner._validate()))
+            learner._set_columns(learner.statistics_.names, learner.statistics_.n_features)
+            learner._estimated()
+        return self
 
     def __add__(self, other: Self) -> Self:
         """A model of the rows of both, with the settings of the left one."""

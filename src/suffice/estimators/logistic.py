@@ -124,8 +124,9 @@ class LogisticClassifier(LLRClassifier):
         rows = table.matrix().astype(np.float64) if sparse else expand(table.floats(), self.expansion)  # type: ignore[attr-defined]
         if not np.isfinite(rows.sum()):
             refuse_nonfinite(source)
-        self.model_ = self._optimum(rows, code, weight, classes, prior, source.names)
-        self._set_columns(source.names, source.n_features)
+        with self._learning() as learner:
+            learner.model_ = learner._optimum(rows, code, weight, classes, prior, source.names)
+            learner._set_columns(source.names, source.n_features)
         return self
 
     def _optimum(

@@ -58,7 +58,9 @@ class Reduction(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Learner):
         if not np.isfinite(batch.X).all():
             refuse_nonfinite(source)
         whole, classes = self._wide(batch)
-        return self._of(whole.first(self._recipe.kept(whole, self._validate())), classes, source.names)
+        with self._learning() as learner:
+            learner._of(whole.first(self._recipe.kept(whole, self._validate())), classes, source.names)
+        return self
 
     def _learn(self, statistics: Any, source: Source | None = None, inferred: Any = None) -> Self:
         self.__dict__.pop("_without_statistics", None)
@@ -237,6 +239,27 @@ class PCA(Reduction):
             The fitted estimator.
         """
         return super().fit(X, y, sample_weight)
+
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
+        """Learn from more rows, in place. The model equals one fitted on all rows so far.
+
+        Parameters
+        ----------
+        X : anything tabular, of shape (n, d)
+            The rows.
+        y : array-like of shape (n,), str or None
+            Labels play no part; the name of a column leaves it out.
+        classes : array-like or None
+            Ignored.
+        sample_weight : array-like of shape (n,), str or None
+            Weights, or the name of the column of X that holds them.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        return super().partial_fit(X, y, None, sample_weight)
 
     def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Unlearn rows that were learnt before, in place.

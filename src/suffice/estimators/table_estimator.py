@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from copy import copy
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +36,14 @@ class TableEstimator(BaseEstimator):
         source = as_source(X, y, weight, self.n_jobs)
         refuse_empty(source)
         return source
+
+    @contextmanager
+    def _learning(self) -> Iterator[Self]:
+        """Give a copy to learn with. This estimator takes over all that it has learnt in one step at the end, so that
+        errors and interrupts leave it as it was."""
+        learner = copy(self)
+        yield learner
+        self.__dict__ = learner.__dict__
 
     def _check_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():
