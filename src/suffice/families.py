@@ -425,6 +425,7 @@ MIXED = Mixed()
 RECIPES: dict[str, Recipe] = {
     **{family.estimator: family for family in FAMILIES.values() if family.estimator is not None},
     "MixedClassifier": MIXED,
+    "MixtureModel": MIXED,
     "PCA": PrincipalRecipe(),
     "LDA": DiscriminantRecipe(),
 }

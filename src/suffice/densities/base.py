@@ -113,6 +113,16 @@ class Density(Scorer):
         """
         return None
 
+    def n_parameters(self) -> int:
+        """Count the free parameters of all classes, as the criteria AIC and BIC do.
+
+        Returns
+        -------
+        int
+            The number of parameters.
+        """
+        return sum(np.size(values) for values in self.parameters().values())
+
     def of_one_class(self) -> dict[str, Any]:
         """Give the parameters of the first class, each by the name for one: what `fit_density` shows.
 

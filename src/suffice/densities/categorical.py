@@ -205,6 +205,9 @@ class CategoricalDensity(Density):
         tables = [dict(zip(v.tolist(), p[a:b].tolist(), strict=True)) for v, (a, b) in parts]
         return {"p": tables[0] if len(tables) == 1 else tables}
 
+    def n_parameters(self) -> int:
+        return self.n_classes * sum(max(len(values) - 1, 0) for values in self.categories)
+
     def parameters(self) -> dict[str, Any]:
         """Return categories and their probabilities, as `from_parameters` takes them.
 

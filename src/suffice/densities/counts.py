@@ -257,6 +257,9 @@ class BinomialDensity(CountDensity):
     def of_one_class(self) -> dict[str, Any]:
         return {"trials": self.trials, "p": np.exp(self.one[0])}
 
+    def n_parameters(self) -> int:
+        return int(self.one.size)
+
     def parameters(self) -> dict[str, Any]:
         """Return the trials and the probabilities of a success, as `from_parameters` takes them.
 

@@ -85,6 +85,11 @@ class GaussianDensity(Density):
     def n_classes(self) -> int:
         return len(self.mean)
 
+    def n_parameters(self) -> int:
+        d = self.n_features
+        of_one = {"full": d * (d + 1) // 2, "diag": d, "spherical": 1}[self.structure.shape]
+        return self.mean.size + len(self.covariance) * of_one
+
     @property
     def n_features(self) -> int:
         return int(self.mean.shape[1])

@@ -93,6 +93,9 @@ class MultinomialDensity(CountDensity):
     def of_one_class(self) -> dict[str, Any]:
         return {"p": np.exp(self.one[0])}
 
+    def n_parameters(self) -> int:
+        return self.n_classes * (self.n_features - 1)
+
     def parameters(self) -> dict[str, Any]:
         """Return the probabilities and the mean total of a row, as `from_parameters` takes them.
 

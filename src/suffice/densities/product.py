@@ -205,6 +205,9 @@ class ProductDensity(Density):
     def of_classes(self, places: Sequence[int]) -> Self:
         return replace(self, parts={name: part.of_classes(places) for name, part in self.parts.items()})
 
+    def n_parameters(self) -> int:
+        return sum(part.n_parameters() for part in self.parts.values())
+
     def linear(self) -> LinearForm:
         """Return the scores as linear functions of the columns, block after block, where all blocks have them.
 

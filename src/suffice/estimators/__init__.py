@@ -16,6 +16,7 @@ from .generative import GenerativeClassifier
 from .learner import Learner
 from .logistic import LogisticClassifier
 from .mixed import MixedClassifier
+from .mixture import MixtureModel
 from .ratios import as_llr, cross_val_llr
 from .reduction import LDA, PCA
 
@@ -30,6 +31,7 @@ __all__ = [
     "LLRClassifier",
     "LogisticClassifier",
     "MixedClassifier",
+    "MixtureModel",
     "MultinomialClassifier",
     "PoissonClassifier",
     "as_llr",
@@ -46,6 +48,7 @@ _SAVED: dict[str, type[Learner] | type[LogisticClassifier]] = {
         LDA,
         LogisticClassifier,
         MixedClassifier,
+        MixtureModel,
         PCA,
         MultinomialClassifier,
         PoissonClassifier,

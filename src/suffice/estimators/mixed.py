@@ -14,12 +14,65 @@ from ..stats import BundleStats
 from ..stats.bundle import Collector
 from ..tables.table import LOOK
 from .classifier import of_model
+from .estimated import Estimated
 from .generative import GenerativeClassifier
 
 Array = NDArray[Any]
 
 
-class MixedClassifier(GenerativeClassifier):
+class MixedTable(Estimated):
+    """An estimator of whole tables, where every block of columns has a family of its own."""
+
+    _recipe = MIXED
+    statistics_: BundleStats
+    families: Any
+    covariance: str
+    _schema: Schema
+
+    def _infer(self, source: Source) -> Schema:
+        return Schema.of(source.head(LOOK), self.families, source.frame)
+
+    def _inferred(self) -> Schema:
+        return self.schema_
+
+    def _collector(self, inferred: Schema) -> Collector:
+        return self._recipe.collector(self._validate(), inferred.blocks())
+
+    def _learn(self, statistics: Any, source: Source | None = None, inferred: Schema | None = None) -> Self:
+        super()._learn(statistics, source, inferred)
+        if inferred is not None:
+            self._schema = inferred
+        return self
+
+    @property
+    def schema_(self) -> Schema:
+        """The family of every column, and why; prints as a table."""
+        self._check_fitted()
+        statistics = self.statistics_
+        known: Schema | None = getattr(self, "_schema", None)
+        names = self._names() or tuple(f"x{j}" for j in range(statistics.n_features))
+        if known is not None and known.names == names and known.blocks() == statistics.columns:
+            return known
+        own = {j: family for family, places in statistics.columns.items() for j in places}
+        families = tuple(own.get(j, DROP) for j in range(statistics.n_features))
+        return Schema(names, families, ("as learnt",) * len(names))
+
+    def _saved_params(self) -> dict[str, Any]:
+        """What selectors and types have chosen is kept by name: functions are not saved."""
+        schema = self.schema_
+        places = range(len(schema.names)) if self._names() is None else schema.names
+        families = dict(zip(places, schema.families, strict=True)) if isinstance(self.families, dict) else self.families
+        return super()._saved_params() | {"families": families}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = tags.input_tags.string = True
+        tags.input_tags.allow_nan = self.covariance not in ("full", "tied")
+        tags.input_tags.sparse = False
+        return tags
+
+
+class MixedClassifier(MixedTable, GenerativeClassifier):  # type: ignore[misc]  # the recipe is that of tables
     """Numbers, categories, Booleans and counts side by side: naive Bayes on whole tables.
 
     Blocks of columns are independent given the class; the Gaussian columns may be correlated.
@@ -62,10 +115,6 @@ class MixedClassifier(GenerativeClassifier):
     ['m']
     """
 
-    _recipe = MIXED
-    statistics_: BundleStats
-    _schema: Schema
-
     def __init__(
         self,
         families: Any = "auto",
@@ -87,46 +136,4 @@ class MixedClassifier(GenerativeClassifier):
         self.variance_floor = variance_floor
         self.n_jobs = n_jobs
 
-    def _infer(self, source: Source) -> Schema:
-        return Schema.of(source.head(LOOK), self.families, source.frame)
-
-    def _inferred(self) -> Schema:
-        return self.schema_
-
-    def _collector(self, inferred: Schema) -> Collector:
-        return self._recipe.collector(self._validate(), inferred.blocks())
-
-    def _learn(self, statistics: Any, source: Source | None = None, inferred: Schema | None = None) -> Self:
-        super()._learn(statistics, source, inferred)
-        if inferred is not None:
-            self._schema = inferred
-        return self
-
-    @property
-    def schema_(self) -> Schema:
-        """The family of every column, and why; prints as a table."""
-        self._check_fitted()
-        statistics = self.statistics_
-        known: Schema | None = getattr(self, "_schema", None)
-        names = self._names() or tuple(f"x{j}" for j in range(statistics.n_features))
-        if known is not None and known.names == names and known.blocks() == statistics.columns:
-            return known
-        own = {j: family for family, places in statistics.columns.items() for j in places}
-        families = tuple(own.get(j, DROP) for j in range(statistics.n_features))
-        return Schema(names, families, ("as learnt",) * len(names))
-
-    def _saved_params(self) -> dict[str, Any]:
-        """What selectors and types have chosen is kept by name: functions are not saved."""
-        schema = self.schema_
-        places = range(len(schema.names)) if self._names() is None else schema.names
-        families = dict(zip(places, schema.families, strict=True)) if isinstance(self.families, dict) else self.families
-        return super()._saved_params() | {"families": families}
-
     unknown_cells = of_model(Model.unknown_cells)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = tags.input_tags.string = True
-        tags.input_tags.allow_nan = self.covariance not in ("full", "tied")
-        tags.input_tags.sparse = False
-        return tags

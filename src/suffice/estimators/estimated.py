@@ -1,0 +1,132 @@
+"""An estimator that keeps a statistic, and estimates its model from it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar, Self
+
+from .. import modelfile
+from ..errors import ModelFileError
+from ..recipe import Recipe
+from ..scoring.choice import Choice
+from ..scoring.columns import Columns
+from ..sources import Source
+from ..stats import Statistics
+from ..stats.bundle import Collector
+from .table_estimator import TableEstimator
+
+
+class Estimated(TableEstimator):
+    """An estimator whose data enter through a statistic alone."""
+
+    _recipe: ClassVar[Recipe]  # what is collected, and what is estimated from it
+    statistics_: Statistics
+    choice_: Choice  # of models that `suffice.fit` has chosen
+
+    # What depends on the parameters and the rows: these hooks compute and return; they store nothing.
+
+    def _params(self) -> dict[str, Any]:
+        """The parameters that the recipe takes."""
+        return {name: getattr(self, name) for name in self._recipe.defaults}
+
+    def _validate(self) -> dict[str, Any]:
+        """The parameters that an estimate depends on, or an error where they make no sense."""
+        return self._recipe.chosen(self._params())
+
+    def _settled(self) -> dict[str, Any]:
+        """The same, with what was chosen by the rows."""
+        return self._validate()
+
+    def _infer(self, source: Source) -> Any:  # noqa: ARG002
+        """What the parameters leave to the first rows of a source."""
+        return None
+
+    def _collector(self, inferred: Any) -> Collector:  # noqa: ARG002
+        """The function from a batch to a statistic."""
+        return self._recipe.collector(self._validate())
+
+    # Learning.
+
+    def _learn(self, statistics: Any, source: Source | None = None, inferred: Any = None) -> Self:  # noqa: ARG002
+        """Keep a statistic; `source` has its rows, where all of them are at hand, and `inferred` is what `_infer` saw
+        in them."""
+        if source is not None:
+            self._set_columns(source.names, source.n_features)
+        elif not hasattr(self, "statistics_") or statistics.n_features != self.n_features_in_:
+            self._set_columns(statistics.names, statistics.n_features)
+        self.__dict__.pop("choice_", None)  # which was made by other rows
+        self.statistics_ = statistics
+        return self
+
+    def _estimated(self) -> Self:
+        """Estimate the model now rather than at the first use, and return self."""
+        self._estimate()
+        return self
+
+    # What was learnt.
+
+    def _estimate(self) -> Any:
+        """What is estimated from `statistics_`, kept until these or the parameters change."""
+        statistics, choices = self._fitted(), self._settled()
+        known: tuple[Statistics, Any, Any] | None = self.__dict__.get("_estimate_of")
+        # Another thread may have learnt more in the meantime, or the user chosen something else.
+        if known is None or known[0] is not statistics or known[1] != choices:
+            adopted = self._recipe.adopted(statistics, choices)
+            known = statistics, choices, self._recipe.estimate(adopted, choices, self._names())
+            self.__dict__["_estimate_of"] = known
+        return known[2]
+
+    def _inferred(self) -> Any:
+        """What `_infer` saw in the rows that were learnt."""
+        return None
+
+    # Files.
+
+    def save(self, path: Any) -> None:
+        """Write the model, statistics and all, to a file that `suffice.load` and `suffice.load_model` read.
+
+        Parameters
+        ----------
+        path : path
+            The file to write. It is replaced as a whole, or left as it was.
+        """
+        choice = getattr(self, "choice_", None)
+        held = type(self).__name__, self._saved_params(), self._names(), self._learnt()
+        modelfile.write(path, modelfile.ModelFile(*held, choice=None if choice is None else choice.to_header()))
+
+    def _learnt(self) -> modelfile.Learnt:
+        """What a file holds, or an error where it could not be loaded again."""
+        self._recipe.adopted(statistics := self._fitted(), self._validate())
+        return statistics
+
+    def _saved_params(self) -> dict[str, Any]:
+        """The parameters as a file can hold them."""
+        return dict(self.get_params(deep=False))
+
+    @classmethod
+    def _from_file(cls, model: modelfile.ModelFile) -> Self:
+        loaded = cls(**model.params)
+        loaded._resume(model.learnt, loaded._validate())
+        loaded._set_columns(model.names, model.learnt.n_features)
+        if model.choice is not None:
+            loaded.choice_ = Choice.from_header(model.choice)
+        return loaded
+
+    def _resume(self, learnt: modelfile.Learnt, choices: dict[str, Any]) -> Self:
+        """Take up what a file holds."""
+        if not isinstance(learnt, Statistics):
+            raise ModelFileError(f"a {type(self).__name__} cannot be made from a {type(learnt).__name__}")
+        return self._learn(self._recipe.adopted(learnt, choices))
+
+    # Plumbing.
+
+    def _columns(self) -> Columns:
+        statistics = self._fitted()
+        return replace(super()._columns(), kinds=statistics.category_kinds(), classes=statistics.classes)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "statistics_")
+
+    def _fitted(self) -> Statistics:
+        self._check_fitted()
+        return self.statistics_

@@ -1,0 +1,136 @@
+"""MixtureModel as a user meets it: clusters of numbers, and of whole tables."""
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow.parquet as pq
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import adjusted_rand_score
+from sklearn.mixture import GaussianMixture
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import suffice
+from suffice import MixedClassifier, MixtureModel, load, load_model
+from suffice.errors import DataError
+
+RNG = np.random.default_rng(0)
+GROUP = RNG.integers(3, size=600)
+X = np.array([[0.0, 0.0], [6.0, 0.0], [0.0, 7.0]])[GROUP] + RNG.normal(size=(600, 2))
+PENGUINS = pd.read_csv(Path(suffice.__file__).parent / "data" / "penguins.csv")
+BIRDS = PENGUINS.drop(columns=["species", "sex", "year"])
+
+
+@pytest.mark.filterwarnings("ignore::suffice.errors.SufficeWarning", "ignore::sklearn.exceptions.ConvergenceWarning")
+@parametrize_with_checks(
+    [MixtureModel(random_state=0), MixtureModel(covariance="diag", random_state=0)],
+    expected_failed_checks=lambda model: {
+        "check_sample_weight_equivalence_on_dense_data": "starts are drawn from the rows, whatever their weights",
+        **({"check_estimators_nan_inf": "missing cells are scored"} if model.covariance == "full" else {}),
+    },
+)
+def test_scikit_learn_conventions(estimator, check, monkeypatch):
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
+    check(estimator)
+
+
+def test_groups_are_found_and_their_number():
+    model = MixtureModel(range(1, 6), random_state=0).fit(X)
+    assert model.n_components_ == 3
+    assert adjusted_rand_score(GROUP, model.predict(X)) > 0.98
+    peer = GaussianMixture(3, random_state=0, tol=1e-8, n_init=5).fit(X)
+    assert model.lower_bound_ == pytest.approx(peer.lower_bound_, abs=1e-3)
+    assert model.bic(X) == pytest.approx(peer.bic(X), abs=1)
+    assert model.aic(X) == pytest.approx(peer.aic(X), abs=1)
+    assert model.score(X) == pytest.approx(model.lower_bound_)
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
+    table = model.criteria_
+    assert table["n_components"].tolist() == [1, 2, 3, 4, 5]
+    assert table["n_parameters"].tolist() == [5, 11, 17, 23, 29]
+    assert table["bic"][2] == pytest.approx(model.bic(X))
+    assert table["icl"][2] == pytest.approx(model.icl(X))
+
+
+def test_one_component_is_the_plain_model():
+    model = MixtureModel(1, covariance="full").fit(X)
+    plain = MixedClassifier(covariance="full", variance_floor=1e-6).fit(X, np.zeros(len(X), int))
+    np.testing.assert_allclose(model.log_likelihood(X), plain.log_likelihood(X), rtol=1e-12)
+
+
+def test_a_sample_fitted_again_gives_the_parameters_back():
+    model = MixtureModel(3, random_state=0).fit(X)
+    rows, component = model.sample(20_000, random_state=1)
+    again = MixtureModel(3, init=component, tol=1e-7).fit(rows)
+    np.testing.assert_allclose(again.weights_, model.weights_, atol=0.02)
+    means = [m.parameters_["gaussian"]["means"] for m in (again, model)]
+    np.testing.assert_allclose(*means, atol=0.1)
+
+
+@pytest.mark.parametrize("init", ["k-means++", "random"])
+def test_results_depend_on_the_seed_and_on_nothing_else(init, tmp_path, monkeypatch):
+    monkeypatch.setattr("suffice.estimators.mixture._SAMPLE", 150)
+    monkeypatch.setattr("suffice.sources.base.LocalSource.step", lambda _: 64)
+    model = MixtureModel(3, init=init, random_state=7, n_jobs=1).fit(X)
+    threads = clone(model).set_params(n_jobs=3).fit(X)
+    np.testing.assert_allclose(threads.predict_proba(X), model.predict_proba(X), rtol=1e-10)
+    frame = pl.DataFrame(X, schema=["a", "b"])
+    np.testing.assert_allclose(clone(model).fit(frame).predict_proba(frame), model.predict_proba(X), rtol=1e-8)
+
+
+def test_files_give_the_model_of_memory(tmp_path):
+    pq.write_table(pl.DataFrame(X, schema=["a", "b"]).to_arrow(), tmp_path / "x.parquet", row_group_size=100)
+    start = GROUP.copy()
+    start[:200] = RNG.integers(3, size=200)
+    memory = MixtureModel(3, init=start).fit(X)
+    files = MixtureModel(3, random_state=0, tol=1e-9).fit(str(tmp_path / "x.parquet"))
+    assert files.lower_bound_ == pytest.approx(memory.lower_bound_, abs=1e-4)
+    assert adjusted_rand_score(GROUP, files.predict(str(tmp_path / "x.parquet"))) > 0.98
+
+
+def test_whole_tables_with_missing_cells_have_clusters():
+    model = MixtureModel(range(1, 6), "diag", random_state=0, criterion="icl").fit(BIRDS)
+    assert dict(zip(model.schema_.names, model.schema_.families, strict=True))["island"] == "categorical"
+    assert BIRDS.isna().any().any()
+    assert adjusted_rand_score(PENGUINS["species"], model.predict(BIRDS)) > 0.5
+    filled = model.impute(BIRDS)
+    assert not filled.isna().any().any()
+
+
+def test_saved_models_score_as_before(tmp_path):
+    model = MixtureModel(range(2, 4), random_state=np.random.RandomState(0)).fit(X)
+    model.save(tmp_path / "m.safetensors")
+    loaded = load(tmp_path / "m.safetensors")
+    assert isinstance(loaded, MixtureModel)
+    assert loaded.n_components == [2, 3]
+    for other in (loaded, load_model(tmp_path / "m.safetensors"), pickle.loads(pickle.dumps(model))):
+        np.testing.assert_array_equal(other.predict_proba(X), model.predict_proba(X))
+
+
+def test_what_does_not_converge_is_said():
+    with pytest.warns(ConvergenceWarning, match="no convergence after 2 steps; raise max_iter or tol"):
+        model = MixtureModel(5, max_iter=2, random_state=0).fit(X)
+    assert not model.converged_
+    assert model.n_iter_ == 2
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"n_components": 0}, "n_components=0 must be a positive number"),
+        ({"n_components": []}, "must be a positive number"),
+        ({"n_components": 700}, "fewer rows than components: 600 and 700"),
+        ({"criterion": "best"}, "criterion='best' is not known"),
+        ({"init": "kmeans"}, "init='kmeans' is not known"),
+        ({"init": [0, 1]}, "init has 2 rows, X has 600"),
+    ],
+)
+def test_impossible_settings_are_refused_and_change_nothing(params, message):
+    model = MixtureModel(2, random_state=0).fit(X)
+    before = model.predict_proba(X)
+    with pytest.raises(DataError, match=message):
+        model.set_params(**params).fit(X)
+    np.testing.assert_array_equal(model.predict_proba(X), before)

@@ -1,0 +1,130 @@
+"""Expectation-maximisation against scikit-learn's, and its law: the log-likelihood never falls."""
+
+import functools
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.mixture import GaussianMixture
+
+from suffice import em
+from suffice.densities import GaussianDensity
+from suffice.densities.covariance import STRUCTURES
+from suffice.families import FAMILIES
+from suffice.sources import as_source
+from suffice.sources.sampling import sample_rows
+from suffice.stats import CollectMoments, MomentStats
+from suffice.tables.batch import Batch
+from suffice.tables.labels import SoftLabels
+
+RNG = np.random.default_rng(0)
+CENTRES = RNG.normal(size=(3, 4)) * 2
+X = CENTRES[RNG.integers(3, size=900)] + RNG.normal(size=(900, 4)) @ RNG.normal(size=(4, 4))
+ROUGH = np.argmin(((X[:, None, :1] - CENTRES[None, :, :1]) ** 2).sum(-1), axis=1)
+
+
+@pytest.mark.parametrize("covariance", ["full", "diag", "spherical", "tied"])
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_steps_are_those_of_scikit_learn(covariance, n_jobs, monkeypatch):
+    monkeypatch.setattr("suffice.sources.base.PIECE", 512)
+    layout = STRUCTURES[covariance].layout(None)
+    start = MomentStats.of(Batch.of(X, ROUGH), layout)
+    estimate = functools.partial(GaussianDensity.estimate, structure=covariance)
+    source = as_source(X, n_jobs=n_jobs)
+    mixture = em.maximise(source.reduce, CollectMoments(layout), estimate, start, 0.0, 7)
+
+    first = estimate(start).parameters()["covariances"]
+    precisions = 1 / first if covariance in ("diag", "spherical") else np.linalg.inv(first)
+    if covariance == "spherical":
+        precisions = precisions[:, 0] if precisions.ndim == 2 else precisions
+    if covariance == "tied" and precisions.ndim == 3:
+        precisions = precisions[0]
+    peer = GaussianMixture(
+        3,
+        covariance_type=covariance,
+        means_init=start.mean,
+        precisions_init=precisions,
+        weights_init=start.weight / len(X),
+        max_iter=7,
+        tol=0,
+        reg_covar=0,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        peer.fit(X)
+    assert mixture.history[-2] == pytest.approx(peer.lower_bound_, rel=1e-9)
+    assert mixture.history[-1] == pytest.approx(peer.score(X), rel=1e-9)
+    np.testing.assert_allclose(mixture.weight, peer.weights_, rtol=1e-8)
+    np.testing.assert_allclose(mixture.density.mean, peer.means_, rtol=1e-7)
+    assert mixture.criteria()["bic"] == pytest.approx(peer.bic(X), rel=1e-9)
+    assert mixture.criteria()["aic"] == pytest.approx(peer.aic(X), rel=1e-9)
+
+
+def drawn(name, rng, n=240):
+    """Rows of two groups that a family can describe."""
+    group = rng.integers(2, size=n)[:, None]
+    if name == "categorical":
+        return np.where(rng.random((n, 4)) < 0.3 + 0.4 * group, rng.integers(0, 3, (n, 4)), 3)
+    if name == "bernoulli":
+        return (rng.random((n, 5)) < 0.2 + 0.5 * group).astype(float)
+    if FAMILIES[name].needs.startswith(("CountStats", "CategoryStats")) or name == "geometric":
+        return rng.negative_binomial(3, 0.3 + 0.3 * group, (n, 3)).astype(float)
+    return rng.gamma(2 + 3 * group, 1.0, (n, 3))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("seed", range(3))
+def test_the_log_likelihood_never_falls(family, seed):
+    rng = np.random.default_rng(seed)
+    rows, row = drawn(family, rng), FAMILIES[family]
+    choices = row.chosen({"alpha": 0.0} if "alpha" in row.defaults else {})
+    weight = rng.integers(0, 3, len(rows)).astype(float)
+    collect = row.collector(choices)
+    soft = SoftLabels(np.arange(2), rng.dirichlet([1, 1], len(rows)))
+    start = collect(em.softly(Batch.of(rows, weight=weight), soft))
+    source = as_source(rows, weight=weight)
+    mixture = em.maximise(source.reduce, collect, lambda s: row.estimate(s, choices), start, 0.0, 12)
+    assert len(mixture.history) == 13
+    assert (np.diff(mixture.history) >= -1e-9 * np.abs(mixture.history[0])).all()
+    assert mixture.history[-1] > mixture.history[0]
+    assert mixture.total == weight.sum()
+
+
+def test_entropy_is_that_of_the_responsibilities():
+    start = MomentStats.of(Batch.of(X, ROUGH), "full")
+    mixture = em.maximise(
+        as_source(X).reduce, CollectMoments("full"), GaussianDensity.estimate, start, tol=0.0, max_iter=2
+    )
+    joint = mixture.density.log_likelihood(X) + np.log(mixture.weight)
+    posterior = np.exp(joint - np.logaddexp.reduce(joint, axis=1)[:, None])
+    assert mixture.entropy == pytest.approx(-(posterior * np.log(posterior)).sum())
+    assert mixture.criteria()["icl"] == pytest.approx(mixture.criteria()["bic"] + 2 * mixture.entropy)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_a_sample_is_the_same_for_any_number_of_threads_and_batches(n_jobs, monkeypatch):
+    rows = np.arange(5000.0)[:, None]
+    whole = np.concatenate([batch.X[:, 0] for batch in sample_rows(as_source(rows), 400, 3)])
+    monkeypatch.setattr("suffice.sources.base.PIECE", 64)
+    monkeypatch.setattr("suffice.sources.base.LocalSource.step", lambda _: 70)
+    parts = np.concatenate([batch.X[:, 0] for batch in sample_rows(as_source(rows, n_jobs=n_jobs), 400, 3)])
+    np.testing.assert_array_equal(parts, whole)
+    assert len(whole) == 400
+    counts = np.histogram(whole, bins=5, range=(0, 5000))[0]
+    assert ((counts > 50) & (counts < 110)).all()  # 80 expected, with a standard deviation of 8
+    other = np.concatenate([batch.X[:, 0] for batch in sample_rows(as_source(rows), 400, 4)])
+    assert len(set(whole) & set(other)) < 100
+    assert sum(map(len, sample_rows(as_source(rows), 10**6, 0))) == 5000
+
+
+def test_k_means_finds_what_that_of_scikit_learn_finds():
+    weight = RNG.uniform(0.5, 2, len(X))
+    label = em.k_means(X, weight, 3, np.random.default_rng(0), steps=50)
+    centres = np.array([np.average(X[label == c], axis=0, weights=weight[label == c]) for c in range(3)])
+    inertia = weight @ ((X - centres[label]) ** 2).sum(axis=1)
+    peer = KMeans(3, n_init=5, random_state=0).fit(X, sample_weight=weight)
+    assert inertia <= 1.05 * peer.inertia_
+    same = em.k_means(np.zeros((5, 2)), np.ones(5), 3, np.random.default_rng(0))
+    assert len(same) == 5
