@@ -26,6 +26,7 @@ from ..sources import RowResults, Source
 from ..stats import MomentStats
 from ..stats.collectors import NO_LABELS
 from ..tables.batch import Batch
+from .estimated import Estimated
 from .learner import Learner
 
 Array = NDArray[Any]
@@ -80,7 +81,7 @@ class Reduction(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Learner):
         return super()._resume(learnt, choices)
 
     def _columns(self) -> Columns:
-        return super(Learner, self)._columns()  # numbers alone
+        return super(Estimated, self)._columns()  # numbers alone
 
     def _fitted(self) -> MomentStats:
         if hasattr(self, "_without_statistics"):
