@@ -154,22 +154,23 @@ class MixtureModel(DensityMixin, MixedTable):
             The fitted estimator.
         """
         source = self._new_source(X, None, sample_weight)
-        with self._unless_it_fails():
-            inferred = self._infer(source)
-            search = _Search(self, source, self._collector(inferred), self._estimator(source))
-            mixtures = [search.best(k) for k in self._numbers()]
-            self.criteria_ = _table(mixtures)
-            mixture = mixtures[int(np.argmin(self.criteria_[self.criterion]))]
-            self._learn(mixture.statistics, source, inferred)
-            self.history_ = np.array(mixture.history)
-            self.converged_ = mixture.converged
-            if not mixture.converged:
-                warnings.warn(
-                    f"no convergence after {self.max_iter} steps; raise max_iter or tol",
-                    ConvergenceWarning,
-                    stacklevel=2,
-                )
-            return self._estimated()
+        with self._learning() as learner:
+            learner._fit_source(source)
+        if not self.converged_:
+            warnings.warn(
+                f"no convergence after {self.max_iter} steps; raise max_iter or tol", ConvergenceWarning, stacklevel=2
+            )
+        return self
+
+    def _fit_source(self, source: Source) -> None:
+        inferred = self._infer(source)
+        search = _Search(self, source, self._collector(inferred), self._estimator(source))
+        mixtures = [search.best(k) for k in self._numbers()]
+        self.criteria_ = _table(mixtures)
+        mixture = mixtures[int(np.argmin(self.criteria_[self.criterion]))]
+        self._learn(mixture.statistics, source, inferred)._estimated()
+        self.history_ = np.array(mixture.history)
+        self.converged_ = mixture.converged
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Find the components, and give each row the one that it most probably belongs to.
