@@ -38,7 +38,7 @@ from suffice import (
 from suffice.cli import app, main
 from suffice.cli.demo import leave_one_out_error, penguin_table, penguins
 from suffice.cli.options import prior_of
-from suffice.errors import ColumnWarning
+from suffice.errors import ColumnWarning, DataError
 
 PENGUINS = str(Path(suffice.__file__).parent / "data" / "penguins.csv")
 COST = {"Adelie": [0, 1, 1], "Chinstrap": [9, 0, 1], "Gentoo": [1, 1, 0], "ask": [0.2, 0.2, 0.2]}
@@ -782,3 +782,10 @@ def test_every_command_has_help_with_an_example(command):
     code, output = run(command, "--help")
     assert code == 0
     assert f"Example: suffice {command}" in " ".join(output.split())
+
+
+@pytest.mark.parametrize("k", ["", "x", "3-1", "0", "2-", "1,,2"])
+def test_numbers_of_clusters_are_checked(k, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(DataError, match=f"-k {k}: give numbers of components, as in 3, 2,4,8 or 2-12"):
+        run("cluster", "missing.csv", "-k", k)

@@ -20,6 +20,7 @@ _COMMANDS = {
     "predict": "predict",
     "evaluate": "evaluate",
     "inspect": "inspect",
+    "cluster": "cluster",
     "merge": "merge",
     "forget": "merge",
     "sql": "sql",

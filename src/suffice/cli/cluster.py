@@ -1,0 +1,76 @@
+"""`suffice cluster`: find clusters in files or a database, without labels."""
+
+from __future__ import annotations
+
+import click
+
+from ..errors import DataError
+from ..storage import locate
+from ..text import aligned
+from . import options
+from .data import check_out, reading
+
+
+@click.command(epilog="Example: suffice cluster birds.csv -k 1-6 -o clusters.safetensors")
+@options.data
+@click.option("--components", "-k", default="1-8", show_default=True, help="How many: 3, 2,4,8 or 2-12.")
+@click.option("--out", "-o", default="clusters.safetensors", show_default=True, help="The model file to write.")
+@click.option(
+    "--covariance",
+    default="diag",
+    show_default=True,
+    help="Of columns of numbers: full, diag, tied, tied_diag, spherical or tied_spherical.",
+)
+@click.option(
+    "--criterion", default="bic", show_default=True, help="What chooses the number of components: bic, aic or icl."
+)
+@click.option("--columns", help="The columns to use, separated by commas. Default: all.")
+@click.option("--seed", default=0, show_default=True, help="Another seed starts elsewhere.")
+@options.weight
+@options.query
+def cluster(
+    data: tuple[str, ...],
+    components: str,
+    out: str,
+    covariance: str,
+    criterion: str,
+    columns: str | None,
+    seed: int,
+    weight: str | None,
+    query: str | None,
+) -> None:
+    """Find clusters in rows without labels.
+
+    Several numbers of components are tried, and the best one is kept. suffice predict then gives the cluster of each
+    row. DATA are files, directories or globs of Parquet, Arrow, CSV or JSON lines; or a database URL, with --query.
+    """
+    from ..estimators import MixtureModel
+
+    check_out(out)
+    model = MixtureModel(_numbers(components), covariance, criterion=criterion, random_state=seed)
+    with reading(data, query, columns=options.names(columns)) as rows:
+        check_out(out, rows)
+        model.fit(rows, sample_weight=weight)
+    model.save(out)
+    names = ("n_components", "log_likelihood", "n_parameters", criterion)
+    tried = zip(*(model.criteria_[name].round(1).tolist() for name in names), strict=True)
+    chosen = ["" if k != model.n_components_ else "chosen" for k in model.criteria_["n_components"]]
+    print(aligned([(*names, ""), *((*map(str, row), mark) for row, mark in zip(tried, chosen, strict=True))]))
+    sizes = [(str(i), f"{share:.1%}") for i, share in enumerate(model.weights_)]
+    print(f"\n{aligned([('cluster', 'share'), *sizes])}\n\nWritten to {locate(out)}")
+
+
+def _numbers(text: str) -> list[int]:
+    """Numbers of components from text.
+
+    >>> _numbers("2-4,8")
+    [2, 3, 4, 8]
+    """
+    try:
+        ends = [[int(end) for end in part.split("-")] for part in text.split(",")]
+        numbers = [k for first, *last in ends for k in range(first, (last or [first])[0] + 1)]
+    except ValueError:
+        numbers = []
+    if not numbers or min(numbers) < 1:
+        raise DataError(f"-k {text}: give numbers of components, as in 3, 2,4,8 or 2-12")
+    return numbers
