@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 
 from .checkpoint import Checkpoint, described
-from .errors import DataError, MissingLabelsError
+from .errors import DataError, MissingLabelsError, listed
 from .pushdown import aggregated
 from .sources import Source
 from .stats import Statistics
@@ -30,10 +30,7 @@ def collect(source: Source, of: Callable[[Batch], S]) -> S:
         raise DataError("all weights are zero: there is nothing to learn from")
     if not statistics.is_finite():
         refuse_nonfinite(source)
-        raise DataError(
-            "the values or their weights are too large: sums of squares (with Ledoit-Wolf shrinkage, of fourth powers) "
-            "overflow; rescale them"
-        )
+        refuse_large(source, float(statistics.weight.sum()))
     return statistics
 
 
@@ -44,6 +41,23 @@ def _reduced(source: Source, of: Callable[[Batch], S]) -> S:
         return source.reduce(of, operator.add) if statistics is None else statistics
     with Checkpoint[S].open(source.checkpoint, {"statistic": described(of), **source.job()}) as run:
         return source.reduce(of, operator.add, run)
+
+
+def refuse_large(source: Source, weight: float) -> None:
+    """Raise an error that names the columns whose sums overflow, given the total weight of the rows."""
+
+    def largest(batch: Batch) -> np.ndarray:
+        return np.asarray(np.abs(batch.X).max(axis=0, initial=0.0), np.float64)
+
+    found = source.reduce(largest, np.maximum)
+    with np.errstate(over="ignore", invalid="ignore"):
+        powers = (~np.isfinite(weight * found**2), ~np.isfinite(weight * found**4))
+    names = source.names or range(len(found))
+    columns = [name for name, is_large in zip(names, next(filter(np.any, powers), powers[0]), strict=True) if is_large]
+    raise DataError(
+        f"the values{f' of column {listed(columns)}' * bool(columns)} or their weights are too large: sums of squares "
+        "(with Ledoit-Wolf shrinkage or a quadratic expansion, of fourth powers) overflow; rescale them"
+    )
 
 
 def refuse_nonfinite(source: Source) -> None:

@@ -186,7 +186,8 @@ def floored_full(covariance: Array, own: Array, floor: float, report: FloorRepor
     whitening = np.empty_like(covariance)
     log_det = np.empty(len(covariance))
     for g in range(len(covariance)):
-        matrix = covariance[g] / unit / unit[:, None]
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            matrix = covariance[g] / unit / unit[:, None]
         refuse_overflow(report.names, matrix)  # columns too far apart, or too close to zero, for one matrix
         inverse = _inverse_factor(matrix, floor)
         if inverse is None:

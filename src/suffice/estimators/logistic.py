@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from .. import decisions, modelfile
-from ..collect import collect, refuse_nonfinite
+from ..collect import collect, refuse_large, refuse_nonfinite
 from ..errors import DataError, DecisionError, listed, one_of
 from ..regression import EXPANSIONS, LogisticModel, LogisticProblem, expand
 from ..scoring.model import Model, Prior
-from ..sources import as_source
+from ..sources import LocalSource, as_source
 from ..stats import CollectMoments
 from ..stats.scatter import refuse_overflow
 from ..tables.labels import SoftLabels, encode
@@ -114,30 +114,37 @@ class LogisticClassifier(LLRClassifier):
                 f"{len(weighty)} class{'es' * (len(weighty) != 1)}: {listed(weighty)}"
                 + (f"; leave out the rows of {listed(idle)}, whose weights are zero" if len(idle) else "")
             )
-        prior = decisions.as_prior(self.prior, classes, total / total.sum())
+        whole = float(total.sum())
+        if not np.finfo(np.float64).tiny <= whole < np.inf:
+            raise DataError("the weights add up to more than the largest number, or to nearly nothing; rescale them")
+        prior = decisions.as_prior(self.prior, classes, total / whole)
         if not prior.all():
             raise DecisionError("a class with prior 0 cannot be learnt; give a prior without zeros")
-        weight = weight * (prior * total.sum() / total)[code]
+        weight = weight * (prior * whole / total)[code]
 
         table, linear = batch.table, self.expansion == "linear"
         sparse = isinstance(table, Sparse) and linear
         rows = table.matrix().astype(np.float64) if sparse else expand(table.floats(), self.expansion)  # type: ignore[attr-defined]
-        if not np.isfinite(rows.sum()):
+        with np.errstate(over="ignore", invalid="ignore"):
+            is_finite = np.isfinite(rows.sum())
+        if not is_finite:
             refuse_nonfinite(source)
         with self._learning() as learner:
-            learner.model_ = learner._optimum(rows, code, weight, classes, prior, source.names)
+            learner.model_ = learner._optimum(rows, code, weight, classes, prior, source)
             learner._set_columns(source.names, source.n_features)
         return self
 
     def _optimum(
-        self, rows: Any, code: Array, weight: Array, classes: Array, prior: Array, names: tuple[str, ...] | None
+        self, rows: Any, code: Array, weight: Array, classes: Array, prior: Array, source: LocalSource
     ) -> LogisticModel:
         penalty, threads = 1 / (self.C * weight.sum()), thread_count(self.n_jobs)
-        if not np.isfinite(penalty):
-            raise DataError(f"the weights add up to {weight.sum():.3g}, which is too close to zero; rescale them")
         problem = LogisticProblem.of(rows, code, weight, len(classes), penalty, threads)
-        center, covariance = _moments(rows, weight, self.n_jobs)
-        refuse_overflow(names if self.expansion == "linear" else None, center, covariance)
+        try:
+            center, covariance = _moments(rows, weight, self.n_jobs)
+        except DataError:  # which is about products of columns, and knows no names
+            refuse_large(source, float(weight.sum()))
+            raise
+        refuse_overflow(source.names if self.expansion == "linear" else None, center, covariance)
         slope, intercept, found = problem.solve(center, covariance, self.tol, self.max_iter)
         if not found.success:
             warnings.warn(

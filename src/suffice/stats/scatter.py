@@ -103,9 +103,9 @@ def clean(scatter: Array, layout: str, n: Array, before: Array, rounding: Array,
     below = rounding.sum(axis=0) if layout == "pooled" else rounding
     if (squares < -1e-6 * earlier - below).any():
         raise StatisticsError(impossible)
-    noise = squares < 8 * _EPS * earlier
-    several = n > 1  # one row has no variance that could be lost
-    lost = (squares < _LOST * earlier) & (earlier > 0) & (several.any() if layout == "pooled" else several)
+    several = (n > 1).any() if layout == "pooled" else n > 1  # one row has no variance: what is left is rounding
+    noise = squares < np.where(several, 8 * _EPS, _LOST) * earlier
+    lost = (squares < _LOST * earlier) & (earlier > 0) & several
     if lost.any():
         columns = np.flatnonzero(lost.reshape(-1, lost.shape[-1]).any(axis=0))
         warnings.warn(

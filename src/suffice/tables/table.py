@@ -370,7 +370,8 @@ def as_float(X: Array) -> Array:
         missing = np.fromiter(map(is_missing, X.flat), dtype=bool, count=X.size).reshape(X.shape)
         X = np.where(missing, np.nan, X) if missing.any() else X
     try:
-        return X.astype(np.float64)
+        with np.errstate(over="ignore"):  # long doubles beyond the largest double are infinite
+            return X.astype(np.float64)
     except ValueError as error:
         raise DataError(f"X holds values that are not numbers: {error}") from None
 
