@@ -63,9 +63,7 @@ def test_long_doubles_beyond_doubles_are_refused_and_others_are_not(model):
 def test_weights_of_any_size_give_the_model_of_weights_of_one(kind, weight):
     model = MODELS[kind]
     if isinstance(model, LogisticClassifier):
-        model = LogisticClassifier(
-            C=1 / weight, expansion=model.expansion
-        )  # the penalty does not grow with the weights
+        model = LogisticClassifier(C=1 / weight, expansion=model.expansion)  # it does not grow with them
     found = scores(model.fit(X, Y, sample_weight=np.full(60, weight)), X)
     expected = scores(model.set_params(**({"C": 1.0} if hasattr(model, "C") else {})).fit(X, Y), X)
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
@@ -78,7 +76,7 @@ def test_weights_whose_sums_overflow_are_refused(model):
 
 @pytest.mark.parametrize("kind", ["logistic", "quadratic logistic"])
 def test_weights_that_add_up_to_nothing_are_refused(kind):
-    with pytest.raises(DataError, match="add up to .* nearly nothing; rescale"):
+    with pytest.raises(DataError, match=r"add up to .* nearly nothing; rescale"):
         MODELS[kind].fit(X, Y, sample_weight=np.full(60, 1e-320))
 
 
