@@ -23,7 +23,7 @@ coverage: $(VENV)/dev.stamp
 # are left out: one subtracts from integers in place, the other runs on models that do not support sparse matrices.
 test-lowest: $(LOWEST)/test.stamp
 	$(LOWEST)/bin/python -m pytest -n auto tests/estimators tests/selection/test_search.py tests/selection/test_folds.py \
-		tests/selection/test_fold_statistics.py tests/kernels tests/laws tests/tables \
+		tests/selection/test_fold_statistics.py tests/kernels tests/laws tests/tables tests/test_cli.py tests/test_em.py \
 		-k "not check_positive_only_tag_during_fit and not check_sample_weight_equivalence_on_sparse_data"
 
 bench: $(VENV)/dev.stamp

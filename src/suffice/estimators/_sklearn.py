@@ -24,13 +24,15 @@ from sklearn.model_selection._validation import _score as score_of_fold
 from sklearn.model_selection._validation import _warn_or_raise_about_fit_failures as warn_or_raise_about_fit_failures
 
 # Rows of whatever a table is: arrays, sparse matrices, frames, lists.
-from sklearn.utils import _safe_indexing as safe_indexing
+from sklearn.utils import _safe_indexing
 
 # What `set_output` asked a transformer to return.
 from sklearn.utils._set_output import _get_output_config
 
 # Parameters of fit and score that hold one value for each row, for some rows.
 from sklearn.utils.validation import _check_method_params as params_of_rows
+
+from ..tables.readers import is_of
 
 __all__ = [
     "ScorerParts",
@@ -45,6 +47,11 @@ __all__ = [
     "search_estimator_has",
     "warn_or_raise_about_fit_failures",
 ]
+
+
+def safe_indexing(X: Any, rows: Any) -> Any:
+    """Some rows of a table, by their indices. Before version 1.7 scikit-learn did not take rows of Arrow tables."""
+    return X.take(rows) if is_of(X, "pyarrow", "Table") else _safe_indexing(X, rows)
 
 
 def named_scorers(scorer: Any) -> dict[str, Any] | None:
