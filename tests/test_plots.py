@@ -874,7 +874,7 @@ MIXED = MixedClassifier().fit(TABLE, "y")
             lambda: plots.BayesErrorDisplay.from_estimator(GaussianNB(), [[1.0]], [0]),
             "a GaussianNB has no llr method; compute the ratios with suffice.cross_val_llr",
         ),
-        (lambda: plots.BayesErrorDisplay.from_estimator(*gaussian(k=3)), "name two of them"),
+        (lambda: plots.BayesErrorDisplay.from_estimator(*gaussian(k=3)), "give two of them as a and b"),
         (lambda: plots.BayesErrorDisplay.from_estimator(*gaussian()[:2], [2] * 30), "y contains 2, which the model"),
         (
             lambda: plots.RocDisplay.from_estimator({"a": gaussian()[0], "b": gaussian(k=3)[0]}, *gaussian()[1:], 1, 5),

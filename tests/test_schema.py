@@ -181,8 +181,8 @@ BAD = {
     "a truth": ({True: "gaussian"}, "names True"),
     "a type": ({dict: "gaussian"}, "neither a column nor a type"),
     "a selector's column": ({lambda frame: ["hight"]: "gaussian"}, "'hight'"),
-    "a list": (["gaussian"], "a dictionary to families"),
-    "None": (None, "a dictionary to families"),
+    "a list": (["gaussian"], "a dictionary of families by column"),
+    "None": (None, "a dictionary of families by column"),
     "nothing left": ("drop", "every column is dropped"),
 }
 

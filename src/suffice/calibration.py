@@ -226,5 +226,5 @@ def _finite(scores: Array) -> tuple[Array, Array]:
     if np.isposinf(scores).any():
         raise DataError("a log-likelihood cannot be +inf")
     if impossible.all(axis=1).any():
-        raise DataError("some rows rule out every class: all their log-likelihoods are -inf")
+        raise DataError("for some rows, every class has log-likelihood -inf")
     return (np.where(impossible[:, None], 0.0, scores) if impossible.any() else scores), impossible

@@ -1,4 +1,4 @@
-"""Runs over many files that can be resumed: the statistic so far, and the files it is of, in a file."""
+"""Checkpoints: a file with the statistic so far and the files that it covers, to resume an interrupted run."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Checkpoint(Run[S]):
             self.save()
 
     def save(self) -> None:
-        """Write the file, if it does not hold all of the run yet."""
+        """Write the file, if the run has progressed since it was written."""
         if self._saved:
             return
         self.settle()
@@ -103,7 +103,7 @@ class Checkpoint(Run[S]):
 
 
 def described(value: Any) -> Any:
-    """What a function from batches to statistics does, in the values that JSON has.
+    """Return a description of a collector as JSON values.
 
     >>> from suffice.stats import CollectMoments
     >>> described(CollectMoments("full"))

@@ -1,4 +1,4 @@
-"""What a model file or a checkpoint says of itself, without what was learnt."""
+"""Descriptions of model files and checkpoints, without the learnt parameters."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Description:
 
 
 def describe(path: str | os.PathLike[str]) -> Description:
-    """What a model file or a checkpoint holds; only the arrays that tell it are read."""
+    """Describe a model file or a checkpoint; only the few arrays that this needs are read."""
     header, arrays, shapes = arrayfile.look(path, "model or checkpoint", ModelFileError, _tells)
     size = locate(path).size()
     try:
@@ -45,7 +45,7 @@ def describe(path: str | os.PathLike[str]) -> Description:
 
 
 def _tells(array: str) -> bool:
-    """Whether an array says how much of what there is, rather than what was learnt of it."""
+    """Whether a description needs an array: weights, prior and column indices."""
     return array.rpartition(":")[2] in ("weight", "prior", "n_features") or array.endswith(".columns")
 
 

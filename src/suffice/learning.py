@@ -30,10 +30,10 @@ def merged(
     if mine != theirs and not aligns:
         if mine is None or theirs is None:
             shown = (listed(names) if names else "columns without names" for names in (mine, theirs))
-            raise StatisticsError(f"models of different columns do not merge: {'; and '.join(shown)}")
+            raise StatisticsError(f"models of different columns cannot be merged: {'; and '.join(shown)}")
         differ = sorted(set(mine) ^ set(theirs))
         why = f"only one of them has {listed(differ)}" if differ else "they are in another order"
-        raise StatisticsError(f"models of different columns do not merge: {why}")
+        raise StatisticsError(f"models of different columns cannot be merged: {why}")
     warn_of_kinds(one, two)
     statistics = one + two
     return statistics, statistics.names if aligns else mine
@@ -58,9 +58,10 @@ def warn_of_kinds(one: Statistics, two: Statistics) -> None:
     mine, theirs = ({s.names[j]: kind for j, kind in s.category_kinds().items() if s.names} for s in (one, two))
     for column in [column for column in mine if mine[column] != theirs.get(column, mine[column])]:
         warnings.warn(
-            f"the categories of column {column!r} are {mine[column]} here and {theirs[column]} there: all become text, "
-            "and 01 that was read as the number 1 is '1'; read both as one type, as in "
-            f"suffice.files(path, types={{{column!r}: 'string'}})",
+            f"the categories of column {column!r} are {mine[column]} in one model and "
+            f"{theirs[column]} in the other: all become text, and 01 that was read as the number 1 "
+            "becomes '1'; read both as the same type, as in suffice.files(path, "
+            f"types={{{column!r}: 'string'}})",
             ColumnWarning,
             stacklevel=4,
         )

@@ -246,8 +246,8 @@ class DiscriminantRecipe(ProjectionRecipe):
     def kept(self, projection: Projection, choices: Choices) -> int:
         if not len(projection.values):
             raise DataError(
-                "discriminants need two classes or more, and columns that vary within them; here is 1 class, or none "
-                "of the columns does"
+                "LDA needs at least two classes, and columns that vary within classes; there is 1 class, or no "
+                "column varies"
             )
         what = "these classes have: one fewer than classes, and not more than columns"
         return self._at_most(projection, choices["n_components"], what)

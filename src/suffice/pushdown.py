@@ -88,12 +88,12 @@ class _Answers:
         labels, totals = source.sums(asked, centers, label)
         if not len(totals):
             raise _Unsuited("there are no rows")
-        classes, place = _classes(labels, len(totals), together)
+        classes, index = _classes(labels, len(totals), together)
         by_class = np.zeros((len(classes), len(asked)))
-        np.add.at(by_class, place, totals)
+        np.add.at(by_class, index, totals)
         found = dict(zip(asked, by_class.T, strict=True))
         if not np.isfinite(by_class).all() or found[_BAD_WEIGHT].any():
-            raise _Unsuited("a cell or a weight is odd")
+            raise _Unsuited("a cell or a weight is not finite, or a weight is negative")
         return cls(source, together, classes, centers, found)
 
     @property
@@ -116,12 +116,12 @@ class _Answers:
         return [self._counted(counts) for counts in self.source.counts(columns)]
 
     def _counted(self, counts: ValueWeights) -> tuple[Array, Array]:
-        classes, place = _classes(counts.labels, len(counts.weight), self.together)
-        self._check(classes, np.bincount(place, counts.weight, minlength=len(classes)))
+        classes, index = _classes(counts.labels, len(counts.weight), self.together)
+        self._check(classes, np.bincount(index, counts.weight, minlength=len(classes)))
         values = np.array([None if is_missing(value) else value for value in counts.values], object)
         distinct, code = kernels.active.encode(values)
         count = np.zeros((len(classes), len(distinct)))
-        np.add.at(count, (place, code), counts.weight)
+        np.add.at(count, (index, code), counts.weight)
         present = np.array([value is not None for value in distinct.tolist()], bool)
         return distinct[present], count[:, present]
 
@@ -129,7 +129,7 @@ class _Answers:
         """Refuse answers to another query that are of other rows."""
         known = same(classes, self.classes[which])
         if not (known and np.allclose(weight, self.weight[which], rtol=1e-9, atol=0)):
-            raise _Unsuited("the rows have changed since")
+            raise _Unsuited("the rows have changed between queries")
 
 
 def _centers(source: SummingSource, columns: Sequence[int]) -> Array:
@@ -144,7 +144,7 @@ def _centers(source: SummingSource, columns: Sequence[int]) -> Array:
 
 
 def _classes(labels: Array | None, n: int, together: bool) -> tuple[Array, Array]:
-    """The classes (k,), and the place of each of n labels among them."""
+    """Return the classes (k,), and the index of each of n labels among them."""
     if together:
         return NO_LABELS, np.zeros(n, np.intp)
     if labels is None:
@@ -189,7 +189,7 @@ def _planned(of: Any, columns: tuple[int, ...], source: SummingSource) -> _Plan:
     kinds = tuple(source.kinds[j] for j in columns)
     own = columns, names, kinds
     if isinstance(of, CollectBundle):
-        blocks = {name: _planned(collect, places, source) for name, (places, collect) in of.blocks.items()}
+        blocks = {name: _planned(collect, indices, source) for name, (indices, collect) in of.blocks.items()}
         return _BundlePlan(*own, blocks)
     if isinstance(of, CollectCategories) and "other" not in kinds:
         return _CategoryPlan(*own)
@@ -200,7 +200,7 @@ def _planned(of: Any, columns: tuple[int, ...], source: SummingSource) -> _Plan:
             return _CountPlan(*own, of.presence, "infinite" if of.presence else "negative", source.has_types)
         if isinstance(of, CollectBooleans):
             return _CountPlan(*own, True, "untrue", source.has_types)
-    raise _Unsuited("this is no sum")
+    raise _Unsuited("this statistic is not made of sums")
 
 
 @dataclass(frozen=True)
@@ -214,8 +214,8 @@ class _MomentPlan(_Plan):
 
     @property
     def terms(self) -> list[Term]:
-        places = range(len(self.columns))
-        pairs = [(i, i) for i in places] if self.layout == "diag" else [(i, j) for i in places for j in places[i:]]
+        indices = range(len(self.columns))
+        pairs = [(i, i) for i in indices] if self.layout == "diag" else [(i, j) for i in indices for j in indices[i:]]
         products = [Term("product", (self.columns[i], self.columns[j])) for i, j in pairs]
         return [*self._each("missing"), *self._each("deviation"), *products]
 
@@ -292,7 +292,7 @@ class _CountPlan(_Plan):
 
     def statistic(self, answers: _Answers) -> CountStats:
         if any(answers.totals[term].any() for term in self._checks()):
-            raise _Unsuited("a cell is no count")
+            raise _Unsuited("a cell is not a count")
         missing = answers.each("missing", self.columns)
         count = answers.each("positive" if self.presence else "deviation", self.columns)
         some = missing if missing.any() else None

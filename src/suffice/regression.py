@@ -73,8 +73,8 @@ class LogisticModel(Scorer):
         """The intercepts beside `coef`, (k,) or (1,), with the prior in them."""
         return _as_scikit_learn(self.constant - self.slope @ self.center + np.log(self.prior))
 
-    def of_classes(self, places: Sequence[int]) -> Self:
-        kept = list(places)
+    def of_classes(self, indices: Sequence[int]) -> Self:
+        kept = list(indices)
         return replace(self, **{name: getattr(self, name)[kept] for name in ("classes", "prior", "slope", "constant")})
 
     def read(self, table: Table) -> Array:
@@ -123,11 +123,11 @@ def expand(X: Array, expansion: str) -> Array:
     d = X.shape[1]
     out = np.empty((len(X), n_expanded(d, expansion)))
     out[:, :d] = X
-    place = d
+    index = d
     with np.errstate(over="ignore", invalid="ignore"):
         for i in range(d):
-            np.multiply(X[:, i : i + 1], X[:, i:], out=out[:, place : place + d - i])
-            place += d - i
+            np.multiply(X[:, i : i + 1], X[:, i:], out=out[:, index : index + d - i])
+            index += d - i
     return out
 
 

@@ -55,8 +55,8 @@ class Schema:
         if unfit:
             dtypes = listed(sorted({columns[names.index(name)].dtype for name in unfit}))
             raise DataError(
-                f"column {listed(unfit)} holds neither numbers nor categories ({dtypes}); convert it, or give it to "
-                f"'drop': families={{{unfit[0]!r}: 'drop'}}"
+                f"column {listed(unfit)} holds neither numbers nor categories ({dtypes}); convert it, or "
+                f"drop it: families={{{unfit[0]!r}: 'drop'}}"
             )
         found = [chosen.get(j) or inferred(column) for j, column in enumerate(columns)]
         if all(family == DROP for family, _ in found):
@@ -64,8 +64,8 @@ class Schema:
         return cls(names, tuple(family for family, _ in found), tuple(reason for _, reason in found))
 
     def blocks(self) -> dict[str, tuple[int, ...]]:
-        """The columns of every family that has any, by position; in the order of their first columns, so that sums over
-        blocks are the same from a file."""
+        """Return the column indices of every family, in the order of their first columns, so that sums over blocks
+        are the same for a model from a file."""
         found = [family for family in dict.fromkeys(self.families) if family != DROP]
         return {family: tuple(j for j, own in enumerate(self.families) if own == family) for family in found}
 
@@ -90,7 +90,7 @@ def inferred(column: Column) -> tuple[str, str]:
 
 
 def row_names(column: Column) -> str | None:
-    """Why a column tells rows apart rather than classes, as names and numbers of rows do; None if it does not."""
+    """Return why a column looks like an identifier of rows, or None if it does not."""
     if column.kind == "integer" and len(column) > FEW:
         values = column.floats()
         first, last = values.min(), values.max()
@@ -108,7 +108,7 @@ def row_names(column: Column) -> str | None:
 
 
 def number_like(column: Column) -> str | None:
-    """What makes text look like numbers, of which some cells could not be read; None of any other column."""
+    """Return why a text column looks like numbers with some invalid cells, or None if it does not."""
     if column.kind != "text" or column.dtype.startswith(("category", "dictionary")):  # categories are meant
         return None
     for part in (column[:LOOK], column):
@@ -129,7 +129,8 @@ def _is_number(value: Any) -> bool:
 
 
 def asked_for(families: Any, names: tuple[str, ...], columns: list[Column], frame: Any) -> dict[int, tuple[str, str]]:
-    """The families that were asked for, by position; a name goes before a function, and that before a type."""
+    """Return the families that the user chose, by column index. Names take precedence over functions, and functions
+    over types."""
     if isinstance(families, str):
         if families == "auto":
             return {}
@@ -137,7 +138,10 @@ def asked_for(families: Any, names: tuple[str, ...], columns: list[Column], fram
     if isinstance(families, Schema):
         families = dict(zip(families.names, families.families, strict=True))
     if not isinstance(families, Mapping):
-        raise DataError(f'families={families!r} is not known; give "auto", a family or a dictionary to families')
+        raise DataError(
+            f'families={families!r} is not known; give "auto", the name of a family, or a dictionary '
+            "of families by column"
+        )
     by_type: dict[int, tuple[str, str]] = {}
     by_function: dict[int, tuple[str, str]] = {}
     by_name: dict[int, tuple[str, str]] = {}
@@ -147,8 +151,8 @@ def asked_for(families: Any, names: tuple[str, ...], columns: list[Column], fram
             key = np.dtype(key)
         if callable(key) and not isinstance(key, type):
             by_function |= dict.fromkeys(_selected(key, names, frame), (family, "asked for by a selector"))
-        elif (places := _of_type(key, columns)) is not None and not (isinstance(key, str) and key in names):
-            by_type |= {j: (family, f"asked for {_KINDS.get(key, key)}") for j in places}
+        elif (indices := _of_type(key, columns)) is not None and not (isinstance(key, str) and key in names):
+            by_type |= {j: (family, f"asked for {_KINDS.get(key, key)}") for j in indices}
         else:
             by_name[_position(key, names, _labels(frame))] = (family, "asked for")
     return by_type | by_function | by_name
@@ -163,13 +167,12 @@ def _family(family: Any) -> str:
 def _selected(select: Callable[[Any], Any], names: tuple[str, ...], frame: Any) -> list[int]:
     if not hasattr(frame, "columns"):
         raise DataError(
-            "families= has a selector, which chooses among the columns of a data frame, but X is none; name the "
-            "columns by position instead"
+            "families= has a selector, which needs a data frame, but X is not one; name the columns by index instead"
         )
     try:
         kept = select(frame)
     except (AttributeError, TypeError, ValueError) as error:
-        raise DataError(f"a selector in families= does not take a {type(frame).__name__}: {error}") from error
+        raise DataError(f"a selector in families= cannot be applied to a {type(frame).__name__}: {error}") from error
     kept = [kept] if isinstance(kept, str) else kept.tolist() if hasattr(kept, "tolist") else list(kept)
     if kept and all(isinstance(each, bool) for each in kept):
         return [j for j, chosen in enumerate(kept) if chosen]
@@ -177,15 +180,15 @@ def _selected(select: Callable[[Any], Any], names: tuple[str, ...], frame: Any) 
 
 
 def _labels(frame: Any) -> list[Any]:
-    """The labels of a pandas frame's columns, which may be numbers."""
+    """Return the column labels of a pandas frame, which may be numbers."""
     return list(frame.columns) if hasattr(frame, "iloc") else []
 
 
 def _of_type(key: Any, columns: list[Column]) -> list[int] | None:
-    """The columns of a kind or of a dtype; None if the key is neither."""
+    """Return the indices of the columns of a kind or dtype; None if the key is neither."""
     kind = _KINDS.get(key, key) if isinstance(key, type | str) else str(key) if isinstance(key, np.dtype) else None
-    places = [j for j, column in enumerate(columns) if kind in (column.kind, column.dtype)]
-    return places if places or (isinstance(key, type) and key in _KINDS) or kind in _KINDS.values() else None
+    indices = [j for j, column in enumerate(columns) if kind in (column.kind, column.dtype)]
+    return indices if indices or (isinstance(key, type) and key in _KINDS) or kind in _KINDS.values() else None
 
 
 def _position(key: Any, names: tuple[str, ...], labels: list[Any]) -> int:

@@ -1,4 +1,4 @@
-"""Where files are: on this machine, or in an object store that a URL names. Everything else only sees a `Location`."""
+"""Locations of files: on this machine, or in the object store of a URL."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Location:
 
     @property
     def name(self) -> str:
-        """The path without a query, so that its end tells the format."""
+        """The path without a query, whose suffix shows the format."""
         return without_query(self.path)
 
     @property
@@ -85,7 +85,7 @@ class Location:
             return int(self.filesystem.get_file_info(self.path).size)
 
     def is_same_file(self, other: Location) -> bool:
-        """Whether both are one file."""
+        """Whether both are the same file."""
         if self.is_local and other.is_local:
             return os.path.exists(self.path) and os.path.exists(other.path) and os.path.samefile(self.path, other.path)
         return not (self.is_local or other.is_local) and self.path == other.path and self.filesystem == other.filesystem
@@ -99,7 +99,7 @@ class Location:
 
     @contextmanager
     def explained(self, what: str) -> Iterator[None]:
-        """Errors of the store as ours, which name the file and no credentials."""
+        """Turn errors of the store into errors that name the file and show no credentials."""
         import pyarrow as pa
 
         try:
@@ -155,7 +155,7 @@ class Location:
                 self.filesystem.delete_file(beside)
 
     def _check_bucket(self) -> None:
-        """Refuse a bucket that does not exist now, rather than when there is something to upload."""
+        """Raise an error about a bucket that does not exist before the work, not at the upload."""
         if self.filesystem.type_name not in _AT_ONCE:
             return
         bucket = self.path.split("/", 1)[0]
@@ -214,7 +214,7 @@ def locate(path: AnyPath, filesystem: Any = None) -> Location:
     try:
         system, inner = _of_pyarrow(given) if scheme in _OF_PYARROW and "::" not in given else _of_fsspec(given, scheme)
     except ImportError as error:
-        raise DataError(f"{scheme}:// needs a package of its own: {error}") from None
+        raise DataError(f"{scheme}:// needs another package: {error}") from None
     except Exception as error:  # whatever the package of a store raises; its message may repeat the URL
         raise DataError(f"{whole} cannot be opened: {whole.without_secrets(error)}; check the URL") from None
     return replace(whole, path=inner, filesystem=system)
@@ -236,7 +236,7 @@ def _of_fsspec(url: str, scheme: str) -> tuple[Any, str]:
     try:
         from fsspec.core import url_to_fs
     except ImportError:
-        raise ImportError(f"pip install fsspec, and the package that gives it {scheme}://") from None
+        raise ImportError(f"pip install fsspec and its package for {scheme}://") from None
     system, path = url_to_fs(url)
     return _as_pyarrow(system), path
 
@@ -248,7 +248,7 @@ def _as_pyarrow(filesystem: Any) -> Any:
     if isinstance(filesystem, FileSystem):
         return filesystem
     if not hasattr(filesystem, "_strip_protocol"):
-        raise DataError(f"filesystem={filesystem!r} is a file system neither of pyarrow nor of fsspec")
+        raise DataError(f"filesystem={filesystem!r} must be a file system of pyarrow or fsspec")
     return PyFileSystem(FSSpecHandler(filesystem))
 
 
@@ -288,7 +288,7 @@ def without_credentials(path: AnyPath) -> str:
 
 
 def without_query(path: str) -> str:
-    """A path or URL whose end tells the format of a file.
+    """Return a path or URL without its query, so that its suffix shows the format of a file.
 
     >>> without_query("s3://bucket/a.csv?region=eu-west-1")
     's3://bucket/a.csv'

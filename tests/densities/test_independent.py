@@ -394,7 +394,7 @@ def test_the_log_likelihood_of_the_rows_follows_from_the_statistic(case, rng):
     own = density.log_likelihood(X)[np.arange(len(y)), (y == "b").astype(int)]
     assert density.log_likelihood_of(stats) == pytest.approx(w @ own, rel=1e-10)
     assert density.log_likelihood_of(stats - stats) == 0
-    with pytest.raises(DataError, match="does not fit"):
+    with pytest.raises(DataError, match="differ in their numbers of classes"):
         density.of_classes([0]).log_likelihood_of(stats)
     gone = {name: np.where([[True], [False]], nan, values) for name, values in case.parameters.items()}
     assert case.kind.from_parameters(**gone).log_likelihood_of(stats) == -inf
@@ -402,7 +402,7 @@ def test_the_log_likelihood_of_the_rows_follows_from_the_statistic(case, rng):
 
 def test_a_statistic_of_another_family_has_no_log_likelihood(rng):
     X, y = CASES["gamma"].rows(rng)
-    with pytest.raises(DataError, match="is not what GammaDensity"):
+    with pytest.raises(DataError, match="is not estimated from"):
         CASES["gamma"].density().log_likelihood_of(CASES["inverse_gaussian"].collect(X, y))
 
 
@@ -554,7 +554,7 @@ def test_values_outside_the_support_are_refused_by_column_and_number_of_rows(cas
     frame = pd.DataFrame({"amount": [1.0, -1, 2, -3, nan], "rest": [1.0, 1, 1, 1, 1]})
     batch = Batch.of(as_table(frame), list("ababb"))
     needs = "counts" if case.whole else "not negative" if case.from_zero else "positive numbers"
-    message = rf"column 'amount' holds .* in 2 rows; the {case.family} family needs .*{needs}.*'amount': 'gaussian'"
+    message = rf"column 'amount' holds .* in 2 rows; the {case.family} family needs .*{needs}.*another family, such as 'gaussian'"
     with pytest.raises(DataError, match=message):
         TABLE[case.family].collector({})(batch)
     with pytest.raises(DataError, match="column 'amount' holds infinity"):

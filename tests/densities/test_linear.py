@@ -199,7 +199,7 @@ def test_impossible_rows_have_the_log_likelihood_of_impossible_rows(X):
 REFUSED = {
     "poisson": (CountStats.of, PoissonDensity.estimate, "log x!"),
     "multinomial": (CountStats.of, MultinomialDensity.estimate, "log x!"),
-    "student": (full, StudentDensity.estimate, "does not follow from MomentStats"),
+    "student": (full, StudentDensity.estimate, "cannot be computed from MomentStats"),
 }
 
 
@@ -213,8 +213,8 @@ def test_where_the_statistic_does_not_hold_it_that_is_said(family, X):
 
 def test_a_statistic_must_fit(X):
     density = gaussian("diag")(MomentStats.of(Batch.of(X, Y)))
-    with pytest.raises(DataError, match="does not fit GaussianDensity"):
+    with pytest.raises(DataError, match=r"and GaussianDensity.* differ in their numbers of classes or columns"):
         density.log_likelihood_of(MomentStats.of(Batch.of(X[:, :2], Y)))
     categories = CategoricalDensity.estimate(CategoryStats.of(Batch.of(X, Y)))
-    with pytest.raises(DataError, match="other categories"):
+    with pytest.raises(DataError, match="different categories"):
         categories.log_likelihood_of(CategoryStats.of(Batch.of(X + 1, Y)))

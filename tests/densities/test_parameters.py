@@ -212,7 +212,7 @@ REFUSED = {
     "twice": (lambda: CategoricalDensity.from_parameters(["a", "a"], [[0.5, 0.5]]), "column 0 are not distinct"),
     "columns": (
         lambda: CategoricalDensity.from_parameters([["a"], ["b"]], [[[1.0]]]),
-        "categories are of 2 columns, probabilities of 1",
+        "categories has 2 columns, but probabilities has 1",
     ),
     "classes of columns": (
         lambda: CategoricalDensity.from_parameters([["a"], ["b"]], [[[1.0]], [[1.0], [1.0]]]),
@@ -225,7 +225,7 @@ REFUSED = {
     "policy": (lambda: CategoricalDensity.from_parameters(["a"], [[1.0]], "guess"), "unknown='guess' is not known"),
     "sparse": (lambda: SparseCountDensity.from_parameters(csr_array([[-1.0]]), [1.0], 1.0), "finite and not negative"),
     "alpha": (lambda: SparseCountDensity.from_parameters(csr_array([[1.0]]), [1.0], -1.0), "alpha=-1.0"),
-    "empty product": (lambda: ProductDensity.from_parameters({}), "one block at least"),
+    "empty product": (lambda: ProductDensity.from_parameters({}), "at least one block"),
     "columns of a block": (lambda: ProductDensity.from_parameters({"h": HEIGHTS}, {"h": [0, 1]}), "1 features, but 2"),
     "no columns": (lambda: ProductDensity.from_parameters({"h": HEIGHTS}, {}), "1 features, but 0 columns"),
     "same column": (

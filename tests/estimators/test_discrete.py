@@ -592,7 +592,7 @@ def test_one_class_only(kind):
     assert set(clf.predict(data)) == {"only"}
     np.testing.assert_array_equal(clf.predict_proba(data), np.ones((N, 1)))
     assert clf.log_likelihood(data).shape == (N, 1)
-    with pytest.raises(DataError, match="name two"):
+    with pytest.raises(DataError, match="give two"):
         clf.llr(data)
 
 
@@ -703,8 +703,8 @@ BAD_TABLES = [
     (X, Y, -np.ones(N), "not negative"),
     (X[:0], Y[:0], None, "0 sample"),
     (X[:, 0], Y, None, "Reshape your data"),
-    (X, "species", None, "no named columns"),
-    (pd.DataFrame(X[:, :2], columns=["a", "a"]), Y, None, "'a' stand more than once"),
+    (X, "species", None, "no column names"),
+    (pd.DataFrame(X[:, :2], columns=["a", "a"]), Y, None, "'a' appears more than once"),
     (X + np.where(np.eye(N, D), np.inf, 0), Y, None, r"column 0"),
 ]
 

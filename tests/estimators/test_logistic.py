@@ -242,7 +242,7 @@ def test_the_prior_of_a_forest_has_to_be_said(flowers):
         as_llr(RidgeClassifier().fit(X, y), X)
     with pytest.raises(NotFittedError):
         as_llr(RandomForestClassifier(), X)
-    with pytest.raises(DataError, match="name two classes"):
+    with pytest.raises(DataError, match="give two classes"):
         as_llr(forest, X, np.bincount(y) / len(y), a=0)
     with pytest.raises(DataError, match="without zeros"):
         as_llr(forest, X, np.eye(y.max() + 1)[0])

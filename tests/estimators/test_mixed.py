@@ -439,9 +439,9 @@ PAIRS = [[0.5, 2.0], [1.5, 3.0], [2.5, 1.0], [1.0, 4.0]]
 
 def test_models_of_other_schemas_do_not_merge():
     clf = MixedClassifier(FAMILIES).fit(TABLE, LABELS)
-    with pytest.raises(StatisticsError, match=r"'width' goes to different families \(gaussian and drop\).*families="):
+    with pytest.raises(StatisticsError, match=r"'width' has different families \(gaussian and drop\).*families="):
         clf + MixedClassifier(FAMILIES | {"width": "drop"}).fit(TABLE, LABELS)
-    with pytest.raises(StatisticsError, match=r"column 1 goes to different families \(gaussian and poisson\)"):
+    with pytest.raises(StatisticsError, match=r"column 1 has different families \(gaussian and poisson\)"):
         MixedClassifier("gaussian").fit(PAIRS, list("aabb")) + MixedClassifier({1: "poisson"}).fit(PAIRS, list("aabb"))
     with pytest.raises(StatisticsError, match="different columns"):
         clf + MixedClassifier(FAMILIES).fit(TABLE.rename(columns={"width": "depth"}), LABELS)
@@ -454,7 +454,7 @@ def test_models_of_other_schemas_do_not_merge():
 def test_a_schema_holds_for_later_rows():
     clf = MixedClassifier().partial_fit(pd.DataFrame({"n": [0, 1, 1]}), [0, 1, 0])
     assert clf.schema_.families == ("bernoulli",)
-    with pytest.raises(DataError, match="in the bernoulli columns: column 'n' holds other values than 0 and 1"):
+    with pytest.raises(DataError, match="in the bernoulli columns: column 'n' holds values other than 0 and 1"):
         clf.partial_fit(pd.DataFrame({"n": [7, 8, 9]}), [0, 1, 0])
     clf.partial_fit(pd.DataFrame({"n": [1, 1, 1]}), [0, 1, 0])
     assert clf.schema_.families == ("bernoulli",)
@@ -620,11 +620,11 @@ BAD = {
     ),
     "a selector for an array": (
         lambda: MixedClassifier({make_column_selector(pattern="x"): "drop"}).fit(np.eye(3), [0, 1, 2]),
-        "selector.*data frame, but X is none",
+        "selector.*data frame, but X is not one",
     ),
     "a selector for an Arrow table": (
         lambda: MixedClassifier({make_column_selector(pattern="x"): "drop"}).fit(pa.Table.from_pandas(X), Y),
-        "selector in families= does not take a Table: .*pandas",
+        "selector in families= cannot be applied to a Table: .*pandas",
     ),
     "a sparse matrix": (lambda: MixedClassifier().fit(sp.eye_array(3).tocsr(), [0, 1, 2]), "sparse matrix"),
     "no columns": (lambda: MixedClassifier().fit(X[[]], Y), "0 feature"),
@@ -640,7 +640,7 @@ BAD = {
     "shrinkage": (lambda: MixedClassifier(shrinkage="oas").fit(X, Y), '"full" or "tied"'),
     "statistics": (
         lambda: MixedClassifier().fit_statistics(CategoricalClassifier().fit(X, Y).statistics_),
-        "needs BundleStats",
+        "must be estimated from BundleStats",
     ),
     "infinity when scoring": (
         lambda: MixedClassifier().fit(X, Y).predict(X.assign(body_mass_g=np.inf)),

@@ -428,12 +428,12 @@ def test_a_loaded_model_writes_the_same(tmp_path):
         ({}, "columns named like the results: 'decision'; leave them out of keep="),
         ({"table": "", "keep": "b"}, "table='' must be a name"),
         ({"table": (), "keep": "b"}, r"table=\(\) must be a name"),
-        ({"table": ("a", 1), "keep": "b"}, "1 is no name"),
-        ({"table": "a\0", "keep": "b"}, "holds characters that no SQL text can hold"),
-        ({"keep": [0]}, "0 is no name"),
+        ({"table": ("a", 1), "keep": "b"}, "1 is not a name"),
+        ({"table": "a\0", "keep": "b"}, "contains characters that SQL does not allow"),
+        ({"keep": [0]}, "0 is not a name"),
         ({"cost": {(1, 2): [0, 1], "b": [1, 0]}, "keep": "b"}, r"the decision \(1, 2\) is neither text nor a number"),
-        ({"cost": {"nul\0": [0, 1], "b": [1, 0]}, "keep": "b"}, "holds characters that no SQL text can hold"),
-        ({"cost": {"\ud800": [0, 1], "b": [1, 0]}, "keep": "b"}, "holds characters that no SQL text can hold"),
+        ({"cost": {"nul\0": [0, 1], "b": [1, 0]}, "keep": "b"}, "contains characters that SQL does not allow"),
+        ({"cost": {"\ud800": [0, 1], "b": [1, 0]}, "keep": "b"}, "contains characters that SQL does not allow"),
     ],
 )
 def test_errors_say_what_to_do(options, message):
@@ -452,7 +452,7 @@ def test_models_without_names_or_form_are_refused():
     with pytest.raises(NotFittedError):
         GaussianClassifier().to_sql("t")
     wide = SparseCountDensity(csr_array(np.eye(2)), np.ones(2), 1.0)
-    with pytest.raises(DataError, match="too wide to be written as SQL"):
+    with pytest.raises(DataError, match="cannot be written as SQL: it has too many columns"):
         scores(wide, Steps(), ["a", "b"])
 
 

@@ -177,7 +177,7 @@ def test_categories(kind, alpha, unknown):
 
 def test_a_category_of_one_row_is_an_error_where_unseen_ones_are():
     X, y, _ = fur("a category of one row")
-    with pytest.raises(DataError, match="column 'a' holds 'only here' in one row alone"):
+    with pytest.raises(DataError, match="column 'a' holds 'only here' in only one row"):
         CategoricalClassifier(unknown="error").leave_one_out(X, y)
     assert_it_equals_n_fits(CategoricalClassifier(unknown="error"), *fur("plain"))
 

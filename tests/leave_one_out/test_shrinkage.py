@@ -127,7 +127,7 @@ def test_without_all_rows_at_hand_there_is_no_choice(call):
     X, y = load_iris(return_X_y=True)
     clf = GaussianClassifier(shrinkage="loo").fit(X, y)
     before = clf.log_likelihood(X)
-    with pytest.raises(DataError, match="is chosen by all rows at once"):
+    with pytest.raises(DataError, match="needs all rows at once"):
         call(clf, X, y)
     assert (clf.log_likelihood(X) == before).all()
     call(clf.set_params(shrinkage=clf.shrinkage_), X, y)  # what the message says
@@ -146,7 +146,7 @@ def test_a_choice_is_good_for_nothing_else(change):
     X, y = load_iris(return_X_y=True)
     clf = change(GaussianClassifier(shrinkage="loo").fit(X, y), X, y)
     for use in (lambda: clf.shrinkage_, lambda: clf.predict(X)):
-        with pytest.raises(DataError, match="chosen by `fit`, which has not been called since"):
+        with pytest.raises(DataError, match="was set after fit; call fit again"):
             use()
     assert clf.fit(X, y).shrinkage_ == clone(clf).fit(X, y).shrinkage_
 
@@ -176,9 +176,12 @@ def test_the_shrinkage_in_use_can_be_read(shrinkage):
     [
         (lambda X, y: GaussianClassifier("spherical", "loo").fit(X, y), "no effect on covariance='spherical'"),
         (lambda X, y: GaussianClassifier(shrinkage="loo", predictive=True).fit(X, y), "leave shrinkage out"),
-        (lambda X, y: GaussianClassifier(shrinkage="loo").fit(X[::50], y[::50]), "no row to choose by"),
+        (
+            lambda X, y: GaussianClassifier(shrinkage="loo").fit(X[::50], y[::50]),
+            "leaving out any row leaves its class without variance",
+        ),
         (lambda X, y: GaussianClassifier(shrinkage="loo").leave_one_out(X, y), "shrinkage=clf.shrinkage_"),
-        (lambda X, y: GaussianClassifier().fit(X, y).set_params(shrinkage="loo").predict(X), "chosen by `fit`"),
+        (lambda X, y: GaussianClassifier().fit(X, y).set_params(shrinkage="loo").predict(X), "was set after fit"),
         (lambda X, y: MixedClassifier(shrinkage="loo").fit(X, y), "MixedClassifier has no shrinkage"),
     ],
 )

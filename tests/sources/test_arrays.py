@@ -268,7 +268,7 @@ def test_a_column_for_the_labels_must_exist(build):
     "table", [np.eye(3), np.eye(3).tolist(), sp.csr_array(np.eye(3))], ids=["NumPy", "list", "SciPy"]
 )
 def test_tables_without_names_have_no_column_for_the_labels(table):
-    with pytest.raises(DataError, match="names a column, but X has no named columns"):
+    with pytest.raises(DataError, match="is the name of a column, but X has no column names"):
         GaussianClassifier().fit(table, "kind")
 
 

@@ -388,7 +388,7 @@ def test_infinity_is_no_category():
 )
 def test_columns_of_the_same_name_are_refused(table):
     for kind in (CategoricalClassifier, MixedClassifier, BernoulliClassifier):
-        with pytest.raises(DataError, match="'a' stand more than once"):
+        with pytest.raises(DataError, match="'a' appears more than once"):
             kind().fit(table, [0, 1])
 
 

@@ -645,9 +645,9 @@ def test_errors_say_what_is_wrong(home, query, y, message):
 @pytest.mark.parametrize(
     ("database", "message"),
     [
-        ("visits.db", "neither a URL"),
-        (3, "neither a URL.* but int"),
-        ("oracle+nothing://me:secret@host/name", "knows no database 'oracle.nothing'"),
+        ("visits.db", "must be a URL"),
+        (3, "must be a URL.* not int"),
+        ("oracle+nothing://me:secret@host/name", "has no dialect 'oracle.nothing'"),
         ("mysql+pymysql://me:secret@host/name", r"the driver of 'mysql\+pymysql' is not installed .*pip install"),
         (
             "postgresql://me:secret@127.0.0.1:1/name",

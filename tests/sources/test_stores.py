@@ -142,7 +142,7 @@ def test_models_and_scores(partitions, table):
     again.to_parquet(partitions.url("d"), partitions.url("out/scores.parquet"), outputs=["llr"])
     scores = pq.read_table("bucket/out/scores.parquet", filesystem=partitions.filesystem)
     np.testing.assert_array_equal(scores.columns[-1], clf.llr(table.select(["x", "z"])))
-    with pytest.raises(DataError, match=r"s3://bucket/d/year=2025/a b\.parquet is one of the files that are read"):
+    with pytest.raises(DataError, match=r"s3://bucket/d/year=2025/a b\.parquet is one of the input files"):
         clf.to_parquet(partitions.url("d"), partitions.url("d/year=2025/a b.parquet"))
 
 
@@ -380,7 +380,7 @@ def test_commands_take_urls(partitions, table):
 def test_a_file_system_as_an_argument(partitions, table):
     inside = pa.fs.SubTreeFileSystem("bucket", partitions.filesystem)
     agrees(fitted(files("d/**/*.parquet", ["x", "z"], filesystem=inside)), fitted(table))
-    with pytest.raises(DataError, match="filesystem='s3' is a file system neither of pyarrow nor of fsspec"):
+    with pytest.raises(DataError, match="filesystem='s3' must be a file system of pyarrow or fsspec"):
         fitted(files("d", filesystem="s3"))
 
 

@@ -189,13 +189,13 @@ class Density(Scorer):
             Exact, without the rows; DataError where the statistic does not hold enough for it.
         """
         raise DataError(
-            f"the log-likelihood of the rows does not follow from {stats!r}; sum log_likelihood(X) over the rows"
+            f"the log-likelihood of the rows cannot be computed from {stats!r}; sum log_likelihood(X) over the rows"
         )
 
     def _check_statistic(self, stats: Statistics) -> None:
         """Refuse a statistic that has other numbers of classes or columns."""
         if (len(stats.classes), stats.n_features) != (self.n_classes, self.n_features):
-            raise DataError(f"{stats!r} does not fit {self!r}")
+            raise DataError(f"{stats!r} and {self!r} differ in their numbers of classes or columns")
 
     def write(self, x: Any) -> Any:
         """Return rows as users have them.

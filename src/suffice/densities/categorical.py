@@ -28,14 +28,14 @@ Array = NDArray[Any]
 POLICIES = ("smooth", "ignore", "error")
 """What an unseen category is worth: as much as one that the class never had; nothing; or an error."""
 
-MISSING, UNKNOWN = -1, -2  # codes that are no places in a vocabulary
+MISSING, UNKNOWN = -1, -2  # codes that are not indices of categories
 
 
 @dataclass(frozen=True, slots=True)
 class Codes:
     """Rows of categories."""
 
-    values: Array  # (n, d): integers that are categories themselves, or places in the vocabularies
+    values: Array  # (n, d): integers that are categories themselves, or indices in the vocabularies
     direct: bool  # whether they are the categories themselves
 
     def __len__(self) -> int:
@@ -87,7 +87,7 @@ class CategoricalDensity(Density):
 
     def unknown_cells(self, table: Table) -> Array:
         lenient = replace(self, unknown="ignore")  # which does not refuse to read them
-        return np.asarray(lenient.places(lenient.read(table)) == UNKNOWN)
+        return np.asarray(lenient.indices(lenient.read(table)) == UNKNOWN)
 
     def category_kinds(self) -> dict[int, str]:
         kinds = map(vocabularies.kind_of, self.categories)
@@ -170,14 +170,14 @@ class CategoricalDensity(Density):
         if not any(isinstance(own, list | tuple | np.ndarray) for own in categories):
             categories, probabilities = [categories], [probabilities]
         if len(categories) != len(probabilities):
-            raise DataError(f"categories are of {len(categories)} columns, probabilities of {len(probabilities)}")
+            raise DataError(f"categories has {len(categories)} columns, but probabilities has {len(probabilities)}")
         columns: list[Array] = []
         tables: list[Array] = []
         given = np.array(True)
         for j, (values, table) in enumerate(zip(categories, probabilities, strict=True)):
             names = np.empty(len(values), object)
             names[:] = list(values)
-            column, place = vocabularies.vocabulary(names)
+            column, index = vocabularies.vocabulary(names)
             if len(column) < len(names):
                 raise DataError(f"the categories of column {j} are not distinct")
             if len(column):  # a column that was never observed has none
@@ -190,7 +190,7 @@ class CategoricalDensity(Density):
                     f"{np.shape(table)}"
                 )
             columns.append(column)
-            tables.append(np.asarray(table)[:, np.argsort(place)])
+            tables.append(np.asarray(table)[:, np.argsort(index)])
         given = np.broadcast_to(given, len(tables[0]))
         log_probability = log(np.concatenate(tables, axis=1))
         unseen = np.zeros((len(given), len(columns)))
@@ -230,8 +230,8 @@ class CategoricalDensity(Density):
         """Where each column's categories begin and end in `log_probability`, (d + 1,)."""
         return np.cumsum([0, *(len(v) for v in self.categories)])
 
-    def of_classes(self, places: Sequence[int]) -> Self:
-        kept = list(places)
+    def of_classes(self, indices: Sequence[int]) -> Self:
+        kept = list(indices)
         own = {name: getattr(self, name)[kept] for name in ("log_probability", "unseen", "seen")}
         return replace(self, **own)
 
@@ -250,10 +250,10 @@ class CategoricalDensity(Density):
         return LinearForm(np.zeros(p), self.log_probability, np.where(self.seen, 0.0, -np.inf))
 
     def linear_rows(self, X: Codes) -> Array:
-        places, starts = self.places(X), self.bounds[:-1]
+        indices, starts = self.indices(X), self.bounds[:-1]
         out = np.zeros((len(X), self.log_probability.shape[1]))
-        row, column = np.nonzero(places >= 0)
-        out[row, (starts + places)[row, column]] = 1.0
+        row, column = np.nonzero(indices >= 0)
+        out[row, (starts + indices)[row, column]] = 1.0
         return out
 
     def linear_names(self, names: Sequence[str]) -> tuple[str, ...]:
@@ -263,7 +263,7 @@ class CategoricalDensity(Density):
     def log_likelihood_of(self, stats: CategoryStats) -> float:
         self._check_statistic(stats)
         if not all(map(vocabularies.same, stats.categories, self.categories)):
-            raise DataError("the statistic has other categories than the density")
+            raise DataError("the statistic and the density have different categories")
         if (stats.weight > 0)[~self.seen].any():
             return -np.inf
         counted = stats.count > 0  # so that 0 log 0 is 0
@@ -275,10 +275,10 @@ class CategoricalDensity(Density):
         if isinstance(table, Matrix) and table.values.dtype.kind in self._direct_kinds:
             codes = Codes(native(table.values), direct=True)
         else:
-            columns = [self._places(j, column, table) for j, column in enumerate(table.columns())]
+            columns = [self._indices(j, column, table) for j, column in enumerate(table.columns())]
             codes = Codes(np.stack(columns, axis=1) if columns else np.empty((len(table), 0), np.int32), direct=False)
         if self.unknown == "error":
-            self._refuse_unknown(table, self.places(codes))
+            self._refuse_unknown(table, self.indices(codes))
         return codes
 
     @cached_property
@@ -287,21 +287,21 @@ class CategoricalDensity(Density):
         kinds = "".join({v.dtype.kind for v in self.categories})
         return "" if self._by_value is None else {"i": "iu", "b": "b"}.get(kinds, "")
 
-    def _places(self, j: int, column: Column, table: Table) -> Array:
+    def _indices(self, j: int, column: Column, table: Table) -> Array:
         try:
             distinct, code = column.coded()
             known = self._vocabularies[j].of(distinct)
         except DataError as error:
             raise DataError(f"column {table.column_name(j)}: {error}") from None
-        places = np.where(known < 0, UNKNOWN, known).astype(np.int32)
-        return np.append(places, np.int32(MISSING))[code]
+        indices = np.where(known < 0, UNKNOWN, known).astype(np.int32)
+        return np.append(indices, np.int32(MISSING))[code]
 
     @cached_property
     def _vocabularies(self) -> tuple[vocabularies.Places, ...]:
         return tuple(map(vocabularies.Places, self.categories))
 
-    def _refuse_unknown(self, table: Table, places: Array) -> None:
-        met = places == UNKNOWN
+    def _refuse_unknown(self, table: Table, indices: Array) -> None:
+        met = indices == UNKNOWN
         for j in np.flatnonzero(met.any(axis=0)):
             distinct, code = table.columns()[j].coded()
             value = distinct[code[met[:, j].argmax()]]
@@ -310,7 +310,7 @@ class CategoricalDensity(Density):
                 'use unknown="smooth" or "ignore", or learn such rows first; unknown_cells shows all of them'
             )
 
-    def places(self, x: Codes) -> Array:
+    def indices(self, x: Codes) -> Array:
         """Return the index of each cell's category among those of its column.
 
         Parameters
@@ -335,20 +335,20 @@ class CategoricalDensity(Density):
         return out
 
     def write(self, x: Codes) -> Array:
-        places = self.places(x)
+        indices = self.indices(x)
         kinds = {v.dtype for v in self.categories}
-        whole = len(kinds) == 1 and (places >= 0).all()
-        out = np.empty(places.shape, kinds.pop() if whole else object)
+        whole = len(kinds) == 1 and (indices >= 0).all()
+        out = np.empty(indices.shape, kinds.pop() if whole else object)
         for j, categories in enumerate(self.categories):
             names = categories if whole else np.array([*categories.tolist(), None], object)
-            out[:, j] = names[np.maximum(places[:, j], -1)]
+            out[:, j] = names[np.maximum(indices[:, j], -1)]
         return out
 
     # Scores.
 
     @cached_property
     def _by_place(self) -> _Lookup:
-        width = np.array([1 + len(v) for v in self.categories], np.int64)  # the first place is that of MISSING
+        width = np.array([1 + len(v) for v in self.categories], np.int64)  # the first entry is that of MISSING
         parts = []
         for j, (a, b) in enumerate(pairwise(self.bounds)):
             parts += [self.unseen[:, j : j + 1].T, np.zeros((1, self.n_classes)), self.log_probability[:, a:b].T]
@@ -375,7 +375,7 @@ class CategoricalDensity(Density):
         if X.direct and self._by_value is not None:
             lookup, values = self._by_value, X.values.view(np.uint8) if X.values.dtype.kind == "b" else X.values
         else:
-            lookup, values = self._by_place, self.places(X)
+            lookup, values = self._by_place, self.indices(X)
         constant = np.where(self.seen, 0.0, -np.inf) + offset
         kernels.active.category_scores(values, *lookup, constant, *wanted)
         return True
@@ -388,20 +388,20 @@ class CategoricalDensity(Density):
         return True
 
     def explain(self, X: Codes, c: int) -> Array:
-        places, shares = self.places(X), np.empty(X.values.shape)
+        indices, shares = self.indices(X), np.empty(X.values.shape)
         for j, (a, b) in enumerate(pairwise(self.bounds)):
             own = np.append(self.log_probability[c, a:b], [self.unseen[c, j], 0.0])  # at -2 and at -1
-            shares[:, j] = own[places[:, j]]
+            shares[:, j] = own[indices[:, j]]
         return shares
 
     def typicality(self, X: Codes) -> Array:
         return drawn_typicality(self, X)
 
     def missing(self, X: Codes) -> Array:
-        return np.asarray(self.places(X) == MISSING)
+        return np.asarray(self.indices(X) == MISSING)
 
     def hide(self, X: Codes, hidden: Array) -> Codes:
-        return Codes(np.where(hidden, np.int32(MISSING), self.places(X)), direct=False)
+        return Codes(np.where(hidden, np.int32(MISSING), self.indices(X)), direct=False)
 
     def marginal(self, X: Codes) -> Array:
         out = np.empty((len(X), self.n_classes))
@@ -421,12 +421,12 @@ class CategoricalDensity(Density):
         return Codes(out, direct=False)
 
     def fill(self, X: Codes, posterior: Array) -> Codes:
-        places = self.places(X).copy()
+        indices = self.indices(X).copy()
         for j, (a, b) in enumerate(pairwise(self.bounds)):
-            rows = places[:, j] == MISSING
+            rows = indices[:, j] == MISSING
             if a < b and rows.any():
-                places[rows, j] = (posterior[rows] @ np.exp(self.log_probability[:, a:b])).argmax(axis=1)
-        return Codes(places, direct=False)
+                indices[rows, j] = (posterior[rows] @ np.exp(self.log_probability[:, a:b])).argmax(axis=1)
+        return Codes(indices, direct=False)
 
     def to_arrays(self) -> dict[str, Array]:
         own = {name: getattr(self, name) for name in ("log_probability", "unseen", "seen")}

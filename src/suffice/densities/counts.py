@@ -44,9 +44,9 @@ class CountDensity(LinearDensity):
         """How many counts a feature has room for, (d,), where the rest counts."""
         return 1.0
 
-    def of_classes(self, places: Sequence[int]) -> Self:
+    def of_classes(self, indices: Sequence[int]) -> Self:
         own = [field.name for field in fields(self) if field.name != "trials"]
-        return replace(self, **{name: getattr(self, name)[list(places)] for name in own})
+        return replace(self, **{name: getattr(self, name)[list(indices)] for name in own})
 
     @cached_property
     def slopes(self) -> Slopes:

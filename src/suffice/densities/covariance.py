@@ -92,7 +92,7 @@ def variances(scatter: Array, weight: Array, kind: Structure, shrinkage: float) 
 
 
 def neutral(mean: Array, scatter: Array, weight: Array, variance: Array, kind: Structure) -> tuple[Array, Array]:
-    """Means and variances where a class that never had a column takes those of all rows, which speak for no class."""
+    """Return means and variances; a class without values of a column gets those of all rows, which favour no class."""
     total = weight.sum(axis=-2, keepdims=True)
     total = np.where(total > 0, total, 1.0)
     share = weight / total

@@ -212,11 +212,11 @@ class GaussianDensity(Density):
         structure = Structure(_SHAPES[int(fields.pop("shape"))], bool(fields.pop("tied")))
         return cls(structure, **fields)
 
-    def of_classes(self, places: Sequence[int]) -> Self:
-        places = list(places)  # a tuple would index several axes
-        own = slice(None) if self.structure.tied else places
+    def of_classes(self, indices: Sequence[int]) -> Self:
+        indices = list(indices)  # a tuple would index several axes
+        own = slice(None) if self.structure.tied else indices
         rest = {name: getattr(self, name)[own] for name in ("covariance", "whitening", "log_det")}
-        return replace(self, mean=self.mean[places], seen=self.seen[places], **rest)
+        return replace(self, mean=self.mean[indices], seen=self.seen[indices], **rest)
 
     @cached_property
     def constant(self) -> Array:

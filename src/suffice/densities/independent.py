@@ -26,7 +26,7 @@ _CELLS = 1 << 16  # scored at a time, so that they stay in the cache
 
 
 class Cells(NamedTuple):
-    """Cells as numbers inside the support, 1 where they are not, and which they are."""
+    """Cells: numbers inside the support (1 elsewhere), and which cells are missing or impossible."""
 
     x: Array  # (n, d) float64
     missing: Array  # (n, d)
@@ -115,8 +115,8 @@ class IndependentDensity(Density):
     def has_zeros(self) -> bool:
         return True  # outside the support
 
-    def of_classes(self, places: Sequence[int]) -> Self:
-        own = {field.name: getattr(self, field.name)[list(places)] for field in fields(self)}  # type: ignore[arg-type]
+    def of_classes(self, indices: Sequence[int]) -> Self:
+        own = {field.name: getattr(self, field.name)[list(indices)] for field in fields(self)}  # type: ignore[arg-type]
         return replace(self, **own)  # type: ignore[type-var]
 
     def _blocks(self, n: int) -> Iterator[slice]:
@@ -174,7 +174,7 @@ class IndependentDensity(Density):
 
 
 def row_sums(shares: Array) -> Array:
-    """The sums of the last axis; those of what is possible stay finite, however far out it is."""
+    """Sum over the last axis. Sums of possible values stay finite, even for extreme values."""
     total = shares.sum(axis=-1)
     overflown = np.isneginf(total) & np.isfinite(shares).all(axis=-1)
     return np.where(overflown, -MOST, total)

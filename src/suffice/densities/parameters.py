@@ -76,9 +76,9 @@ def positive_table(name: str, values: Any, shape: tuple[int, ...] | None = None)
 def refuse(name: str, wrong: Array, values: Array, why: str) -> None:
     """Raise a DataError that names the first value that is wrong."""
     if wrong.any():
-        place = tuple(int(i) for i in np.argwhere(wrong)[0])
-        where = ", ".join(map(str, place))
-        raise DataError(f"{name}[{where}], of class {place[0]}, is {values[place]:g}; {why}")
+        index = tuple(int(i) for i in np.argwhere(wrong)[0])
+        where = ", ".join(map(str, index))
+        raise DataError(f"{name}[{where}], of class {index[0]}, is {values[index]:g}; {why}")
 
 
 def blank(values: Array, given: Array) -> Array:

@@ -168,7 +168,7 @@ class PolyaDensity(PredictiveCounts, MultinomialDensity):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BetaBinomialDensity(PredictiveCounts, BinomialDensity):
-    """Successes whose probability is known only as well as the rows tell it."""
+    """The beta-binomial: successes whose probability is integrated out."""
 
     hits: Array  # (k, d) of the Beta posterior
     misses: Array  # (k, d)

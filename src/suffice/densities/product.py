@@ -123,17 +123,17 @@ class ProductDensity(Density):
         array([[0.01349, 0.0024 ]])
         """
         if not parts:
-            raise DataError("a product needs the density of one block at least")
+            raise DataError("parts is empty; give the density of at least one block")
         if columns is None:
             following = itertools.count()
             columns = {name: list(itertools.islice(following, part.n_features)) for name, part in parts.items()}
         own = {name: tuple(int(j) for j in columns.get(name, ())) for name in parts}
-        places = [j for block in own.values() for j in block]
-        names = _numbered(max(places, default=-1) + 1) if names is None else tuple(names)
+        indices = [j for block in own.values() for j in block]
+        names = _numbered(max(indices, default=-1) + 1) if names is None else tuple(names)
         for name, part in parts.items():
             if len(own[name]) != part.n_features:
                 raise DataError(f"block {name!r} has {part.n_features} features, but {len(own[name])} columns")
-        if len(set(places)) < len(places) or not set(places) <= set(range(len(names))):
+        if len(set(indices)) < len(indices) or not set(indices) <= set(range(len(names))):
             raise DataError(f"the columns of the blocks must be distinct indices from 0 to {len(names) - 1}: {own}")
         if len({part.n_classes for part in parts.values()}) > 1:
             sizes = ", ".join(f"{name} {part.n_classes}" for name, part in parts.items())
@@ -195,15 +195,15 @@ class ProductDensity(Density):
         return {self.columns[name][j]: kind for name, part in parts for j, kind in part.category_kinds().items()}
 
     @property
-    def places_read(self) -> Sequence[int]:
-        return sorted(j for places in self.columns.values() for j in places)
+    def columns_read(self) -> Sequence[int]:
+        return sorted(j for indices in self.columns.values() for j in indices)
 
     @property
     def has_zeros(self) -> bool:
         return any(part.has_zeros for part in self.parts.values())
 
-    def of_classes(self, places: Sequence[int]) -> Self:
-        return replace(self, parts={name: part.of_classes(places) for name, part in self.parts.items()})
+    def of_classes(self, indices: Sequence[int]) -> Self:
+        return replace(self, parts={name: part.of_classes(indices) for name, part in self.parts.items()})
 
     def n_parameters(self) -> int:
         return sum(part.n_parameters() for part in self.parts.values())
@@ -322,12 +322,12 @@ class ProductDensity(Density):
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Array]) -> Self:
         parts, columns = {}, {}
-        for key, places in arrays.items():
+        for key, indices in arrays.items():
             if key.endswith(".columns"):
                 name, _, kind = key.removesuffix(".columns").rpartition(".")
                 prefix = f"{name}.{kind}:"
                 own = {k.removeprefix(prefix): array for k, array in arrays.items() if k.startswith(prefix)}
-                parts[name], columns[name] = Density.kinds[kind].from_arrays(own), tuple(places.tolist())
+                parts[name], columns[name] = Density.kinds[kind].from_arrays(own), tuple(indices.tolist())
         return cls(parts, columns, tuple(words_from_arrays(arrays["names_letters"], arrays["names_ends"])))
 
 

@@ -1,4 +1,4 @@
-"""What scores rows for k classes: a density, or whatever else gives log-likelihoods up to a term of the row."""
+"""The base class of everything that scores rows for k classes: densities, and logistic models."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Array = NDArray[Any]
 
 
 class Wanted(NamedTuple):
-    """What a caller wants of the scores of n rows, written in place; the order is that of the kernels."""
+    """The results that a caller wants for n rows, written in place; in the order of the kernels' arguments."""
 
     all: Array | None = None  # (n, k) the scores themselves
     best: Array | None = None  # (n,) int64 the arg max; a tie goes to the lower index
@@ -109,7 +109,7 @@ class Scorer(ABC):
         return self.n_features
 
     @property
-    def places_read(self) -> Sequence[int]:
+    def columns_read(self) -> Sequence[int]:
         """The indices of the columns that the scores depend on."""
         return range(self.n_features)
 
@@ -144,12 +144,12 @@ class Scorer(ABC):
         return self.parameters()
 
     @abstractmethod
-    def of_classes(self, places: Sequence[int]) -> Self:
+    def of_classes(self, indices: Sequence[int]) -> Self:
         """Return the same for some of the classes.
 
         Parameters
         ----------
-        places : sequence of int
+        indices : sequence of int
             The indices of the classes.
 
         Returns

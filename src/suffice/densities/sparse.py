@@ -110,8 +110,8 @@ class SparseCountDensity(LinearDensity):
     def n_features(self) -> int:
         return int(self.count.shape[1])
 
-    def of_classes(self, places: Sequence[int]) -> Self:
-        kept = list(places)
+    def of_classes(self, indices: Sequence[int]) -> Self:
+        kept = list(indices)
         return replace(self, count=self.count[kept], weight=self.weight[kept])
 
     @cached_property

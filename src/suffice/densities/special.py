@@ -1,4 +1,4 @@
-"""Functions that would lose their digits if they were written as they are read, and a way to solve equations."""
+"""Numerically stable special functions, and a root finder."""
 
 from __future__ import annotations
 

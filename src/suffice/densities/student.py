@@ -201,8 +201,8 @@ class StudentDensity(Density):
         rest = {name: array for name, array in arrays.items() if name != "dof"}
         return cls(GaussianDensity.from_arrays(rest), np.array(arrays["dof"]))
 
-    def of_classes(self, places: Sequence[int]) -> Self:
-        return type(self)(self.gaussian.of_classes(places), self.dof[list(places)])
+    def of_classes(self, indices: Sequence[int]) -> Self:
+        return type(self)(self.gaussian.of_classes(indices), self.dof[list(indices)])
 
     def _score(self, X: Array, offset: Array | float, wanted: Wanted, relative: bool) -> bool:  # noqa: ARG002  nothing is shared by all classes
         step = max(64, (1 << 17) // max(self.n_features, self.n_classes))

@@ -85,8 +85,9 @@ class TransformedDensity(IndependentDensity):
         if narrow.any():
             columns = [names[j] if names else int(j) for j in np.flatnonzero(narrow.any(axis=0))]
             warnings.warn(
-                f"column {listed(columns)} hardly varies in class {listed(stats.classes[narrow.any(axis=1)])}: the "
-                f"{cls.family} density is kept as wide as a relative variance of {NARROWEST:g} makes it",
+                f"column {listed(columns)} hardly varies in class "
+                f"{listed(stats.classes[narrow.any(axis=1)])}; its relative variance was raised to "
+                f"{NARROWEST:g} in the {cls.family} density",
                 SingularWarning,
                 stacklevel=3,
             )
@@ -107,7 +108,7 @@ class TransformedDensity(IndependentDensity):
     def log_likelihood_of(self, stats: TransformedStats) -> float:
         self._check_statistic(stats)
         if stats.transforms != self.transforms:
-            raise DataError(f"{stats!r} is not what {self!r} is estimated from")
+            raise DataError(f"{self!r} is not estimated from {stats!r}")
         if (stats.weight > 0)[~self.seen].any():
             return -np.inf
         own = stats.observed > 0

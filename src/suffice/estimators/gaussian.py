@@ -99,8 +99,8 @@ class GaussianClassifier(GenerativeClassifier):
     def _choose_shrinkage(self, moments: MomentStats, source: Source | None) -> float:
         if source is None:
             raise DataError(
-                'shrinkage="loo" is chosen by all rows at once: fit them, or give a number; that of a model that is '
-                "fitted is its shrinkage_, as in set_params(shrinkage=model.shrinkage_)"
+                'shrinkage="loo" needs all rows at once; call fit, or give a number, such as that of a '
+                "fitted model: set_params(shrinkage=model.shrinkage_)"
             )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SufficeWarning)
@@ -112,7 +112,7 @@ class GaussianClassifier(GenerativeClassifier):
         if self.shrinkage != "loo":
             return self.shrinkage
         if self._chosen is None or self._chosen[1] != self._chosen_for():
-            raise DataError('shrinkage="loo" is chosen by `fit`, which has not been called since')
+            raise DataError('shrinkage="loo" was set after fit; call fit again')
         return self._chosen[0]
 
     def _saved_params(self) -> dict[str, Any]:
@@ -151,8 +151,8 @@ class GaussianClassifier(GenerativeClassifier):
     def _leave_one_out(self) -> LeaveOneOut:
         if self.shrinkage == "loo":
             raise DataError(
-                'leave_one_out has no closed form for shrinkage="loo", which is chosen by every row; fit, and then '
-                "use the number that was chosen: set_params(shrinkage=clf.shrinkage_)"
+                'leave_one_out has no closed form for shrinkage="loo", which depends on every row; after '
+                "fit, use the number that it chose: set_params(shrinkage=clf.shrinkage_)"
             )
         return super()._leave_one_out()
 

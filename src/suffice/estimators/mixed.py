@@ -53,7 +53,7 @@ class MixedTable(Estimated):
         names = self._names() or tuple(f"x{j}" for j in range(statistics.n_features))
         if known is not None and known.names == names and known.blocks() == statistics.columns:
             return known
-        own = {j: family for family, places in statistics.columns.items() for j in places}
+        own = {j: family for family, indices in statistics.columns.items() for j in indices}
         families = tuple(own.get(j, DROP) for j in range(statistics.n_features))
         return Schema(names, families, ("as learnt",) * len(names))
 

@@ -57,7 +57,7 @@ def as_llr(estimator: Any, X: Any, prior: Prior = None, a: Any = None, b: Any = 
     if a is None and b is None:
         return decisions.log_likelihood_ratio(scores, 0, 1) if len(classes) == 2 else scores
     if a is None or b is None:
-        raise DataError("name two classes: the ratio is of b over a")
+        raise DataError("give two classes as a and b; the ratio is that of b over a")
     return decisions.log_likelihood_ratio(scores, position(a, classes), position(b, classes))
 
 

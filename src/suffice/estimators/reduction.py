@@ -86,8 +86,8 @@ class Reduction(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Learner):
     def _fitted(self) -> MomentStats:
         if hasattr(self, "_without_statistics"):
             raise DataError(
-                f"this {type(self).__name__} was fitted to fewer rows than columns, without a statistic that could go "
-                "on or merge; use partial_fit from the first rows on"
+                f"this {type(self).__name__} was fitted to fewer rows than columns and kept no "
+                "statistics: it cannot learn more rows or be merged; use partial_fit from the start"
             )
         return cast("MomentStats", super()._fitted())
 
@@ -296,7 +296,7 @@ class PCA(Reduction):
         """
         projection, components = self.projection_, np.asarray(X, dtype=np.float64)
         if components.ndim != 2 or components.shape[1] != len(projection.values):
-            raise DataError(f"these are {components.shape[-1]} components, but there are {len(projection.values)}")
+            raise DataError(f"X has {components.shape[-1]} components, but this PCA has {len(projection.values)}")
         squares = (projection.directions**2).sum(axis=0)  # one, unless they are whitened
         return np.asarray(
             (components / np.where(squares > 0, squares, 1.0)) @ projection.directions.T + projection.center

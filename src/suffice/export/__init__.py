@@ -1,1 +1,1 @@
-"""Models as programs of other systems."""
+"""Models as SQL."""

@@ -1,4 +1,4 @@
-"""What databases do not agree on: literals, types, names and a few functions, in the form that SQLAlchemy compiles."""
+"""Differences between SQL dialects: literals, types, names and a few functions, for SQLAlchemy's compiler."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BLOCK = 32  # terms of a sum, or arguments of a function, side by side: parsers
 
 
 class Dialect(DefaultDialect):
-    """How one database says it; the ways here are those of most of them.
+    """One SQL dialect; the defaults are those of most databases.
 
     SQLAlchemy's own dialects are not needed for one SELECT of quoted names, and import their drivers' modules.
     """
@@ -223,7 +223,7 @@ class AsNumber(_Expression):
 
 
 class AsTruth(_Expression):
-    """A cell as one or zero, where it is a truth, or as the number that it is."""
+    """A cell as a number; Booleans are one or zero."""
 
 
 class AsText(_Expression):
@@ -254,10 +254,10 @@ class Least(_Expression):
 def checked(value: Any) -> str:
     """A text or a name that can stand in a statement, or an error."""
     if not isinstance(value, str):
-        raise DataError(f"{value!r} is no name; names are text")
+        raise DataError(f"{value!r} is not a name; names must be text")
     halves = any("\ud800" <= character <= "\udfff" for character in value)  # of characters, as no encoding has them
     if halves or "\0" in value:
-        raise DataError(f"{value!r} holds characters that no SQL text can hold; rename it")
+        raise DataError(f"{value!r} contains characters that SQL does not allow; rename it")
     return value
 
 

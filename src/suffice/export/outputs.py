@@ -57,8 +57,8 @@ def plain_labels(labels: Array) -> list[Any]:
 
 
 def _names(classes: Array) -> list[str]:
-    """Classes as parts of names; by their places where names would not tell them apart, as most databases take capital
-    letters for small ones."""
+    """Return the classes as parts of column names, or their indices if the names differ only in upper and lower case,
+    which most databases ignore."""
     labels = [str(_plain(label)) for label in classes.tolist()]
     return labels if len({label.casefold() for label in labels}) == len(labels) else list(map(str, range(len(labels))))
 

@@ -64,7 +64,7 @@ def scores(model: Any, steps: Steps, names: Sequence[str], strict: bool = True) 
     ----------
     strict : whether a model of numbers refuses rows that miss some, as it does unless it is part of a product
     """
-    raise DataError(f"{model!r} is too wide to be written as SQL, or has no form in it")
+    raise DataError(f"{model!r} cannot be written as SQL: it has too many columns, or its family is not supported")
 
 
 # Cells.

@@ -17,7 +17,7 @@ class Steps:
 
     def __init__(self) -> None:
         self._queries: list[dict[str, ColumnElement[Any]]] = []
-        self._place: dict[str, int] = {}  # of each name in the chain
+        self._index: dict[str, int] = {}  # of each name in the chain
         self._used: Counter[str] = Counter()
 
     def bind(
@@ -25,12 +25,12 @@ class Steps:
     ) -> ColumnElement[Any]:
         """A column that holds the value of an expression, not before `after` is there."""
         needed = _names(expression) | (set() if after is None else _names(after))
-        place = max((self._place[each] + 1 for each in needed), default=0)
+        index = max((self._index[each] + 1 for each in needed), default=0)
         key = f"{name}_{self._used[name]}"
         self._used[name] += 1
-        self._queries += [{} for _ in range(place + 1 - len(self._queries))]
-        self._queries[place][key] = expression
-        self._place[key] = place
+        self._queries += [{} for _ in range(index + 1 - len(self._queries))]
+        self._queries[index][key] = expression
+        self._index[key] = index
         return column(key, Double())
 
     def select(

@@ -1,4 +1,5 @@
-"""What every family does: score rows by the model of all other rows, and say for which of them it cannot."""
+"""The contract of leave-one-out: score each row by the model of all other rows, and report the rows for which a
+closed form cannot be trusted."""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ _PASSES = 64  # over the data at most, for rows without which too few digits are
 
 
 class LeaveOneOut(ABC):
-    """The model of all rows, ready to do without any one of them."""
+    """The model of all rows, from which any one row can be left out."""
 
     @abstractmethod
     def scores(self, table: Table, code: Array, weight: Array) -> tuple[Array, Array]:
@@ -57,7 +58,7 @@ def held_out_scores(
     out = np.empty((source.n_rows, len(statistics.classes)))
 
     def score(batch: Batch) -> list[int]:
-        """Write the scores of a batch; return the rows that want more than a closed form."""
+        """Write the scores of a batch; return the rows for which a closed form is not enough."""
         whole, code, weight = out[batch.start : batch.start + len(batch)], *coded(batch, statistics.classes)
         alone: list[int] = []
         for start in range(0, len(batch), ROWS):
@@ -83,9 +84,9 @@ def held_out_scores(
         density.score(density.read(row.table), all=out[i : i + 1])
     if read > _PASSES:
         warnings.warn(
-            f"for {read} rows, almost nothing is left of a class or of a variance without the row. The other rows were "
-            f"read again for {_PASSES} of them; the scores of the rest may have lost digits. Rescale the columns or "
-            "the weights",
+            f"leaving out any one of {read} rows leaves almost no weight or variance in its class. "
+            f"For {_PASSES} of them, the model was fitted again without the row; the scores of the "
+            "others may be inaccurate. Rescale the columns or the weights",
             PrecisionWarning,
             stacklevel=4,
         )
@@ -108,12 +109,12 @@ def frequencies_without(code: Array, weight: Array, k: int) -> Array:
     counts[own] = left(counts[own], weight)
     rows = counts.sum(axis=1, keepdims=True)
     if not rows.all():
-        raise DataError("without one of the rows, no rows are left to take the prior from; give a prior")
+        raise DataError("with one row left out, no rows remain to estimate the prior from; give a prior")
     return np.asarray(counts / rows)
 
 
 def left(before: Array, gone: Array) -> Array:
-    """What is left, with nothing for what cannot be told from rounding."""
+    """Return a - b, with zero for differences that are only rounding."""
     rest = before - gone
     return np.where(rest <= ROUNDING * before, 0.0, rest)
 
@@ -123,7 +124,7 @@ def _but_one(i: int, rows: Array, weight: Array) -> Array:
 
 
 def _without(statistics: S, row: S) -> S | None:
-    """The difference; None where rounding has left nothing that could be one."""
+    """Return the difference, or None if rounding makes it invalid."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PrecisionWarning)  # is_faint_without sees to it
@@ -133,7 +134,7 @@ def _without(statistics: S, row: S) -> S | None:
 
 
 class _Reweighted(LocalSource):
-    """The rows of a source with other weights, which follow from the numbers of the rows and their weights."""
+    """The rows of a source with other weights, computed from the indices of the rows and their weights."""
 
     def __init__(self, source: LocalSource, weight: Callable[[Array, Array], Array]) -> None:
         self.source, self.weight, self.n_rows, self.n_features = source, weight, source.n_rows, source.n_features

@@ -1,4 +1,5 @@
-"""A row leaves a categorical model by a count in every column, and may take a category with it."""
+"""Leave-one-out of categorical models: a row changes one count in every column, and may be the only row of a
+category."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class CategoricalLeaveOneOut(LeaveOneOut):
-    """The categorical model of all rows, ready to do without any one of them."""
+    """The categorical model of all rows, from which any one row can be left out."""
 
     statistics: CategoryStats
     density: CategoricalDensity
@@ -32,13 +33,13 @@ class CategoricalLeaveOneOut(LeaveOneOut):
 
     def scores(self, table: Table, code: Array, weight: Array) -> tuple[Array, Array]:
         x, own = self.density.read(table), (np.arange(len(code)), code)
-        out, places = np.empty((len(code), len(self.statistics.classes))), self.density.places(x)
+        out, indices = np.empty((len(code), len(self.statistics.classes))), self.density.indices(x)
         self.density.score(x, all=out)
         before = self.statistics.weight[code]
         rest = left(before, weight)
-        out[own], pooled = self._own(table, places, code, weight)
+        out[own], pooled = self._own(table, indices, code, weight)
         if pooled.any():
-            out[pooled] = self._all(places[pooled], code[pooled], weight[pooled])
+            out[pooled] = self._all(indices[pooled], code[pooled], weight[pooled])
         out[:, self.statistics.weight == 0] = -np.inf
         out[own] = np.where(rest > 0, out[own], -np.inf)
         return out, faint(before, weight)
@@ -49,39 +50,39 @@ class CategoricalLeaveOneOut(LeaveOneOut):
         parts = [(j, self.statistics.count[:, a:b].T) for j, (a, b) in enumerate(pairwise(self.statistics.bounds))]
         return [(j, count, count.sum(axis=1), count.sum(axis=0)) for j, count in parts if len(count)]
 
-    def _own(self, table: Table, places: Array, code: Array, weight: Array) -> tuple[Array, Array]:
+    def _own(self, table: Table, indices: Array, code: Array, weight: Array) -> tuple[Array, Array]:
         """The scores of the own classes without the rows, (n,); and for which rows (n,) other classes change as well,
         since a category leaves with them, or a class takes what all classes say."""
-        total, pooled = np.zeros(len(code)), (places == UNKNOWN).any(axis=1)
+        total, pooled = np.zeros(len(code)), (indices == UNKNOWN).any(axis=1)
         seen = self.statistics.weight > 0
         for j, count, sums, totals in self._columns:
-            rows = np.flatnonzero(places[:, j] >= 0)
-            place, c, w = places[rows, j], code[rows], weight[rows]
-            gone = left(sums[place], w) == 0
+            rows = np.flatnonzero(indices[:, j] >= 0)
+            index, c, w = indices[rows, j], code[rows], weight[rows]
+            gone = left(sums[index], w) == 0
             if self.density.unknown == "error" and gone.any():
-                value = self.statistics.categories[j][place[gone.argmax()]]
+                value = self.statistics.categories[j][index[gone.argmax()]]
                 raise DataError(
-                    f"column {table.column_name(j)} holds {listed([value])} in one row alone, so that it is unknown "
-                    'where this row is left out; use unknown="smooth" or "ignore"'
+                    f"column {table.column_name(j)} holds {listed([value])} in only one row, so that it is an "
+                    'unknown category when this row is left out; use unknown="smooth" or "ignore"'
                 )
             mass = left(totals[c], w) + self.alpha * len(count)
             pooled[rows] |= gone | (mass == 0)
             if not self.alpha and not totals[seen].all():
                 pooled[:] = True
-            total[rows] += log((left(count[place, c], w) + self.alpha) / np.where(mass > 0, mass, 1.0))
+            total[rows] += log((left(count[index, c], w) + self.alpha) / np.where(mass > 0, mass, 1.0))
         return total, pooled
 
-    def _all(self, places: Array, code: Array, weight: Array) -> Array:
+    def _all(self, indices: Array, code: Array, weight: Array) -> Array:
         """The scores (n, k) of all classes without the rows."""
         out = np.zeros((len(code), len(self.statistics.classes)))
         for j, count, sums, totals in self._columns:
-            rows = np.flatnonzero(places[:, j] != MISSING)
-            place, c = places[rows, j], code[rows]
-            known = place != UNKNOWN
+            rows = np.flatnonzero(indices[:, j] != MISSING)
+            index, c = indices[rows, j], code[rows]
+            known = index != UNKNOWN
             own, w = (np.arange(len(rows)), c), weight[rows] * known
-            shared = left(np.append(sums, 0.0)[np.maximum(place, -1)], w)
+            shared = left(np.append(sums, 0.0)[np.maximum(index, -1)], w)
             hits, total = (
-                np.append(count, np.zeros((1, len(totals))), axis=0)[np.maximum(place, -1)],
+                np.append(count, np.zeros((1, len(totals))), axis=0)[np.maximum(index, -1)],
                 np.tile(totals, (len(rows), 1)),
             )
             hits[own], total[own] = left(hits[own], w), left(total[own], w)

@@ -1,4 +1,4 @@
-"""A row leaves a model of counts by what it counts: only its own class changes, and what all classes have in common.
+"""Leave-one-out of models of counts: a row changes only the counts of its own class, and what all classes share.
 
 Complete rows need only the cells that count something, and tables may be sparse. Where cells are missing, or a class is
 left without counts, the statistics without each row are laid side by side and estimated together.
@@ -48,7 +48,7 @@ class CountedCells:
         return cls(np.repeat(np.arange(len(x)), np.diff(matrix.indptr)), matrix.indices, matrix.data, len(x))
 
     def sum(self, values: Array) -> Array:
-        """The sum of something of each cell, row by row, (n,)."""
+        """Sum values of the cells of each row, (n,)."""
         return np.bincount(self.row, values, minlength=self.n_rows)
 
 
@@ -84,7 +84,7 @@ class Stack:
 
 @dataclass(frozen=True)
 class CountLeaveOneOut(LeaveOneOut):
-    """A model of counts of all rows, ready to do without any one of them."""
+    """A model of counts of all rows, from which any one row can be left out."""
 
     statistics: CountStats
     density: LinearDensity
@@ -93,7 +93,8 @@ class CountLeaveOneOut(LeaveOneOut):
 
     @abstractmethod
     def _complete(self, cells: CountedCells, code: Array, weight: Array, out: Array) -> Array:
-        """Correct the scores (n, k) of complete rows of the whole model; return for which that is not enough."""
+        """Correct the scores (n, k) of complete rows under the whole model; return the rows for which that is not
+        enough."""
 
     @abstractmethod
     def _side_by_side(self, stack: Stack) -> Array:
@@ -149,7 +150,7 @@ class CountLeaveOneOut(LeaveOneOut):
 
 @dataclass(frozen=True)
 class BernoulliLeaveOneOut(CountLeaveOneOut):
-    """Truths."""
+    """Bernoulli: Booleans."""
 
     def _complete(self, cells: CountedCells, code: Array, weight: Array, out: Array) -> Array:
         before, alpha, d = self.statistics.weight[code], self.alpha, self.statistics.n_features
@@ -199,7 +200,7 @@ class BernoulliLeaveOneOut(CountLeaveOneOut):
 
 @dataclass(frozen=True)
 class MultinomialLeaveOneOut(CountLeaveOneOut):
-    """Occurrences."""
+    """Multinomial: occurrences of words."""
 
     def _complete(self, cells: CountedCells, code: Array, weight: Array, out: Array) -> Array:
         rest, total, lengths = self._rest(cells, code, weight)
@@ -218,7 +219,7 @@ class MultinomialLeaveOneOut(CountLeaveOneOut):
 
 @dataclass(frozen=True)
 class PolyaLeaveOneOut(CountLeaveOneOut):
-    """Occurrences whose probabilities are integrated out."""
+    """Dirichlet-multinomial: occurrences whose probabilities are integrated out."""
 
     def _complete(self, cells: CountedCells, code: Array, weight: Array, out: Array) -> Array:
         from scipy.special import gammaln
@@ -241,7 +242,7 @@ class PolyaLeaveOneOut(CountLeaveOneOut):
 
 @dataclass(frozen=True)
 class PoissonLeaveOneOut(CountLeaveOneOut):
-    """Events. The prior is the mean of all rows: whoever leaves changes every class."""
+    """Poisson: events. The prior is the mean of all rows, so that leaving out a row changes every class."""
 
     changes_all = True
 
@@ -276,7 +277,7 @@ class PoissonLeaveOneOut(CountLeaveOneOut):
 
 @dataclass(frozen=True)
 class GammaPoissonLeaveOneOut(PoissonLeaveOneOut):
-    """Events whose rates are integrated out."""
+    """Gamma-Poisson: events whose rates are integrated out."""
 
     def _events(self, cells: CountedCells, own: Array, rows: Array, sums: Array, lengths: Array) -> Array:
         from scipy.special import gammaln

@@ -1,4 +1,5 @@
-"""A row leaves a Gaussian model by a step of its class's mean and a rank-one step of a scatter matrix.
+"""Leave-one-out of Gaussian models: a row changes the mean of its class, and a scatter matrix by a rank-one
+downdate.
 
 The inverse and the determinant of the matrix follow in closed form. Where a variance would reach its floor, or a class
 its end, variances are estimated side by side for each row, and a full covariance wants a model of its own.
@@ -30,7 +31,7 @@ _CELLS = 1 << 17  # of statistics side by side
 
 @dataclass(frozen=True)
 class GaussianLeaveOneOut(LeaveOneOut):
-    """The Gaussian model of all rows, ready to do without any one of them."""
+    """The Gaussian model of all rows, from which any one row can be left out."""
 
     moments: MomentStats  # of all rows, in the layout of the structure
     density: GaussianDensity
@@ -39,13 +40,13 @@ class GaussianLeaveOneOut(LeaveOneOut):
 
     @cached_property
     def unit(self) -> Array:
-        """What each column's floor is relative to: a standard deviation, (d,)."""
+        """The standard deviation (d,) that the floor of each column is relative to."""
         own = feature_variance(self.moments)
         return np.sqrt(np.full_like(own, own.mean()) if self.density.structure.shape == "spherical" else own)
 
     @cached_property
     def _is_far(self) -> bool:
-        """Whether every covariance is far above its floor, which moves with every row that leaves."""
+        """Whether every covariance is far above its floor, which changes with every row that is left out."""
         known = self._inverse if self.density.structure.tied else self._inverse[self.density.seen]
         return bool((SAFE * self.floor * known < 1).all())
 
@@ -79,7 +80,7 @@ class GaussianLeaveOneOut(LeaveOneOut):
         return out, wanting
 
     def _closed(self, X: Array, code: Array, weight: Array, out: Array) -> Array:
-        """Write the scores in closed form, and return for which rows they may be trusted."""
+        """Write the scores in closed form; return for which rows they can be trusted."""
         if self.density.structure.tied:
             return self._tied(X, code, weight, out)
         self.density.score(X, all=out)
@@ -92,7 +93,7 @@ class GaussianLeaveOneOut(LeaveOneOut):
         return safe
 
     def _full(self, code: Array, w: Array, out: Array) -> Array:
-        """Correct the scores of the own classes, which tell how far out the rows are: no more is needed."""
+        """Correct the scores of the rows' own classes. The scores themselves give the distances that are needed."""
         density, n, own = self.density, self.moments.weight[code], (np.arange(len(code)), code)
         rest, distance = n - w, 2 * (density.constant[code] - out[own])
         share = 1.0 - w / rest * distance  # of the determinant that is left
@@ -110,7 +111,7 @@ class GaussianLeaveOneOut(LeaveOneOut):
         return -0.5 * (X.shape[1] * _LOG_2PI + spread.log_det() + distance), safe & (rest > FAINT * n)
 
     def _tied(self, X: Array, code: Array, w: Array, out: Array) -> Array:
-        """Write the scores of all classes, which share what a row takes away."""
+        """Write the scores of all classes, which share the covariance that a row changes."""
         own, mean = self.moments.weight[code], self.moments.mean
         rest = own - w
         spread = _Spread.of(self, 0, X - mean[code], self.moments.total - w, w * own / rest)

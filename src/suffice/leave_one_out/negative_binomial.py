@@ -1,4 +1,4 @@
-"""A row leaves a histogram by its value: as many models are fitted as there are different values."""
+"""Leave-one-out of negative binomial models: one model is fitted for each different value that is left out."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CELLS = 1 << 18  # of histograms side by side
 
 @dataclass(frozen=True)
 class NegativeBinomialLeaveOneOut(LeaveOneOut):
-    """The negative binomial model of all rows, ready to do without any one of them."""
+    """The negative binomial model of all rows, from which any one row can be left out."""
 
     statistics: CategoryStats
     density: NegativeBinomialDensity
@@ -51,7 +51,7 @@ class NegativeBinomialLeaveOneOut(LeaveOneOut):
         out[own] = np.where(left(before, weight) > 0, out[own], -np.inf)
         return out, little
 
-    def _parameters(self, j: int, places: slice, column: Cells, code: Array, weight: Array) -> tuple[Array, Array]:
+    def _parameters(self, j: int, indices: slice, column: Cells, code: Array, weight: Array) -> tuple[Array, Array]:
         """Means and sizes (n, k) of a column by the models without each row."""
         whole = np.stack([self.density.means[:, j], self.density.sizes[:, j]])
         found = np.tile(whole, (len(code), 1, 1))
@@ -59,11 +59,11 @@ class NegativeBinomialLeaveOneOut(LeaveOneOut):
         if not len(rows):
             return found[:, 0], found[:, 1]
         values = np.asarray(self.statistics.categories[j], np.float64)
-        place = np.searchsorted(values, column.x[rows, 0])
-        leaving, which = np.unique(np.stack([code[rows], place, weight[rows]], axis=1), axis=0, return_inverse=True)
+        index = np.searchsorted(values, column.x[rows, 0])
+        leaving, which = np.unique(np.stack([code[rows], index, weight[rows]], axis=1), axis=0, return_inverse=True)
         keys = [(int(c), int(v), float(w)) for c, v, w in leaving]
         known = self._known[j]
-        self._fit([key for key in keys if key not in known], values, self.statistics.count[:, places], known)
+        self._fit([key for key in keys if key not in known], values, self.statistics.count[:, indices], known)
         found[rows] = np.stack([known[key] for key in keys])[which.reshape(-1)]
         return found[:, 0], found[:, 1]
 

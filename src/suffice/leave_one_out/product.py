@@ -1,4 +1,4 @@
-"""A row leaves a product of blocks block by block: they share nothing but its class."""
+"""Leave-one-out of mixed models, block by block: the blocks share only the class of the row."""
 
 from __future__ import annotations
 

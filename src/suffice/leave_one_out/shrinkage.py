@@ -1,4 +1,5 @@
-"""Shrinkage by exact leave-one-out: the number that makes the rows most likely, each by the model of all others."""
+"""Shrinkage by exact leave-one-out: the value with the largest likelihood of the rows, each scored by the model of
+all others."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ SHRINKAGES = np.concatenate([[0.0], np.geomspace(1e-4, 1.0, 21)])
 
 @dataclass(frozen=True)
 class ShrinkageScores:
-    """What some rows say of every shrinkage."""
+    """The log-likelihoods of some rows under every shrinkage."""
 
     score: Array  # (s,) the weighted sum of log p(row | its class) by models without it, but for a constant
     floored: Array  # (s,) whether a covariance would reach its floor without some row
@@ -36,7 +37,7 @@ class ShrinkageScores:
 
 
 def best_shrinkage(source: LocalSource, model: GaussianLeaveOneOut) -> float:
-    """The shrinkage among SHRINKAGES with the greatest likelihood; of several, the least.
+    """Return the shrinkage among SHRINKAGES with the largest likelihood; the smallest of several.
 
     Rows without which the class has (next to) no variance at all score the same for any shrinkage: they have no say.
     Nor have directions in which a class does not vary, such as constant columns and copies of others: the less
@@ -58,7 +59,7 @@ def best_shrinkage(source: LocalSource, model: GaussianLeaveOneOut) -> float:
     found = source.reduce(score_rows, operator.add)
     if not found.rows:
         raise DataError(
-            'shrinkage="loo" has no row to choose by: without any row, its class has no variance left; give a number'
+            'shrinkage="loo" cannot be chosen: leaving out any row leaves its class without variance; give a number'
         )
     return float(SHRINKAGES[np.where(found.floored, -np.inf, found.score).argmax()])
 

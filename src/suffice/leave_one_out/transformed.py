@@ -1,4 +1,4 @@
-"""A row leaves a model of moments of x, log x or 1 / x by a step of its class's means, from which all else follows."""
+"""Leave-one-out of models of moments of x, log x or 1 / x: a row changes the moments of its class."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CELLS = 1 << 17  # of statistics side by side
 
 @dataclass(frozen=True)
 class TransformedLeaveOneOut(LeaveOneOut):
-    """The model of all rows, ready to do without any one of them."""
+    """The model of all rows, from which any one row can be left out."""
 
     statistics: TransformedStats
     density: TransformedDensity
@@ -44,7 +44,7 @@ class TransformedLeaveOneOut(LeaveOneOut):
         return out, little | faint(before, weight)
 
     def _without(self, X: Array, code: Array, weight: Array, out: Array) -> Array:
-        """Correct the scores (n, k) of the model of all rows; return for which of them too few digits are left."""
+        """Correct the scores (n, k) of the model of all rows; return the rows for which too few digits are left."""
         stats, cells = self.statistics, Cells.of(X, self.density.support)
         gone = np.where(cells.missing, 0.0, weight[:, None])
         rest, little = self._rest(cells, code, gone)

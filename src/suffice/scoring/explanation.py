@@ -37,9 +37,9 @@ def cell_texts(table: Table, row: Array, column: Array) -> Array:
     columns = table.columns()
     for j, cells in zip(used, np.split(order, starts)[1:], strict=True):
         distinct, code = columns[j].coded()
-        needed, place = np.unique(code[row[cells]], return_inverse=True)
+        needed, index = np.unique(code[row[cells]], return_inverse=True)
         known = [*distinct.tolist(), None]
-        texts[cells] = np.array([_text(known[i]) for i in needed], object)[place]
+        texts[cells] = np.array([_text(known[i]) for i in needed], object)[index]
     return texts
 
 

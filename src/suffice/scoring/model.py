@@ -88,7 +88,8 @@ class Model:
     ) -> None:
         if not isinstance(density, Scorer):
             raise DataError(
-                f"density must be a Density, not {type(density).__name__}; that of fit_density is its density"
+                f"density must be a Density, not {type(density).__name__}; for a result of fit_density, "
+                "pass its density attribute"
             )
         labels = np.asarray(classes)
         distinct, code = encode(labels)
@@ -451,7 +452,7 @@ class Model:
         density = self._generative("impute")
         log_prior = decisions.log(np.where(density.seen, self._as_prior(prior), 0.0))
         if not np.isfinite(log_prior).any():
-            raise DataError("the prior allows only classes without rows, of which nothing is known")
+            raise DataError("the prior is zero for every class with rows; give another prior")
         source = self._source(X).in_memory()
         rows = density.read(source.batch(0, source.n_rows).table)
         filled = density.impute(rows, log_prior)
@@ -568,7 +569,7 @@ class Model:
             dialect,
             self._as_prior(prior),
             None if cost is None else decisions.as_cost(cost, self.classes),
-            [names[j] for j in self.density.places_read] if kept is None else kept,
+            [names[j] for j in self.density.columns_read] if kept is None else kept,
             check_outputs(outputs, self.density),
         )
 
@@ -614,7 +615,7 @@ class Model:
     def _generative(self, what: str) -> Density:
         if not self.density.has_likelihoods:
             raise DataError(
-                f"{what} needs a generative model; a logistic one knows only ratios of likelihoods: use llr"
+                f"{what} needs a generative model; a logistic model gives only log-likelihood ratios: use llr"
             )
         return cast("Density", self.density)
 
@@ -634,12 +635,14 @@ class Model:
         if a is None and b is None and len(self.classes) == 2:
             return 0, 1
         if a is None or b is None:
-            raise DataError(f"with {len(self.classes)} classes name two of them: the ratio is of b over a")
+            raise DataError(
+                f"with {len(self.classes)} classes, give two of them as a and b; the ratio is that of b over a"
+            )
         return position(a, self.classes), position(b, self.classes)
 
     def _with_rows(self, indices: Sequence[int]) -> Sequence[int]:
         """The indices of some classes, or an error if one of them has no rows to know anything from."""
         empty = [c for c in indices if not self.density.seen[c]]
         if empty:
-            raise DataError(f"class {listed(self.classes[empty])} has no rows yet: nothing is known of it")
+            raise DataError(f"class {listed(self.classes[empty])} has no rows yet, so that nothing is known about it")
         return indices

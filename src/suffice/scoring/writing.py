@@ -46,7 +46,7 @@ def parquet_file(path: str | os.PathLike[str]) -> Callable[[Source, Any], Abstra
         import pyarrow.parquet as pq
 
         if source.reads(path):
-            raise DataError(f"{name} is one of the files that are read; write to another one")
+            raise DataError(f"{name} is one of the input files; write to another file")
         # Hardly a score is like another: to look for those that are takes four times as long as to write them.
         repetitive = [column.name for column in schema if not pa.types.is_floating(column.type)]
         with replacing(path) as temporary, pq.ParquetWriter(temporary, schema, use_dictionary=repetitive) as writer:
@@ -77,8 +77,8 @@ def write_scores(
     results = _Results(model.classes, case, check_outputs(outputs, density))
     kept = check_kept(keep)
     source, features = _sources(model, X, kept or [])
-    own = [features.places[j] for j in density.places_read]
-    repeated = _Repeated(source, own if kept is None else _places(kept, source))
+    own = [features.indices[j] for j in density.columns_read]
+    repeated = _Repeated(source, own if kept is None else _indices(kept, source))
     refuse_taken(results.schema.names, repeated.schema.names)
     schema = pa.schema([*repeated.schema, *results.schema])
 
@@ -121,16 +121,16 @@ class _Sink:
 class _Repeated:
     """Columns of the table, as they are."""
 
-    def __init__(self, source: Source, places: Sequence[int]) -> None:
+    def __init__(self, source: Source, indices: Sequence[int]) -> None:
         import pyarrow as pa
 
-        self.places = places
+        self.indices = indices
         # All rows of a table in memory, since its objects may be of any type; of what streams, the types are known.
         head = source.head(source.n_rows or 1)
-        if isinstance(head, Sparse) and places:
+        if isinstance(head, Sparse) and indices:
             raise DataError("the columns of a sparse table are too many to repeat; pass keep=[]")
         fields = []
-        for name, column in zip(head.names_of(places), self._columns(head), strict=True):
+        for name, column in zip(head.names_of(indices), self._columns(head), strict=True):
             with _named(name):
                 fields.append((name, arrow_type(column)))
         self.schema = pa.schema(fields)
@@ -142,7 +142,7 @@ class _Repeated:
                 yield values if values.type == field.type else values.cast(field.type)
 
     def _columns(self, table: Table) -> list[Any]:
-        return table.take(self.places).columns() if self.places else []
+        return table.take(self.indices).columns() if self.indices else []
 
 
 @contextmanager
@@ -154,8 +154,9 @@ def _named(column: str) -> Iterator[None]:
         yield
     except (pa.ArrowException, OverflowError) as error:
         raise DataError(
-            f"column {column!r} is not of one type, so that it cannot be repeated: {error}; leave it out of keep=, or "
-            f"give it a type, as in suffice.files(path, types={{{column!r}: 'string'}})"
+            f"column {column!r} has values of several types and cannot be repeated: {error}; leave it "
+            "out of keep=, or give it a type, as in suffice.files(path, "
+            f"types={{{column!r}: 'string'}})"
         ) from None
 
 
@@ -196,8 +197,8 @@ def _sources(model: Model, X: Any, kept: list[str]) -> tuple[Source, ColumnsSour
     )
     if source.is_lazy or not source.in_order:
         raise DataError(
-            f"the rows of a {type(source).__name__} are scored where they are: predict and llr give columns of its "
-            "own, which it can write"
+            f"the rows of a {type(source).__name__} cannot be written from here; use predict or llr, "
+            "which return columns of the same engine, and write those"
         )
     names = source.names
     if names is None:
@@ -205,13 +206,13 @@ def _sources(model: Model, X: Any, kept: list[str]) -> tuple[Source, ColumnsSour
     else:
         here = set(known or ()) <= set(names)  # or else the error tells what is missing
         own = known if known is not None and here else tuple(name for name in names if name not in more)
-        features = ColumnsSource(source, _places(own, source), own)
+        features = ColumnsSource(source, _indices(own, source), own)
     model._columns.check(features)
     refuse_empty(source)
     return source, features
 
 
-def _places(columns: Sequence[str], source: Source) -> list[int]:
+def _indices(columns: Sequence[str], source: Source) -> list[int]:
     """Where columns stand in a source."""
     names = source.names or ()
     lacking = [name for name in columns if name not in names]

@@ -1,4 +1,4 @@
-"""Where rows come from. Every source reduces; none knows what for."""
+"""Where rows come from: arrays, frames, files, databases, Dask and Spark."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _ENGINES: list[tuple[Callable[[Any], bool], Callable[..., Source]]] = [
 def as_source(
     X: Any, y: Any = None, weight: Any = None, n_jobs: int | None = None, names: tuple[str, ...] | None = None
 ) -> Source:
-    """The source for anything tabular; a source is returned as it is.
+    """Return the source for anything tabular; a source is returned unchanged.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def as_source(
 
 
 def in_memory(X: Any, y: Any = None, weight: Any = None, n_jobs: int | None = None) -> ArraySource:
-    """The source for anything tabular, with its rows in memory, for what takes them in any order."""
+    """Return a source with all rows in memory, for code that needs them in any order."""
     source = as_source(X, y, weight, n_jobs).in_memory().array_source()
     source.n_jobs = n_jobs
     return source

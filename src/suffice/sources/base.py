@@ -1,4 +1,4 @@
-"""What a source is: anything tabular that can be reduced, again and again."""
+"""The contract of sources: rows that can be read any number of times."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ CELLS = 1 << 20
 
 
 def rows_read(n_features: int) -> int:
-    """How many rows to decode at a time. What is made of them may be as large as the square of their width."""
+    """Return how many rows to decode at a time. A statistic of them can be as large as the square of their width."""
     return max(CELLS // n_features, 4 * n_features)
 
 
 class Run(Generic[T]):
-    """How far a reduction has come. It starts from here, and tells of every step."""
+    """The progress of a reduction: it starts from this state and records every step."""
 
     def __init__(self, total: T | None = None, done: dict[str, Any] | None = None) -> None:
         self.total = total  # of the pieces that are done
@@ -47,7 +47,7 @@ class Run(Generic[T]):
         self._step: tuple[T | None, str, Any] | None = None
 
     def advance(self, total: T | None, key: str, note: Any) -> None:
-        """Take a step: a new total, and the note of the pieces that it has more than the last one."""
+        """Record a step: the new total, and notes of the pieces that it adds."""
         self._step = total, key, note
         self.settle()
 
@@ -61,23 +61,23 @@ class Run(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class RowResults:
-    """What comes of every row: one value, or one for each of some labels."""
+    """The results of rows: one value for each row, or one for each of some labels."""
 
     name: str
     labels: Sequence[Any] | None = None
     dtype: Any = np.float64
 
     def empty(self, n: int) -> Array:
-        """Room for n rows, (n,) or (n, labels)."""
+        """Return an empty array for n rows, (n,) or (n, labels)."""
         return np.empty(n if self.labels is None else (n, len(self.labels)), self.dtype)
 
     def columns(self) -> list[str]:
-        """Names, for tables that want some."""
+        """The names of the result columns, for tables that need names."""
         return [self.name] if self.labels is None else [f"{self.name}_{label}" for label in self.labels]
 
 
 class Source(ABC):
-    """Rows from somewhere. It knows nothing of statistics; its two verbs are `reduce` and `map_rows`."""
+    """Rows that can be read. A source knows nothing of statistics; its two methods are `reduce` and `map_rows`."""
 
     names: tuple[str, ...] | None  # of the feature columns, where they have names
     n_features: int
@@ -91,7 +91,8 @@ class Source(ABC):
 
     @abstractmethod
     def reduce(self, map_batch: Callable[[Batch], T], merge: Callable[[T, T], T], run: Run[T] | None = None) -> T:
-        """Merge ``map_batch(batch)`` over batches that cover every row once; a run covers those that it has not yet."""
+        """Merge ``map_batch(batch)`` over batches that cover every row once; with a run, only rows that it has not
+        read yet."""
 
     def map_rows(self, score: Score, results: RowResults, refuse: Callable[[Source], object]) -> Any:
         """Compute one row of results for each row, in the order of the rows.
@@ -130,27 +131,30 @@ class Source(ABC):
         return self.in_memory().head(n)
 
     def in_memory(self) -> LocalSource:
-        """All rows, for what needs them at once."""
-        raise DataError(f"this needs the rows in memory; {type(self).__name__} streams them")
+        """Return a source with all rows in memory."""
+        raise DataError(
+            f"this needs all rows in memory, but a {type(self).__name__} streams them; read them into "
+            "a data frame first"
+        )
 
     def here(self) -> Source:
-        """The same rows in an order, to be scored in this process."""
+        """Return the same rows in a fixed order, to be scored in this process."""
         return self if self.in_order else self.in_memory()
 
     def parted(self) -> PartedSource | None:
-        """The same rows as parts that each pass finds again, or None if there are no such parts."""
+        """Return the same rows in parts that are the same in every pass, or None if there are no such parts."""
         return None
 
     def summing(self) -> SummingSource | None:
-        """The same rows as a source whose engine computes sums, or None if rows have to be read."""
+        """Return the same rows as a source whose engine computes sums, or None if the rows have to be read."""
         return None
 
     def reads(self, path: str | os.PathLike[str]) -> bool:  # noqa: ARG002
-        """Whether a file is one of those that rows are read from."""
+        """Whether a file is one of the input files."""
         return False
 
     def job(self) -> dict[str, Any]:
-        """What a run is over, in the values that JSON has: another job must not go on with it."""
+        """What identifies a run, as JSON values: another job must not resume it."""
         return {}
 
 
@@ -165,7 +169,7 @@ class LocalSource(Source):
         """The rows from `start` up to `stop`."""
 
     def step(self) -> int:
-        """How many rows a piece has. A statistic may be as large as d rows for each class."""
+        """Return how many rows a piece has. A statistic can be as large as d rows for each class."""
         return max(PIECE // self.n_features, 8 * self.n_features)
 
     def head(self, n: int) -> Table:
@@ -198,7 +202,7 @@ class LocalSource(Source):
 
 
 class PartedSource(Source):
-    """Rows in parts that each pass finds again, under the same numbers and in the same order."""
+    """Rows in parts that are the same in every pass, with the same numbers and in the same order."""
 
     in_order = True
 
@@ -218,8 +222,8 @@ class PartedSource(Source):
 class ColumnsSource(Source):
     """Some of the columns of another source."""
 
-    def __init__(self, whole: Source, places: Sequence[int], names: tuple[str, ...] | None) -> None:
-        self.whole, self.places, self.names, self.n_features = whole, places, names, len(places)
+    def __init__(self, whole: Source, indices: Sequence[int], names: tuple[str, ...] | None) -> None:
+        self.whole, self.indices, self.names, self.n_features = whole, indices, names, len(indices)
         self.n_jobs, self.in_order, self.n_rows = whole.n_jobs, whole.in_order, whole.n_rows
 
     def reduce(self, map_batch: Callable[[Batch], T], merge: Callable[[T, T], T], run: Run[T] | None = None) -> T:
@@ -227,4 +231,4 @@ class ColumnsSource(Source):
 
     def of(self, table: Table) -> Table:
         """These columns of some rows of the whole."""
-        return table if list(self.places) == list(range(table.n_features)) else table.take(self.places)
+        return table if list(self.indices) == list(range(table.n_features)) else table.take(self.indices)

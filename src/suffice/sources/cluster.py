@@ -1,4 +1,4 @@
-"""Work on tables that lie in parts elsewhere: each part becomes one small result, and these are merged in order."""
+"""Tables in partitions on a cluster: each partition gives one small result, and the results are merged in order."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Outcome: TypeAlias = T | SufficeError | None
 
 
 class ClusterSource(PartedSource):
-    """Rows in the parts of a table that an engine holds; functions go to them, and small results come back."""
+    """Rows in the partitions of an engine: functions are sent to them, and small results come back."""
 
     is_lazy = True
 
@@ -52,14 +52,14 @@ class ClusterSource(PartedSource):
 
     @abstractmethod
     def _outcome(self, of_part: OfPart[T], merge: Callable[[T, T], T]) -> Outcome[T]:
-        """The outcomes of all parts, merged."""
+        """Return the merged results of all partitions."""
 
     def map_rows(self, score: Score, results: RowResults, refuse: Callable[[Source], object]) -> Any:
         return self._map_parts(partial(_scored, score, results, refuse), results)
 
     @abstractmethod
     def _map_parts(self, work: Callable[[ArraySource], Array], results: RowResults) -> Any:
-        """What `work` makes of the rows of each part, lazily, as a table or column of the same engine."""
+        """Apply `work` to the rows of each partition, lazily, as a table or column of the same engine."""
 
 
 def _scored(score: Score, results: RowResults, refuse: Callable[[Source], object], part: ArraySource) -> Array:
@@ -67,7 +67,8 @@ def _scored(score: Score, results: RowResults, refuse: Callable[[Source], object
 
 
 def part_source(X: Any, y: Any = None, weight: Any = None) -> ArraySource:
-    """A part in memory. All of its weights may be zero: those of the others need not be."""
+    """Return a partition as a source in memory. All its weights may be zero, because other partitions may have
+    weight."""
     table, y, weight, frame = converted(X, y, weight)
     source = ArraySource(table, y, None, frame)
     if weight is not None:
@@ -77,7 +78,7 @@ def part_source(X: Any, y: Any = None, weight: Any = None) -> ArraySource:
 
 
 def part_outcome(of_part: OfPart[T], number: int, tables: Iterable[tuple[Any, Any, Any]]) -> Outcome[T]:
-    """What one part comes to, from the rows, labels and weights of its tables."""
+    """Return the result of one partition, from its rows, labels and weights."""
     batches = chain.from_iterable(_batches(*table) for table in tables)
     try:
         with single_threaded_blas():
@@ -98,7 +99,7 @@ def _total(map_batch: Callable[[Batch], T], merge: Callable[[T, T], T], number: 
 
 
 def merged(merge: Callable[[T, T], T], outcomes: Iterable[Outcome[T]]) -> Outcome[T]:
-    """The outcomes of neighbouring parts, merged from first to last; the first error, where there is one."""
+    """Merge the results of neighbouring partitions in order; return the first error if there is one."""
 
     def both(a: Outcome[T], b: Outcome[T]) -> Outcome[T]:
         if a is None or isinstance(b, SufficeError):
@@ -114,7 +115,7 @@ def merged(merge: Callable[[T, T], T], outcomes: Iterable[Outcome[T]]) -> Outcom
 
 
 def tree(leaves: Sequence[Any], join: Callable[[list[Any]], Any]) -> Any:
-    """Join neighbours, and what they give, until one is left."""
+    """Merge neighbours until one is left."""
     level = list(leaves)
     while len(level) > 1:
         level = [join(level[i : i + FAN_IN]) for i in range(0, len(level), FAN_IN)]

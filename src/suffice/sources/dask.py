@@ -33,7 +33,7 @@ def dask_source(X: Any, y: Any = None, weight: Any = None, names: tuple[str, ...
 
 
 class DaskSource(ClusterSource):
-    """Rows in partitions; labels and weights are columns of them, or lie in partitions of their own."""
+    """Rows in partitions; labels and weights are columns of X, or series with the same partitions."""
 
     X: Any
     y: Any
@@ -124,7 +124,7 @@ class DaskArray(DaskSource):
         self.n_features = X.shape[1]
 
     def _aligned(self, column: Any) -> Any:
-        """Labels or weights in the chunks of the rows, where it is known how long these are."""
+        """Return labels or weights in the same chunks as the rows, if the lengths of these are known."""
         rows = self.X.chunks[0]
         if not is_of(column, "dask.array", "Array") or column.ndim != 1 or np.isnan([*rows, *column.chunks[0]]).any():
             return column
@@ -134,7 +134,7 @@ class DaskArray(DaskSource):
         return column.rechunk((rows,))
 
     def head(self, n: int) -> Table:
-        """The first rows, of as many chunks as it takes."""
+        """Return the first rows, from as many chunks as needed."""
         found: list[Any] = []
         for part in self._parts():
             found.append(part.compute())

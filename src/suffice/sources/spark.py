@@ -100,7 +100,7 @@ class SparkSource(ClusterSource, SummingSource):
         with _arrow_alone():
             rows = _mapped(self._rows(self.y, self.weight), of_partition, _ROW)
             if self.n_features >= WIDE:
-                rows = rows.groupBy((rows.place / FAN_IN).cast("long")).applyInArrow(of_neighbours, _ROW)
+                rows = rows.groupBy((rows.index / FAN_IN).cast("long")).applyInArrow(of_neighbours, _ROW)
             found = _ordered(rows.toArrow())
         return tree([one for _, one in found], join) if found else None
 
@@ -171,7 +171,8 @@ class SparkSource(ClusterSource, SummingSource):
     # Scores.
 
     def _map_parts(self, work: Callable[[ArraySource], Array], results: RowResults) -> Any:
-        """The frame with the results as further columns: rows of Spark have no other way to stay together."""
+        """Return the frame with the results as additional columns: Spark has no other way to keep rows and results
+        together."""
         from pyspark.sql.pandas.types import from_arrow_type
         from pyspark.sql.types import StructField, StructType
 
@@ -192,7 +193,7 @@ class SparkSource(ClusterSource, SummingSource):
 
 
 def _total(term: Term, numbers: list[str], deviations: list[str], weight: str | None) -> str:
-    """The total of a term over some rows, in the words of Spark."""
+    """Return the total of a term over some rows, as a Spark expression."""
     x = numbers[term.columns[0]] if term.columns else ""
     present = "1.0D" if weight is None else f"nullif({weight}, 0.0D)"  # rows of weight zero are absent
     match term.kind:
@@ -231,16 +232,16 @@ def _floats(totals: Any) -> Array:
 _ROW = "place long, outcome binary"  # the number of a partition, and what it comes to
 
 
-def _row(place: int, outcome: Any) -> Any:
+def _row(index: int, outcome: Any) -> Any:
     import pyarrow as pa
 
-    return pa.record_batch({"place": [place], "outcome": pa.array([pickle.dumps(outcome)], pa.binary())})
+    return pa.record_batch({"place": [index], "outcome": pa.array([pickle.dumps(outcome)], pa.binary())})
 
 
 def _ordered(rows: Any) -> list[tuple[int, Any]]:
-    """Outcomes in the order of partitions, whichever came first."""
-    places, outcomes = (rows.column(name).to_pylist() for name in ("place", "outcome"))
-    return sorted(zip(places, map(pickle.loads, outcomes), strict=True), key=lambda row: row[0])
+    """Return results in the order of the partitions."""
+    indices, outcomes = (rows.column(name).to_pylist() for name in ("place", "outcome"))
+    return sorted(zip(indices, map(pickle.loads, outcomes), strict=True), key=lambda row: row[0])
 
 
 def _with_columns(batch: Any, values: Array, columns: list[str], kind: Any) -> Any:
@@ -269,7 +270,7 @@ def _mapped(frame: Any, work: Callable[[Iterator[Any]], Iterator[Any]], schema: 
 
 @contextmanager
 def _arrow_alone() -> Iterator[None]:
-    """Spark warns of versions of pandas, which plays no part here."""
+    """Ignore Spark's warnings about pandas versions: pandas is not used here."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
         yield

@@ -1,4 +1,4 @@
-"""What a source may offer beside `reduce`: sums over the rows of each class, worked out where the rows lie.
+"""Sources whose engine computes sums over the rows of each class.
 
 An engine that can group rows by their labels and sum expressions is a `SummingSource`. It knows nothing of statistics:
 it is asked for totals of a few kinds of terms, and answers with one number for each class and term. Whoever asks turns
@@ -38,11 +38,11 @@ TERMS = {
 
 
 class UnsummableError(DatabaseError):
-    """A number is too large for the engine, or a cell is none, so that the rows must be read."""
+    """A number is too large for the engine, or a cell is not a number, so that the rows must be read."""
 
 
 class Term(NamedTuple):
-    """What is to be summed: one of TERMS, and the columns that it is of, by position."""
+    """What to sum: one of TERMS, and the indices of its columns."""
 
     kind: str
     columns: tuple[int, ...] = ()
@@ -76,8 +76,7 @@ class SummingSource(Source):
 
     @abstractmethod
     def affords(self, n_sums: int, n_counts: int) -> bool:
-        """Whether the engine has room for so many sums, and columns whose values are counted, and is faster with them
-        than rows are read."""
+        """Whether the engine can compute so many sums and value counts, and is faster than reading the rows."""
 
     @abstractmethod
     def sums(self, terms: Sequence[Term], centers: Array, label: Any = None) -> TermTotals:

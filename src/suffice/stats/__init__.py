@@ -1,4 +1,4 @@
-"""Sufficient statistics: what the rows said, and nothing that anybody chose."""
+"""Sufficient statistics: sums over rows, with no prior, smoothing or other choice in them."""
 
 from .base import Statistics
 from .bundle import BundleStats

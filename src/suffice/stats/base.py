@@ -1,7 +1,7 @@
 """The contract of every sufficient statistic.
 
-A statistic is an immutable value: arrays with a leading class axis, holding what the rows said and nothing that
-anybody chose (no prior, no smoothing, no divisor).
+A statistic is an immutable value: arrays with a leading class axis. It holds sums over rows, and no choices: no
+prior, no smoothing, no divisor.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ FAINT = 1e-6  # less than this share of what was there has lost too many digits 
 
 
 class Statistics(ABC):
-    """Statistics add and subtract, and so do the rows behind them."""
+    """The base class of statistics. Adding two statistics gives the statistic of the rows of both; subtracting
+    removes rows."""
 
     classes: Array  # (k,) sorted labels
     weight: Array  # (k,) total weight of each class
@@ -62,7 +63,7 @@ class Statistics(ABC):
     @classmethod
     @abstractmethod
     def zeros(cls, classes: Any, *args: Any, **kwargs: Any) -> Self:
-        """The statistic of no rows, which changes nothing where it is added.
+        """The statistic of no rows: the identity of addition.
 
         Parameters
         ----------
@@ -199,7 +200,7 @@ class Statistics(ABC):
         return self.aligned(classes)._merged(other.aligned(classes))
 
     def plus(self, *others: Self) -> Self:
-        """The sum of this statistic and of others, which may be faster than to add them one by one.
+        """Return the sum of this statistic and others; this may be faster than adding them one by one.
 
         Parameters
         ----------
@@ -260,7 +261,7 @@ def by_class(batch: Batch, collect: Callable[[Table, Array, Array, Array | None]
 
 
 def feature_union(a: tuple[str, ...] | None, b: tuple[str, ...] | None) -> tuple[str, ...] | None:
-    """The names of both, those of a first."""
+    """Return the names of both, those of a first."""
     if a is None or b is None or a == b:
         return a if b is None else b
     return tuple(dict.fromkeys([*a, *b]))
@@ -283,15 +284,15 @@ def names_from_arrays(arrays: Mapping[str, Array]) -> tuple[str, ...] | None:
     return tuple(words_from_arrays(arrays["names_letters"], arrays["names_ends"]))
 
 
-def spread(array: Array, places: Array, k: int) -> Array:
-    """Move the entries of a leading class axis to their places among k."""
+def spread(array: Array, indices: Array, k: int) -> Array:
+    """Move the entries of a leading class axis to their indices among k classes."""
     out = np.zeros((k, *array.shape[1:]), dtype=array.dtype)
-    out[places] = array
+    out[indices] = array
     return out
 
 
 def faint(before: Array, gone: Array) -> Array:
-    """Where so little is left, but not nothing, that its digits are gone."""
+    """Return where so little is left, but not zero, that its digits are lost."""
     return np.asarray((before - gone < FAINT * before) & (before != gone))
 
 

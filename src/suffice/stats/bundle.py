@@ -94,7 +94,7 @@ class BundleStats(Statistics):
         """
         classes = vocabulary(classes)
         parts = {name: zeros(classes) for name, (_, zeros) in blocks.items()}
-        columns = {name: places for name, (places, _) in blocks.items()}
+        columns = {name: indices for name, (indices, _) in blocks.items()}
         return cls(classes, np.zeros(len(classes)), parts, columns, n_features, names)
 
     @classmethod
@@ -116,13 +116,13 @@ class BundleStats(Statistics):
         if batch.y is not None and not isinstance(batch.y, SoftLabels):
             batch = replace(batch, coded=encode(batch.y))  # once for all blocks
         parts = {}
-        for name, (places, collect) in blocks.items():
+        for name, (indices, collect) in blocks.items():
             try:
-                parts[name] = collect(batch.take(places))
+                parts[name] = collect(batch.take(indices))
             except DataError as error:
                 raise DataError(f"in the {name} columns: {error}") from None
         first = next(iter(parts.values()))
-        columns = {name: places for name, (places, _) in blocks.items()}
+        columns = {name: indices for name, (indices, _) in blocks.items()}
         return cls(first.classes, np.array(first.weight), parts, columns, batch.table.n_features, batch.table.names)
 
     @property
@@ -146,8 +146,8 @@ class BundleStats(Statistics):
         if differing := [j for j in range(self.n_features) if mine.get(j) != theirs.get(j)]:
             names, (one, two) = self.names or other.names, (own.get(differing[0], "drop") for own in (mine, theirs))
             raise StatisticsError(
-                f"column {listed([names[j] if names else j for j in differing])} goes to different families ({one} and "
-                f"{two}): the statistics cannot be merged; fit both with the same families="
+                f"column {listed([names[j] if names else j for j in differing])} has different families "
+                f"({one} and {two}): the statistics cannot be merged; fit both with the same families="
             )
         for name, part in self.parts.items():
             if type(part) is not type(other.parts[name]):
@@ -155,8 +155,8 @@ class BundleStats(Statistics):
             part._check_columns(other.parts[name])
 
     def _families(self) -> dict[int, str]:
-        """The block of every column that has one."""
-        return {j: name for name, places in self.columns.items() for j in places}
+        """Return the block of every column that has one."""
+        return {j: name for name, indices in self.columns.items() for j in indices}
 
     def _merged(self, other: Self) -> Self:
         parts = {name: part._merged(other.parts[name]) for name, part in self.parts.items()}
@@ -201,8 +201,8 @@ class BundleStats(Statistics):
             n_features, names = int(arrays["n_features"]), names_from_arrays(arrays)
         except (KeyError, TypeError, ValueError) as error:
             raise StatisticsError(f"arrays of a bundle are invalid: {error}") from None
-        places = [j for own in columns.values() for j in own]
-        fits = len(set(places)) == len(places) and all(isinstance(j, int) and 0 <= j < n_features for j in places)
+        indices = [j for own in columns.values() for j in own]
+        fits = len(set(indices)) == len(indices) and all(isinstance(j, int) and 0 <= j < n_features for j in indices)
         fits = fits and (names is None or len(names) == n_features)
         if not fits or any(part.n_features != len(columns[name]) for name, part in parts.items()):
             raise StatisticsError("the blocks do not fit their columns")

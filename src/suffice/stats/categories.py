@@ -158,7 +158,7 @@ class CategoryStats(Statistics):
         )
 
     def _trimmed(self) -> Self:
-        """Without the categories that no row has (any more)."""
+        """Return the statistic without categories that no row has."""
         kept = self.count.sum(axis=0) > 0
         if kept.all():
             return self
@@ -168,9 +168,9 @@ class CategoryStats(Statistics):
     def aligned(self, classes: Array) -> Self:
         if same(classes, self.classes):
             return self
-        places, k = positions(self.classes, classes), len(classes)
+        indices, k = positions(self.classes, classes), len(classes)
         return replace(
-            self, classes=classes, weight=spread(self.weight, places, k), count=spread(self.count, places, k)
+            self, classes=classes, weight=spread(self.weight, indices, k), count=spread(self.count, indices, k)
         )
 
     def with_columns(self, names: tuple[str, ...] | None) -> Self:
@@ -201,7 +201,7 @@ class CategoryStats(Statistics):
             )
 
     def _together(self, other: Self) -> tuple[Self, Self]:
-        """Both over the columns and the categories of both."""
+        """Return both statistics, each over the columns and categories of both."""
         names = feature_union(self.names, other.names)
         one, two = self.with_columns(names), other.with_columns(names)
         wanted = tuple(vocabularies.union(a, b) for a, b in zip(one.categories, two.categories, strict=True))
@@ -267,9 +267,9 @@ class CategoryStats(Statistics):
         return cls(np.array(classes), weight, kept, count, names)
 
 
-def _add_columns(count: Array, places: Array, more: Array) -> None:
-    """Add columns at their places, of which some may be the same."""
-    np.add.at(count.T, places, more.T)
+def _add_columns(count: Array, indices: Array, more: Array) -> None:
+    """Add columns at their indices, some of which may be equal."""
+    np.add.at(count.T, indices, more.T)
 
 
 def _count_column(column: Column, code: Array, weight: Array | None, k: int, name: str) -> tuple[Array, Array]:
@@ -287,9 +287,9 @@ def _count_column(column: Column, code: Array, weight: Array | None, k: int, nam
 def _categories(distinct: Array, count: Array) -> tuple[Array, Array]:
     """Categories (v,) of distinct values, and their weights (k, v) from those of the values."""
     counted = count.any(axis=0)  # what only rows of weight zero have need not be a category
-    categories, place = vocabularies.vocabulary(distinct[counted])
+    categories, index = vocabularies.vocabulary(distinct[counted])
     out = np.zeros((len(count), len(categories)))
-    _add_columns(out, place, count[:, counted])
+    _add_columns(out, index, count[:, counted])
     return categories, out
 
 

@@ -1,4 +1,4 @@
-"""What to collect: functions from a batch to its statistic, as values.
+"""Collectors: functions from a batch to its statistic. They compare equal and can be pickled.
 
 A source that holds the rows itself may see from the value how to work out the same sums in its own way.
 """
@@ -35,7 +35,7 @@ class CollectMoments:
 
 @dataclass(frozen=True)
 class CollectGaussian:
-    """Moments of the Gaussian columns of a table; a cell that cannot be used is refused by the name of its column."""
+    """Moments of the Gaussian columns of a table; errors about invalid cells name the column."""
 
     layout: str
     covariance: str  # what the user asked for, to say so
@@ -77,7 +77,7 @@ class CollectBooleans:
             other = ((X != 0) & (X != 1) & ~np.isnan(X)).any(axis=0)
         if other.any():
             raise DataError(
-                f"column {_names(batch, other)} holds other values than 0 and 1; name its family, as in "
+                f"column {_names(batch, other)} holds values other than 0 and 1; choose its family, as in "
                 'families={"column": "categorical"}'
             )
         return CountStats.of(batch, presence=True)
@@ -93,7 +93,7 @@ class CollectCategories:
 
 @dataclass(frozen=True)
 class CollectTransformed:
-    """Moments of functions of columns of numbers, which are all inside the support of a family."""
+    """Moments of functions of numeric columns; values outside the support of the family raise an error."""
 
     transforms: tuple[str, ...]
     support: Support
@@ -135,7 +135,7 @@ class CollectHistogram:
 
 @dataclass(frozen=True)
 class CollectBundle:
-    """For each block its columns, by position, and what is collected of them."""
+    """For each block, the indices of its columns and their collector."""
 
     blocks: Mapping[str, tuple[tuple[int, ...], Collector]]
 

@@ -156,13 +156,13 @@ class CountStats(Statistics):
     def aligned(self, classes: Array) -> Self:
         if same(classes, self.classes):
             return self
-        places, k = positions(self.classes, classes), len(classes)
+        at, k = positions(self.classes, classes), len(classes)
         return replace(
             self,
             classes=classes,
-            weight=spread(self.weight, places, k),
-            count=_spread_rows(self.count, places, k),
-            missing=None if self.missing is None else spread(self.missing, places, k),
+            weight=spread(self.weight, at, k),
+            count=_spread_rows(self.count, at, k),
+            missing=None if self.missing is None else spread(self.missing, at, k),
         )
 
     def with_columns(self, names: tuple[str, ...] | None) -> Self:
@@ -182,11 +182,11 @@ class CountStats(Statistics):
             return self
         own = {name: j for j, name in enumerate(self.names)}
         new = {name: j for j, name in enumerate(names)}
-        places = np.array([new[name] for name in own])
+        at = np.array([new[name] for name in own])
 
         def moved(array: Any) -> Any:
             out = np.zeros((len(self.classes), len(names)))
-            out[:, places] = array if isinstance(array, np.ndarray) else array.toarray()
+            out[:, at] = array if isinstance(array, np.ndarray) else array.toarray()
             return out
 
         missing = None if self.missing is None else moved(self.missing)
@@ -234,7 +234,7 @@ class CountStats(Statistics):
             none = np.zeros((len(weight), one.n_features))
             before, gone = (none if m is None else m for m in (missing, two.missing))
             if (gone > before * (1 + 1e-9) + 1e-9).any():
-                raise StatisticsError("cannot forget rows that were never learnt: no such cells were missing")
+                raise StatisticsError("cannot forget rows that were never learnt: their missing cells do not match")
             missing = (before - gone) * (before * (1 - _ROUNDING) > gone)
         left = replace(one, weight=weight, count=count, missing=_some(missing))
         room = left.observed + 1e-9 * np.maximum(one.weight, 1.0)[:, None]
@@ -248,7 +248,7 @@ class CountStats(Statistics):
         return left if (weight > 0).all() else left._emptied(weight == 0)
 
     def _emptied(self, classes: Array) -> Self:
-        """Without what rounding has left in some classes, (k,) bool."""
+        """Return the statistic with rounding errors removed in some classes, (k,) bool."""
         kept = ~classes[:, None]
         missing = None if self.missing is None else _some(self.missing * kept)
         count = self.count * kept if not self.is_sparse else _pruned(_as_sparse(self.count.multiply(kept)))
@@ -321,7 +321,7 @@ def _largest(count: Any) -> float:
 
 
 def _exceeds(count: Any, room: Array) -> bool:
-    """Whether some count is above its room, (k, d) or (k, 1)."""
+    """Whether some count is above its upper limit, (k, d) or (k, 1)."""
     if isinstance(count, np.ndarray):
         return bool((count > room).any())
     owner = np.repeat(np.arange(count.shape[0]), np.diff(count.indptr))
@@ -350,16 +350,16 @@ def _as_sparse(count: Any) -> Any:
     return csr_array(count)
 
 
-def _spread_rows(count: Any, places: Array, k: int) -> Any:
+def _spread_rows(count: Any, at: Array, k: int) -> Any:
     if isinstance(count, np.ndarray) and k * count.shape[1] <= DENSE:
-        return spread(count, places, k)
+        return spread(count, at, k)
     from scipy.sparse import csr_array
 
     count = csr_array(count)
     lengths = np.zeros(k, np.int64)
-    lengths[places] = np.diff(count.indptr)
-    order = np.argsort(places, kind="stable")  # classes are sorted in both vocabularies
-    assert (order == np.arange(len(places))).all()
+    lengths[at] = np.diff(count.indptr)
+    order = np.argsort(at, kind="stable")  # classes are sorted in both vocabularies
+    assert (order == np.arange(len(at))).all()
     return csr_array((count.data, count.indices, np.concatenate([[0], np.cumsum(lengths)])), shape=(k, count.shape[1]))
 
 

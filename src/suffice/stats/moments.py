@@ -229,7 +229,7 @@ class MomentStats(Statistics):
 
     @classmethod
     def _of_wide(cls, table: Table, classes: Array, code: Array, weight: Array | None) -> Self:
-        """Full moments by BLAS, class after class: for wide rows, nothing is faster."""
+        """Compute full moments by BLAS, class by class, which is fastest for wide rows."""
         k, d = len(classes), table.n_features
         n, mean, scatter = np.zeros(k), np.zeros((k, d)), np.zeros((k, d, d))
         for c in range(k):
@@ -268,7 +268,7 @@ class MomentStats(Statistics):
         return cls(classes, n, mean, scatter, "quartic", cubic, quartic)
 
     def _skipping_missing(self, X: Array, code: Array, weight: Array | None) -> Self:
-        """The moments of each column over the rows that have it, collected again where some have not."""
+        """Return the moments of each column over the rows that have it."""
         k, d = self.mean.shape
         mean, scatter, observed = self.mean.copy(), self.scatter.copy(), np.tile(self.weight[:, None], d)
         for j in np.flatnonzero(~np.isfinite(self.mean).all(axis=0)):
@@ -281,17 +281,17 @@ class MomentStats(Statistics):
     def aligned(self, classes: Array) -> Self:
         if same(classes, self.classes):
             return self
-        places, k = positions(self.classes, classes), len(classes)
+        indices, k = positions(self.classes, classes), len(classes)
 
         return replace(
             self,
             classes=classes,
-            weight=spread(self.weight, places, k),
-            mean=spread(self.mean, places, k),
-            scatter=self.scatter if self.layout == "pooled" else spread(self.scatter, places, k),
-            cubic=None if self.cubic is None else spread(self.cubic, places, k),
-            quartic=None if self.quartic is None else spread(self.quartic, places, k),
-            observed=None if self.observed is None else spread(self.observed, places, k),
+            weight=spread(self.weight, indices, k),
+            mean=spread(self.mean, indices, k),
+            scatter=self.scatter if self.layout == "pooled" else spread(self.scatter, indices, k),
+            cubic=None if self.cubic is None else spread(self.cubic, indices, k),
+            quartic=None if self.quartic is None else spread(self.quartic, indices, k),
+            observed=None if self.observed is None else spread(self.observed, indices, k),
         )
 
     def _check_columns(self, other: Self) -> None:
@@ -337,7 +337,7 @@ class MomentStats(Statistics):
             mine, theirs = self.column_weight, other.column_weight
             n = mine - theirs  # (k, d), or (k, 1) where no cell is missing
             if (n < -1e-9 * mine).any() or (n > (weight + 1e-9 * self.weight)[:, None]).any():
-                raise StatisticsError("cannot forget rows that were never learnt: cells are missing from other rows")
+                raise StatisticsError("cannot forget rows that were never learnt: their missing cells do not match")
             gone = n <= 1e-12 * mine
             n[gone] = 0.0
             ratio = np.divide(theirs, n, out=np.zeros_like(n), where=~gone)
@@ -412,7 +412,9 @@ class MomentStats(Statistics):
             Of m columns.
         """
         if self.layout == "quartic":
-            raise StatisticsError("'quartic' moments are of all columns; convert them with to_layout('full')")
+            raise StatisticsError(
+                "'quartic' moments cannot be restricted to some columns; convert them with to_layout('full')"
+            )
         scatter = self.scatter[:, :m] if self.layout == "diag" else self.scatter[..., :m, :m]
         observed = None if self.observed is None else self.observed[:, :m]
         return replace(self, mean=self.mean[:, :m], scatter=np.ascontiguousarray(scatter), observed=observed)
@@ -443,7 +445,7 @@ class MomentStats(Statistics):
         return np.atleast_2d(scatters.diagonal(self.scatter, self.layout))
 
     def to_layout(self, layout: str) -> Self:
-        """Return a poorer layout of the same rows: "quartic" to "full" to "diag" or "pooled".
+        """Convert to a layout that keeps less: "quartic" to "full" to "diag" or "pooled".
 
         Parameters
         ----------
@@ -459,7 +461,9 @@ class MomentStats(Statistics):
             return self
         order = {"diag": {"full", "quartic"}, "pooled": {"full", "quartic"}, "full": {"quartic"}}
         if self.layout not in order.get(layout, ()):
-            raise StatisticsError(f"a {self.layout!r} statistic does not hold what {layout!r} needs; collect it again")
+            raise StatisticsError(
+                f"a {self.layout!r} statistic cannot be converted to {layout!r}; collect it again in that layout"
+            )
         scatter = self.scatter
         if layout == "diag":
             scatter = np.einsum("kii->ki", scatter).copy()

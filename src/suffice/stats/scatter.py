@@ -1,4 +1,4 @@
-"""Scatters of classes in every layout: sums of centred squares and products, added up and cleaned of rounding."""
+"""Scatter matrices in every layout: sums of centred squares and products, added and cleaned of rounding errors."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def total(scatters: Sequence[Array], layout: str, steps: Sequence[Array]) -> Arr
 
 
 def clean(scatter: Array, layout: str, n: Array, before: Array, rounding: Array, impossible: str) -> None:
-    """Set to zero, in place, what a subtraction has left of nothing but rounding; warn where digits may be lost.
+    """Set entries that are only rounding errors of a subtraction to zero, in place; warn where digits may be lost.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Plain sums of columns, squares and products, as a query gives them, to centred moments."""
+"""Convert plain sums of columns, squares and products, such as those of a query, to centred moments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which numbers a family can be of, and how rows with others are refused."""
+"""The supports of families, and errors about values outside of them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ROWS = 4096  # looked at together, to say what is wrong
 
 @dataclass(frozen=True)
 class Support:
-    """The numbers to which a distribution gives a density."""
+    """The numbers for which a distribution has a density."""
 
     inside: Callable[[Array], Array]  # which numbers these are; NaN is none of them
     fault: str  # what the others are
@@ -31,7 +31,7 @@ class Support:
         return bool(fine.all() or (weight is not None and fine[weight > 0].all()))
 
     def refuse(self, table: Table, weight: Array | None, family: str) -> None:
-        """Raise an error that names the columns with other cells and counts their rows."""
+        """Raise an error that names the columns with values outside the support, and counts the rows."""
         infinite, outside, n_rows = np.zeros(table.n_features, bool), np.zeros(table.n_features, bool), 0
         for start in range(0, len(table), _ROWS):
             rows = slice(start, start + _ROWS)

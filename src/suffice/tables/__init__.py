@@ -1,1 +1,1 @@
-"""What rows are: batches of a table, its columns, labels, categories."""
+"""Tables: batches of rows, columns, labels and categories."""

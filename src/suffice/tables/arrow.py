@@ -76,7 +76,7 @@ def arrow_column(values: Any, dtype: str) -> ArrowColumn:
 
 
 def to_arrow(column: Column) -> Any:
-    """Any column as an Arrow array, categories as what they stand for."""
+    """Return any column as an Arrow array, with categories as values."""
     import pyarrow as pa
 
     if isinstance(column, CodedColumn):
@@ -88,7 +88,7 @@ def to_arrow(column: Column) -> Any:
 
 
 def arrow_type(column: Column) -> Any:
-    """The type that `to_arrow` gives a column, and any of its rows that tell it."""
+    """Return the type that `to_arrow` gives a column or its rows."""
     import pyarrow as pa
 
     if isinstance(column, ArrayColumn) and column.values.dtype == object:
@@ -108,5 +108,5 @@ def from_arrow(values: Any) -> Array:
     if not types.is_dictionary(values.type):
         return np.asarray(values.to_numpy(zero_copy_only=False))
     words = np.array([*values.dictionary.to_pylist(), None], dtype=object)
-    places = values.indices.cast(pa.int64()).fill_null(len(words) - 1)
-    return np.asarray(words[places.to_numpy(zero_copy_only=False)])
+    indices = values.indices.cast(pa.int64()).fill_null(len(words) - 1)
+    return np.asarray(words[indices.to_numpy(zero_copy_only=False)])

@@ -46,9 +46,9 @@ class Batch:
         y = None if self.y is None else self.y[rows]
         return Batch(self.table[rows], y, None if self.weight is None else self.weight[rows])
 
-    def take(self, places: Sequence[int]) -> Batch:
+    def take(self, indices: Sequence[int]) -> Batch:
         """The same rows with some of the features."""
-        return replace(self, table=self.table.take(places))
+        return replace(self, table=self.table.take(indices))
 
 
 def as_matrix(table: Any) -> Array:
@@ -75,7 +75,7 @@ def as_matrix(table: Any) -> Array:
 
 
 def _unmasked(table: Any) -> Array:
-    """A masked array as it is where nothing is masked; else NaN or, among what has no NaN, None is missing."""
+    """Return an array with missing values for masked cells: NaN, or None if the dtype has no NaN."""
     if not np.ma.is_masked(table) or table.dtype.kind not in "fiubOUS":
         return np.asarray(table.data)
     exact = table.dtype.kind == "f" or (table.dtype.kind in "iu" and -(2**53) < table.min() <= table.max() < 2**53)
@@ -85,7 +85,7 @@ def _unmasked(table: Any) -> Array:
 
 
 def check_ndim(ndim: int) -> None:
-    """Refuse what is not two-dimensional."""
+    """Raise an error if an array is not two-dimensional."""
     if ndim != 2:
         raise DataError(
             f"Expected 2D array, got {ndim}D array instead. Reshape your data: X.reshape(-1, 1) makes it one "

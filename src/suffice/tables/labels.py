@@ -22,7 +22,7 @@ class SoftLabels:
     responsibility: Array  # (n, k) float64
 
     def check(self) -> None:
-        """Refuse responsibilities that do not fit the classes, or are negative or not finite."""
+        """Raise an error if responsibilities do not fit the classes, or are negative or not finite."""
         shape = np.shape(self.responsibility)
         if len(shape) != 2 or shape[1] != len(self.classes):
             raise DataError(f"soft labels of shape {shape} do not fit {len(self.classes)} classes")
@@ -77,7 +77,7 @@ def _sorted(distinct: Array) -> tuple[Array, Array]:
         kinds = {_kind(label) for label in distinct.tolist()}
         if len(kinds) > 1 or kinds - {"str", "number"}:
             found = listed(sorted(kinds))
-            raise DataError(f"labels mix or hold unsupported types: {found}; use one of numbers or strings")
+            raise DataError(f"labels have mixed or unsupported types: {found}; use only numbers or only strings")
         distinct = _as_numbers(distinct) if kinds == {"number"} else distinct
     if distinct.dtype.kind == "f" and not (np.isfinite(distinct).all() and (distinct == np.rint(distinct)).all()):
         raise DataError(
@@ -89,7 +89,7 @@ def _sorted(distinct: Array) -> tuple[Array, Array]:
 
 
 def _as_numbers(labels: Array) -> Array:
-    """Number objects as an array of numbers, unless that would change one of them."""
+    """Return numbers in an object array as a numeric array, unless that would change one of them."""
     numbers = np.array(labels.tolist())
     return numbers if numbers.tolist() == labels.tolist() else labels
 
@@ -129,26 +129,26 @@ def union(a: Array, b: Array) -> Array:
 
 
 def family(classes: Array) -> str:
-    """What all of some classes are, of which there are some: "str", "bytes" or "number"."""
+    """Return the common type of at least one class: "str", "bytes" or "number"."""
     if classes.dtype == object:
         return _kind(classes[0])
     return {"U": "str", "S": "bytes"}.get(classes.dtype.kind, "number")
 
 
 def positions(labels: Array, classes: Array) -> Array:
-    """Where each label stands in `classes`; -1 where it does not."""
-    place = {label: i for i, label in enumerate(classes.tolist())}
-    return np.array([place.get(label, -1) for label in labels.tolist()], dtype=np.intp)
+    """Return the index of each label in `classes`; -1 if it is not one of them."""
+    index = {label: i for i, label in enumerate(classes.tolist())}
+    return np.array([index.get(label, -1) for label in labels.tolist()], dtype=np.intp)
 
 
 def position(label: object, classes: Array) -> int:
-    """Where one label stands in `classes`, or an error that names them."""
+    """Return the index of a label in `classes`, or raise an error that lists them."""
     one = np.empty(1, dtype=object)
     one[0] = label
     try:
-        place = int(positions(one, classes)[0])
+        index = int(positions(one, classes)[0])
     except TypeError:  # a label that cannot be a dictionary's key is no class
-        place = -1
-    if place < 0:
+        index = -1
+    if index < 0:
         raise DataError(f"{label!r} is not a class of this model; its classes are {listed(classes, 10)}")
-    return place
+    return index

@@ -1,4 +1,4 @@
-"""Tables of NumPy, SciPy, pandas, polars and Arrow as ours. Nothing is copied as a whole."""
+"""Convert tables of NumPy, SciPy, pandas, polars and Arrow to `Table`, without copying a whole table."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Converted = tuple[Table, Any, Any, Any]  # features, labels and weights, and the
 
 
 def converted(X: Any, y: Any = None, weight: Any = None) -> Converted:
-    """Whatever table X is, as ours; y and weight may name columns of it."""
+    """Return X as a `Table`; y and weight may be names of its columns."""
     if isinstance(X, Table):
         return X, y, weight, None
     if (name := library(X)) is not None:
@@ -98,14 +98,14 @@ _READERS: dict[str, tuple[tuple[str, ...], Callable[[Any, Any, Any], Converted]]
 
 
 def library(X: Any) -> str | None:
-    """The library that a table is of; they are looked for only when somebody has imported them."""
+    """Return the library of a table. Only libraries that are imported already are considered."""
     if type(X) is np.ndarray:
         return None
     return next((name for name, (kinds, _) in _READERS.items() if is_of(X, name, *kinds)), None)
 
 
 def is_of(thing: Any, module: str, *kinds: str) -> bool:
-    """Whether a thing is of classes of a module, which is not imported for it.
+    """Whether an object is an instance of classes of a module, without importing the module.
 
     Another thread may be importing the module right now, so that it has no such classes yet.
 
@@ -129,7 +129,7 @@ def feature_columns(columns: list[Any], y: Any, weight: Any) -> list[Any]:
     """The columns that are neither labels nor weights, where these are names."""
     if len(set(columns)) < len(columns):
         repeated = sorted({str(name) for name in columns if columns.count(name) > 1})
-        raise DataError(f"column names must be unique; {listed(repeated)} stand more than once")
+        raise DataError(f"column names must be unique, but {listed(repeated)} appears more than once")
     for what, name in (("labels", y), ("weights", weight)):
         if isinstance(name, str) and name not in columns:
             raise DataError(
@@ -140,7 +140,7 @@ def feature_columns(columns: list[Any], y: Any, weight: Any) -> list[Any]:
 
 
 def as_column(values: Any) -> Any:
-    """A column of any library as a NumPy array; what is none is returned as it is."""
+    """Return a column of any library as a NumPy array; other objects are returned unchanged."""
     if type(values) is np.ndarray:
         return values
     if is_of(values, "polars", "Series"):

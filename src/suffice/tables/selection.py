@@ -8,7 +8,8 @@ from .readers import library
 
 
 def with_columns(X: Any, names: tuple[str, ...] | None, y: Any = None, weight: Any = None) -> Any:
-    """A table in memory with these columns and those of labels and weights alone, if it has all of them and more.
+    """Return a table in memory with only these columns and those of labels and weights; unchanged if it lacks one or
+    has no others.
 
     Otherwise it is left as it is: scikit-learn refuses the same columns in another order, and so do we.
     """

@@ -33,7 +33,7 @@ class ColumnSummary:
 
     @property
     def dtype(self) -> str:
-        """The type, in the words of the library that the table comes from."""
+        """The name of the type in the library of the table."""
         kind, dtype = self.column.kind, self.column.dtype
         return f"object of {kind}s" if dtype == "object" and kind != "text" else dtype
 
@@ -48,7 +48,7 @@ class ColumnSummary:
 
     @cached_property
     def is_whole(self) -> bool:
-        """Whether these are integers; pandas makes floats of integers where a value is missing."""
+        """Whether all numbers are whole; pandas stores integers with missing values as floats."""
         if self.column.kind != "float":
             return self.column.kind == "integer"
         has_missing = 0 < len(self.values) < len(self._floats)

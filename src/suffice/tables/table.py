@@ -1,4 +1,4 @@
-"""A table in memory: columns as they came, read as numbers or as categories by whoever needs them."""
+"""Tables in memory: columns in their original types, which can be read as numbers or as categories."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class ArrayColumn(Column):
 
 
 def _booleans_apart(values: Array, distinct: Array, code: Array) -> tuple[Array, Array]:
-    """Distinct values and codes, where True is not 1 and False not 0, though they compare equal."""
+    """Return distinct values and codes, with True and 1, and False and 0, as different values."""
     if set(map(type, distinct.tolist())) <= {str, type(None)}:
         return distinct, code
     for c, value in enumerate(distinct.tolist()):
@@ -147,7 +147,7 @@ class Table(ABC):
     def __getitem__(self, rows: Rows) -> Self: ...
 
     @abstractmethod
-    def take(self, places: Sequence[int]) -> Table:
+    def take(self, columns: Sequence[int]) -> Table:
         """Some of the columns."""
 
     @abstractmethod
@@ -158,15 +158,15 @@ class Table(ABC):
     def columns(self) -> list[Column]: ...
 
     def numbers(self) -> kernels.Numbers:
-        """As `floats`, or column by column where each is an array of its own already, so that nothing is copied."""
+        """As `floats`, or one array per column if they are separate already, so that nothing is copied."""
         return self.floats()
 
-    def names_of(self, places: Sequence[int]) -> tuple[str, ...]:
-        """Names of some columns; those that have none are known by their position."""
-        return tuple(self.names[j] if self.names else f"x{j}" for j in places)
+    def names_of(self, columns: Sequence[int]) -> tuple[str, ...]:
+        """Return the names of some columns: x0, x1 and so on for a table without names."""
+        return tuple(self.names[j] if self.names else f"x{j}" for j in columns)
 
     def column_name(self, j: int) -> str:
-        """What to call a column in a message."""
+        """Return the name or index of a column for a message."""
         return repr(self.names[j] if self.names else j)
 
     def _refuse_words(self, detail: str = "") -> None:
@@ -180,15 +180,16 @@ class Table(ABC):
         if refused:
             found = [f"{name} ({dtype})" for name, dtype in refused.items()]
             more = f" and {len(found) - 5} more" if len(found) > 5 else ""
+            remedy = f"families={{{next(iter(refused))}: 'categorical'}}"
             raise DataError(
                 f"this model needs numbers, but column {', '.join(found[:5])}{more} does not hold numbers; convert it, "
-                f"leave it out, or choose the family 'categorical' for it, as MixedClassifier does{detail}"
+                f"leave it out, or use the family 'categorical', as in MixedClassifier({remedy}){detail}"
             )
 
 
 @dataclass(frozen=True, slots=True)
 class Matrix(Table):
-    """One array for all columns. Rows that are chosen by their positions are copied when they are read."""
+    """One array for all columns. Rows that are chosen by index are copied when they are read."""
 
     whole: Array  # (n, d) of any dtype
     names: tuple[str, ...] | None = None
@@ -211,8 +212,8 @@ class Matrix(Table):
             return replace(self, chosen=self.chosen[rows])
         return replace(self, whole=self.whole[rows]) if isinstance(rows, slice) else replace(self, chosen=rows)
 
-    def take(self, places: Sequence[int]) -> Matrix:
-        return Matrix(self.whole[:, contiguous(places)], self.names_of(places), self.chosen)
+    def take(self, columns: Sequence[int]) -> Matrix:
+        return Matrix(self.whole[:, contiguous(columns)], self.names_of(columns), self.chosen)
 
     def floats(self) -> Array:
         try:
@@ -246,9 +247,9 @@ class Sparse(Table):
         start, stop, _ = rows.indices(len(self))
         return replace(self, indptr=self.indptr[start : max(start, stop) + 1])
 
-    def take(self, places: Sequence[int]) -> Sparse:
-        part = self.matrix()[:, list(places)]
-        return Sparse(part.indptr, part.indices, part.data, len(places))
+    def take(self, columns: Sequence[int]) -> Sparse:
+        part = self.matrix()[:, list(columns)]
+        return Sparse(part.indptr, part.indices, part.data, len(columns))
 
     @property
     def n_cells(self) -> int:
@@ -261,7 +262,7 @@ class Sparse(Table):
         return self.indices[used], self.data[used]
 
     def check(self) -> None:
-        """Refuse columns that do not exist: whoever reads the values trusts their places."""
+        """Raise an error about column indices that do not exist: the kernels do not check them."""
         indices, _ = self.stored()
         if len(indices) and not (indices.min() >= 0 and indices.max() < self.n_features):
             raise DataError(f"the sparse matrix is damaged: it stores cells outside its {self.n_features} columns")
@@ -319,8 +320,8 @@ class Frame(Table):
         n = len(range(*rows.indices(self.n_rows))) if isinstance(rows, slice) else len(rows)
         return Frame(tuple(part[rows] for part in self.parts), self.names, n)
 
-    def take(self, places: Sequence[int]) -> Frame:
-        return Frame(tuple(self.parts[j] for j in places), self.names_of(places), self.n_rows)
+    def take(self, columns: Sequence[int]) -> Frame:
+        return Frame(tuple(self.parts[j] for j in columns), self.names_of(columns), self.n_rows)
 
     def numbers(self) -> kernels.Numbers:
         if all(part.kind in ("float", "integer", "boolean") for part in self.parts):
@@ -343,15 +344,15 @@ class Frame(Table):
         return list(self.parts)
 
 
-def contiguous(places: Sequence[int] | Array) -> Rows:
-    """Places as a slice where they follow each other, so that taking them copies nothing."""
-    at = np.asarray(places, dtype=np.intp)
+def contiguous(positions: Sequence[int] | Array) -> Rows:
+    """Return indices as a slice if they are consecutive, so that taking them copies nothing."""
+    at = np.asarray(positions, dtype=np.intp)
     first = int(at[0]) if len(at) else 0
     return slice(first, first + len(at)) if (np.diff(at) == 1).all() else at
 
 
 def native(values: Array) -> Array:
-    """Values in the machine's byte order, a whole number of them apart."""
+    """Return values in native byte order, with strides of whole values."""
     if values.dtype.isnative and _is_even(values):
         return values
     return values.astype(values.dtype.newbyteorder("="))
@@ -377,7 +378,7 @@ def as_float(X: Array) -> Array:
 
 
 def looked_at(column: Column) -> Column:
-    """The column; objects are of the kind of their first values, as lists of lists have numbers beside text."""
+    """Return the column. Objects get the kind of their first values, because lists of lists mix numbers and text."""
     if not isinstance(column, ArrayColumn) or column.values.dtype != object:
         return column
     kinds = {_kind_of_value(value) for value in column.values[:LOOK].tolist() if not is_missing(value)}

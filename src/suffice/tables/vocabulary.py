@@ -1,4 +1,4 @@
-"""The vocabulary of a categorical column: distinct values in order, known by their names.
+"""The vocabulary of a categorical column: its distinct values, sorted.
 
 Truths, numbers and text are three kinds. Values of one kind keep it. Where kinds meet, in one column or between two,
 everything becomes text by its own name, and 1, 1.0 and "1" are the same category, as are True and "True": files and
@@ -22,7 +22,7 @@ Array = NDArray[Any]
 
 
 def vocabulary(values: Array) -> tuple[Array, Array]:
-    """Sorted categories (v,) from values that are not missing, and the place of each value among them.
+    """Return sorted categories (v,) from values that are not missing, and the index of each value among them.
 
     >>> vocabulary(np.array(["b", "", "a", "b"], object))
     (array(['', 'a', 'b'], dtype=object), array([2, 0, 1, 2]))
@@ -33,8 +33,8 @@ def vocabulary(values: Array) -> tuple[Array, Array]:
     if _kind_of(items) is None:
         items = [text(item) for item in items]
     names = sorted(set(items))
-    place = {name: i for i, name in enumerate(names)}
-    return _array(names), np.array([place[item] for item in items], dtype=np.intp)
+    index = {name: i for i, name in enumerate(names)}
+    return _array(names), np.array([index[item] for item in items], dtype=np.intp)
 
 
 def _named(values: Array) -> list[Any]:
@@ -43,7 +43,7 @@ def _named(values: Array) -> list[Any]:
 
 
 def _name(value: Any) -> Any:
-    """A value as a category: whole numbers are integers, whatever they came as."""
+    """Return a value as a category: whole numbers become integers."""
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, bytes):
         return value.decode("utf-8", "surrogateescape")
@@ -55,7 +55,7 @@ def _name(value: Any) -> Any:
 
 
 def _kind_of(items: list[Any]) -> type | None:
-    """The kind of all items; None where there is more than one, or one that only its name can tell."""
+    """Return the kind of all items; None if they have several kinds, or another kind."""
     if set(map(type, items)) == {str}:
         return str
     kinds = {_kind(item) for item in items}
@@ -112,7 +112,7 @@ def same(a: Array, b: Array) -> bool:
 
 
 class Places:
-    """Where values stand among some categories, to be asked again and again.
+    """A lookup of the indices of values among categories.
 
     >>> Places(np.array(["1", "2"], object)).of(np.array([1.0, 3.0]))
     array([ 0, -1])
@@ -123,13 +123,13 @@ class Places:
         self._kind = _kind_of(self._names)
 
     def of(self, values: Array) -> Array:
-        """The place of each value; -1 where it is none of the categories."""
+        """Return the index of each value; -1 for unknown categories."""
         items = _named(values)
         if self._kind is not None and _kind_of(items) == self._kind:
-            place = self._own
+            index = self._own
         else:
-            items, place = [text(item) for item in items], self._by_text
-        return np.fromiter(map(place.get, items, repeat(-1)), np.intp, len(items))
+            items, index = [text(item) for item in items], self._by_text
+        return np.fromiter(map(index.get, items, repeat(-1)), np.intp, len(items))
 
     @cached_property
     def _own(self) -> dict[Any, int]:
@@ -141,7 +141,7 @@ class Places:
 
 
 def positions(values: Array, categories: Array) -> Array:
-    """Where each value stands among the categories; -1 where it does not."""
+    """Return the index of each value among the categories; -1 for unknown categories."""
     return Places(categories).of(values)
 
 

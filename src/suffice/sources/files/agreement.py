@@ -1,4 +1,4 @@
-"""What files agree on: types for the values of all of them, and filters that fit their columns."""
+"""Schemas of several files: common types of their columns, and filters that fit them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .given import Files
 
 
 def agreed_columns(files: Files, found: list[File], y: str | None, weight: str | None) -> tuple[list[File], Any]:
-    """The files that can be read, and the columns of all of them; a file that disagrees is named."""
+    """Return the readable files and their common columns, or raise an error that names a file with other columns."""
     types = {name: type_of(kind) for name, kind in files.types.items()}
     guessed = dict.fromkeys(files.texts, pa.string()) | types
     agreed: dict[str, Any] = {}
@@ -62,11 +62,11 @@ def type_of(kind: Any) -> Any:
     try:
         return pa.type_for_alias(kind) if isinstance(kind, str) else kind
     except ValueError:
-        raise DataError(f"types= names {kind!r}, which Arrow does not know") from None
+        raise DataError(f"types= has {kind!r}, which is not the name of an Arrow type") from None
 
 
 def common_type(a: Any, b: Any) -> Any:
-    """A type for the values of both, or TypeError."""
+    """Return a type that holds the values of both, or raise TypeError."""
     types = pa.types
     if a == b or types.is_null(b):
         return a
@@ -87,7 +87,7 @@ def _plain(kind: Any) -> Any:
 
 
 def partition_type(values: list[str | None]) -> Any:
-    """The type of what paths say: numbers, where all are."""
+    """Return the type of values in paths: numbers if all of them are."""
     try:
         [int(value) for value in values if value is not None]
     except ValueError:
@@ -100,7 +100,7 @@ def repeated(value: str | None, kind: Any, n: int) -> Any:
 
 
 def condition(filter: Any, schema: Any) -> tuple[Any, list[str]]:
-    """A filter as an expression, and the columns that it asks for."""
+    """Return a filter as an expression, and the columns that it reads."""
     if filter is None:
         return None, []
     from pyarrow.compute import Expression

@@ -1,4 +1,4 @@
-"""Paths, directories and globs: the files that they stand for, and what paths say of the rows."""
+"""Paths, directories and globs: the files that they match, and the columns in their paths."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _NULL = "__HIVE_DEFAULT_PARTITION__"
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file, and what its path says of all of its rows."""
+    """A file, and the columns in its path, such as year=2026."""
 
     location: Location
     size: int  # bytes
@@ -46,7 +46,7 @@ class File:
 
 
 def found_files(paths: Sequence[str], any_name: bool, filesystem: Any = None) -> list[File]:
-    """The files that paths, directories and globs stand for, each once."""
+    """Return the files that paths, directories and globs match, each once."""
     locations = [locate(path, filesystem) for path in paths]
     local = [location.path for location in locations if location.is_local]
     plain = [os.path.dirname(os.path.abspath(path)) for path in local if os.path.isfile(path)]
@@ -57,8 +57,8 @@ def found_files(paths: Sequence[str], any_name: bool, filesystem: Any = None) ->
         for file in _files(location, any_name, common):
             if not any_name and format_of(file.location.name) is None:
                 raise DataError(
-                    f"the name of {file.path} does not tell its format; it may end in {', '.join(SUFFIXES)}; or name "
-                    'the format, as in suffice.files(path, format="csv")'
+                    f"the name of {file.path} does not show its format; rename it to end in one of "
+                    f"""{", ".join(SUFFIXES)}, or give the format, as in suffice.files(path, format="csv")"""
                 )
             found[system, file.location.identity if location.is_local else file.location.path] = file
     first, *others = found.values()
@@ -73,7 +73,7 @@ def found_files(paths: Sequence[str], any_name: bool, filesystem: Any = None) ->
 
 
 def _files(location: Location, any_name: bool, common: str) -> Iterator[File]:
-    """The files that one location stands for."""
+    """Return the files that one location matches."""
     if location.is_local:
         yield from (_local_file(*match) for match in _matches(location.path, any_name, common))
         return
@@ -92,7 +92,7 @@ def _local_file(path: str, base: str) -> File:
 
 
 def _objects(location: Location, any_name: bool) -> list[File]:
-    """The objects of a store that a URL, a directory or a glob stands for."""
+    """Return the objects of a store that a URL, a directory or a glob matches."""
     from pyarrow.fs import FileSelector, FileType
 
     store, path = location.filesystem, location.name
@@ -120,7 +120,7 @@ def _object(location: Location, info: Any, base: str) -> File:
 
 
 def _above(location: Location, base: str) -> str:
-    """What messages call a directory that the path of a location begins with."""
+    """Return how messages show a directory above a location."""
     return location.shown.removesuffix(location.name.removeprefix(base))
 
 
@@ -147,7 +147,7 @@ def _is_shown(parts: list[str], any_name: bool) -> bool:
 
 
 def _matches(path: str, any_name: bool, common: str) -> Iterator[tuple[str, str]]:
-    """The files that one path stands for, and the directory below which their paths name columns."""
+    """Return the files that one path matches, and the directory below which paths contain columns."""
     if os.path.isfile(path):
         yield path, common
         return
@@ -175,13 +175,13 @@ def _inside(directory: str, any_name: bool) -> Iterator[str]:
 
 
 def _keys(parts: list[str]) -> dict[str, str | None]:
-    """The columns that directories name, as in ``year=2026/month=11/a.parquet``."""
+    """Return the columns in a path, as in ``year=2026/month=11/a.parquet``."""
     pairs = [part.split("=", 1) for part in parts[:-1] if "=" in part]
     return {unquote(name): None if value == _NULL else unquote(value) for name, value in pairs}
 
 
 def format_of(path: str) -> str | None:
-    """The format that the name of a file tells."""
+    """Return the format of a file, from its name."""
     stem, suffix = os.path.splitext(path.lower())
     if suffix not in _COMPRESSED:
         return SUFFIXES.get(suffix)

@@ -53,7 +53,7 @@ class Format(ABC):
 
     @abstractmethod
     def schema(self, file: File, types: dict[str, Any]) -> Any:
-        """Names and types of the columns, none where there is nothing in the file; `types` are known already."""
+        """Return names and types of the columns, none for an empty file; `types` are given."""
 
     @abstractmethod
     def pieces(self, file: File, start: int, rows: int, request: Request) -> Iterator[Piece]:
@@ -64,18 +64,18 @@ class Format(ABC):
         """The requested columns of the rows of a piece, so many rows at a time."""
 
     def parts(self, piece: Piece) -> list[Piece]:
-        """The least pieces that a piece is made of, to be read one by one where it is damaged."""
+        """Return the smallest parts of a piece, to read one by one if it is damaged."""
         return [piece]
 
     def position(self, piece: Piece, message: str) -> str:  # noqa: ARG002
-        """Where in a file the trouble is, as far as a message tells."""
+        """Return where in a file an error is, if its message says so."""
         last = piece.stop - 1
         return f"{self.unit} {piece.start}" if last <= piece.start else f"{self.unit}s {piece.start} to {last}"
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What to read of every file."""
+    """The columns and rows to read from every file."""
 
     schema: Any  # the columns that are read, with the types that all files agree on
     filter: Any = None  # an expression

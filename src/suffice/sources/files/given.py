@@ -1,4 +1,4 @@
-"""What users pass in place of a table to read files."""
+"""Files that users pass as X."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Files:
-    """Files as a table, in place of X; see `files`."""
+    """Files that are read as a table; see `files`."""
 
     paths: tuple[str, ...]
     columns: tuple[str, ...] | None = None
@@ -57,7 +57,7 @@ class Files:
         return FORMATS[self.format or str(format_of(file.location.name))]
 
     def leave_out(self, message: str) -> None:
-        """Note a part that cannot be read, or stop there."""
+        """Record a part that cannot be read, or raise an error."""
         if self.on_error == "raise":
             raise UnreadableError(
                 f"{message}; repair it, or leave out the row group or the 8 MB of text around it with "
@@ -150,14 +150,14 @@ def files(
 
 
 def are_files(X: Any) -> bool:
-    """Whether X stands for files: what `files` returns, a path, or a list of paths."""
+    """Whether X is files: a result of `files`, a path, or a list of paths."""
     if isinstance(X, Files | str | os.PathLike):
         return True
     return isinstance(X, list | tuple) and bool(X) and all(map(_is_path, X))
 
 
 def _is_path(one: Any) -> bool:
-    """Whether an item of a list is a path; words of a text are none."""
+    """Whether an item of a list is a path; other strings are not."""
     if isinstance(one, str):
         return format_of(without_query(one)) is not None or os.path.exists(one) or scheme_of(one) is not None
     return isinstance(one, os.PathLike)
@@ -178,7 +178,7 @@ def is_database(path: AnyPath) -> bool:
 
 
 def with_texts(X: Any, texts: Collection[str]) -> Any:
-    """X, if it stands for files, with the columns that a model knows as text: 01 in a file of text is not 1 then."""
+    """Return files with the columns that the model knows as text, so that 01 in a CSV file is not read as 1."""
     if not texts or not are_files(X):
         return X
     return replace(X if isinstance(X, Files) else files(X), texts=frozenset(texts))

@@ -33,20 +33,22 @@ class Reader:
     n_features: int  # by which files are cut into pieces
 
     def pieces(self, done: dict[str, Any]) -> Iterator[Piece]:
-        """The pieces that are not done yet; an error where a file has changed that was counted."""
-        places = {file.location.identity: file for file in self.found}
-        gone = sorted(done.keys() - places.keys())
+        """Yield the pieces that are not done yet; raise an error if a file that was counted has changed."""
+        indices = {file.location.identity: file for file in self.found}
+        gone = sorted(done.keys() - indices.keys())
         if gone:
-            raise CheckpointError(f"{listed(gone)} was counted, but is not among the files now; {_START_AGAIN}")
-        for place, file in places.items():
+            raise CheckpointError(
+                f"the checkpoint counts {listed(gone)}, which is not among the files now; {_START_AGAIN}"
+            )
+        for index, file in indices.items():
             start, form = 0, self.files.format_for(file)
-            if note := done.get(place):
+            if note := done.get(index):
                 if [note["size"], note["changed"]] == [file.size, file.changed]:
                     start = note["stop"]
                 elif note["rows"]:
                     raise CheckpointError(f"{file.path} has changed since it was counted; {_START_AGAIN}")
                 else:  # nothing of it could be read then
-                    note = done.pop(place) | {"whole": False}
+                    note = done.pop(index) | {"whole": False}
             if (note and note["whole"]) or self._excludes(file):
                 continue
             try:
@@ -65,7 +67,7 @@ class Reader:
                 self.files.leave_out(str(error))
 
     def _excludes(self, file: File) -> bool:
-        """Whether the filter needs no more than the path to refuse all rows of a file."""
+        """Whether the filter excludes all rows of a file by its path alone."""
         if self.request.filter is None:
             return False
         known = [column for column in self.request.schema if column.name in file.keys]
@@ -122,7 +124,7 @@ class Reader:
 
 
 class Pass(Generic[T]):
-    """One pass over the pieces of files, in order, from where a run is.
+    """One pass over the pieces of files, in order, starting where a run stopped.
 
     Parameters
     ----------
@@ -146,7 +148,7 @@ class Pass(Generic[T]):
         self.size = sum(file.size for file in reader.found)
 
     def total(self, threads: int, lost: tuple[str, ...]) -> T:
-        """The results of all pieces, merged; `lost` are the files of which nothing can be read."""
+        """Return the merged results of all pieces; `lost` are the files that cannot be read at all."""
         skipped = self.files.skipped
         skipped[:] = [*lost, *(one for note in self.run.done.values() for one in note["skipped"])]
         pieces = enumerate(self.reader.pieces(self.run.done))
@@ -189,7 +191,7 @@ class Pass(Generic[T]):
         return self.merge(a[0], b[0]), b[1]
 
     def _advance(self, numbered: tuple[int, Piece], outcome: Outcome[T]) -> None:
-        """Note that a piece is done, and tell how far the pass has come."""
+        """Record that a piece is done, and report the progress."""
         piece, (total, n) = numbered[1], outcome
         self.run.advance(total, *_note(piece, n, self.failed.get(piece, []), self.run.done))
         self.rows, self.bytes = self.rows + n, self.bytes + piece.n_bytes
@@ -207,7 +209,7 @@ def _position(form: Format, piece: Piece, message: str) -> str:
 
 
 def _note(piece: Piece, rows: int, failures: list[str], done: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The path of a piece's file, and a note that the piece is done, beside those of the file that came before."""
+    """Return the path of a piece's file, and a note that the piece and the earlier ones of the file are done."""
     file, path = piece.file, piece.file.location.identity
     fresh = {"size": file.size, "changed": file.changed, "rows": 0, "bytes": 0, "skipped": []}
     note = done.get(path, fresh)

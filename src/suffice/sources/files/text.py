@@ -32,7 +32,7 @@ class TextFormat(Format):
         return self._schema(*self._head(file), types)
 
     def _head(self, file: File) -> tuple[bytes, bytes]:
-        """The row that names the columns, and some whole rows after it, if there are any."""
+        """Return the header row, and some whole rows after it, if there are any."""
         with opened(file) as (stream, _):
             head = more = _read(stream, HEAD)
             while more and self._end(head) <= len(self._header(head)):  # wide tables have long rows
@@ -88,14 +88,14 @@ class TextFormat(Format):
 
     @abstractmethod
     def _header(self, head: bytes) -> bytes:
-        """The row that names the columns, if there is one."""
+        """Return the header row, if there is one."""
 
     @abstractmethod
     def _names(self, header: bytes, request: Request) -> list[str]: ...
 
     @abstractmethod
     def _end(self, content: bytes) -> int:
-        """Where the last whole row ends; 0 where there is none."""
+        """Return where the last whole row ends; 0 if there is none."""
 
     @abstractmethod
     def _schema(self, header: bytes, content: bytes, types: dict[str, Any]) -> Any: ...
@@ -249,7 +249,7 @@ def _read(stream: Any, n: int) -> bytes:
 
 
 def skip(stream: Any, n: int) -> None:
-    """Go on from the n-th byte; compressed files have no other way to a place than through all before it."""
+    """Seek to the n-th byte; compressed files are read up to it."""
     if stream.seekable():
         stream.seek(n)
         return

@@ -27,8 +27,8 @@ class ArraySource(LocalSource):
         for what, name in (("y", y), ("sample_weight", weight)):
             if isinstance(name, str):
                 raise DataError(
-                    f"{what}={name!r} names a column, but X has no named columns, nor has what a pipeline hands on; "
-                    "pass the values themselves"
+                    f"{what}={name!r} is the name of a column, but X has no column names, and neither has the "
+                    "output of a pipeline step; pass the values themselves"
                 )
         self.y = as_labels(as_column(y), self.n_rows)
         self.weight = as_weight(as_column(weight), self.n_rows)
@@ -48,29 +48,29 @@ class ArraySource(LocalSource):
     def array_source(self) -> Self:
         return self
 
-    def rows(self, places: Array) -> LocalSource:
+    def rows(self, indices: Array) -> LocalSource:
         """Some of the rows as a source of their own; they are copied a piece at a time, if at all."""
-        return _Selection(self, places)
+        return _Selection(self, indices)
 
 
 class _Selection(LocalSource):
     """Some rows of a table in memory."""
 
-    def __init__(self, whole: ArraySource, places: Array) -> None:
-        self.whole, self.places = whole, places
+    def __init__(self, whole: ArraySource, indices: Array) -> None:
+        self.whole, self.indices = whole, indices
         self.names, self.frame, self.n_jobs = whole.names, whole.frame, whole.n_jobs
-        self.n_rows, self.n_features = len(places), whole.n_features
+        self.n_rows, self.n_features = len(indices), whole.n_features
 
     def step(self) -> int:
         return 4 * super().step()  # others are worked on at the same time
 
     def batch(self, start: int, stop: int) -> Batch:
-        rows = contiguous(self.places[start:stop])
+        rows = contiguous(self.indices[start:stop])
         y = None if self.whole.y is None else self.whole.y[rows]
         weight = None if self.whole.weight is None else self.whole.weight[rows]
         return Batch(self.whole.table[rows], y, weight, start)
 
 
 def array_source(X: Any, y: Any = None, weight: Any = None) -> ArraySource:
-    """The source for whatever table X is; y and weight may name columns of it."""
+    """Return the source for a table in memory; y and weight may be names of its columns."""
     return ArraySource(*converted(X, y, weight))

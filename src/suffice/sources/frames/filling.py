@@ -1,4 +1,4 @@
-"""Tables as they came, with other values in some cells.
+"""Copies of tables, of the same library, with other values in some cells.
 
 A column keeps its type where that holds the new values, and takes the next wider one where it does not.
 """
@@ -24,7 +24,7 @@ Array = NDArray[Any]
 
 
 def with_cells(frame: Any, cells: Array, values: Any) -> Any:
-    """A table as it came, a copy, with other values in some cells.
+    """Return a copy of a table, of the same library, with other values in some cells.
 
     Parameters
     ----------
@@ -49,14 +49,14 @@ class _Cells:
     values: list[Any]
 
     def like(self, kind: str) -> list[Any]:
-        """The values as a column of this kind has them, where it can have them."""
+        """Return the values in the type of the column, if it can hold them."""
         try:
             return [_like(value, kind) for value in self.values]
         except (KeyError, ValueError):
             return self.values
 
     def among(self, items: list[Any], kind: str) -> list[Any]:
-        """The items of a column, with the new values in their places."""
+        """Return the items of a column, with the new values at their indices."""
         items = list(items)
         for row, value in zip(np.flatnonzero(self.rows), self.like(kind), strict=True):
             items[row] = value

@@ -1,4 +1,4 @@
-"""The database that a URL, an engine or a connection stands for."""
+"""Connect to a database by a URL, an engine or a connection."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _KNOWN: dict[str, type[Database]] = {"postgresql": PostgresDatabase, "sqlite": S
 
 
 def as_database(given: Any) -> Database:
-    """The database that a URL, an engine of SQLAlchemy or a connection of DuckDB stands for."""
+    """Return the database of a URL, an SQLAlchemy engine or a DuckDB connection."""
     if is_of(given, "duckdb", "DuckDBPyConnection"):
         return DuckDatabase(_in_process(), given)
     engine = given if isinstance(given, Engine) else _engine(given)
@@ -28,7 +28,7 @@ def as_database(given: Any) -> Database:
 
 @cache
 def _in_process() -> Engine:
-    """An engine that never connects: it knows what DuckDB understands."""
+    """Return an engine that never connects, for the SQL dialect of DuckDB."""
     return _engine("duckdb://")
 
 
@@ -37,8 +37,8 @@ def _engine(given: Any) -> Engine:
         url = make_url(given)
     except ArgumentError:  # its words would repeat a password
         raise DatabaseError(
-            "the database is neither a URL, such as postgresql://user@host/name, sqlite:///file.db or "
-            "duckdb:///file.duckdb, nor an engine of SQLAlchemy, nor a connection of DuckDB, but "
+            "the database must be a URL, such as postgresql://user@host/name, sqlite:///file.db or "
+            "duckdb:///file.duckdb, an SQLAlchemy engine or a DuckDB connection, not "
             f"{'text' if isinstance(given, str) else type(given).__name__}"
         ) from None
     except ValueError:  # of a port
@@ -49,13 +49,15 @@ def _engine(given: Any) -> Engine:
         url = url.set(drivername="postgresql+psycopg")
     if url.get_backend_name() in ("sqlite", "duckdb"):
         if url.host:
-            raise DatabaseError(f"a file has three slashes, as in {url.drivername}:///{url.host}")
+            raise DatabaseError(
+                f"write three slashes before the name of a database file, as in {url.drivername}:///{url.host}"
+            )
         _check_file(url.database or "")
     try:
         return create_engine(url, poolclass=NullPool)
     except NoSuchModuleError:
         more = "pip install suffice[sql]" if url.drivername == "duckdb" else "install the package that brings it"
-        raise DatabaseError(f"SQLAlchemy knows no database {url.drivername!r}; {more}") from None
+        raise DatabaseError(f"SQLAlchemy has no dialect {url.drivername!r}; {more}") from None
     except ImportError as error:
         what = "suffice[postgresql]" if url.drivername == "postgresql+psycopg" else "it"
         raise DatabaseError(
@@ -70,7 +72,8 @@ _UNQUOTED = (
 
 
 def _check_file(path: str) -> None:
-    """Refuse a file that is not there, which would be made; what has a colon is something else."""
+    """Raise an error if a database file does not exist, because the driver would create it. A path with a colon is
+    not a file."""
     if path and ":" not in os.path.splitdrive(path)[1] and not os.path.exists(path):
         raise DatabaseError(
             f"there is no file {path!r}; an absolute path has four slashes, as in sqlite:////data/file.db"

@@ -1,4 +1,4 @@
-"""What databases do not agree on: how rows come out of them as Arrow, and how well they sum."""
+"""Differences between databases: how their rows are read as Arrow, and which sums they compute."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class SqlColumn:
 
 
 class Database:
-    """Any database that SQLAlchemy reaches: its rows are read, and it sums nothing."""
+    """Any database that SQLAlchemy supports. Rows are read; sums are not pushed down."""
 
     # How many sums it works out in the time in which one column is read and summed here, and in the time in which it
     # counts the values of one; as measured on one machine, see the benchmarks of databases.
@@ -71,7 +71,7 @@ class Database:
     # Reading.
 
     def cells(self, rows: FromClause) -> dict[str, SqlColumn]:
-        """The columns of a query; of types that its first rows have."""
+        """Return the columns of a query, with the types of its first rows."""
         with self._connected() as connection:
             found = connection.execute(everything(rows, _LOOK))
             names, values = list(found.keys()), found.all()
@@ -83,7 +83,7 @@ class Database:
         }
 
     def _booleans(self, rows: FromClause) -> set[str]:  # noqa: ARG002
-        """Columns of booleans, of which the values do not tell."""
+        """Return the Boolean columns, which cannot be recognised by their values."""
         return set()
 
     def tables(self, statement: Select[Any], schema: Any, step: int) -> Generator[Any]:
@@ -119,7 +119,7 @@ class Database:
 
     @contextmanager
     def _failing(self, what: str = "refuses the query; check it") -> Iterator[None]:
-        """Make errors of the database ours, each in a line."""
+        """Turn errors of the database into DatabaseError, each in one line."""
         try:
             yield
         except (SQLAlchemyError, pa.ArrowException, self.engine.dialect.loaded_dbapi.Error) as error:
@@ -130,7 +130,7 @@ class Database:
             raise ours(f"{self} {what}: {' '.join(str(why).split())[:300]}") from error
 
     def files(self) -> list[str]:
-        """The files that it lives in, where it lives in files of this machine."""
+        """Return the database files on this machine, if there are any."""
         return []
 
     # Summing.
@@ -142,7 +142,7 @@ class Database:
         return cell.value if cell.type == pa.float64() else cast(cell.value, Double)
 
     def key(self, cell: SqlColumn) -> Expression:
-        """A column to group by, so that values are told apart as they are here."""
+        """Return a column to group by, such that values compare as they do in Python."""
         return cell.value
 
     def grouped(self, totals: Select[Any], keys: list[Expression], values: list[Expression]) -> list[list[Any]]:
@@ -152,7 +152,7 @@ class Database:
 
 
 class PostgresDatabase(Database):
-    """Types are known; rows come through a cursor of the server, in binary where the driver can."""
+    """PostgreSQL: columns have types; rows are read through a server-side cursor, in binary if the driver can."""
 
     sums_per_column = 12
     most_results = 1600  # of 1664
@@ -207,7 +207,7 @@ class PostgresDatabase(Database):
         return cell.value.collate("C") if cell.type == pa.string() else cell.value
 
     def grouped(self, totals: Select[Any], keys: list[Expression], values: list[Expression]) -> list[list[Any]]:
-        """All of it in one scan, which grouping sets of other databases do not make faster."""
+        """Compute everything in one scan with grouping sets, which are not faster in other databases."""
         sets = func.grouping_sets(*(tuple_(*keys, value) for value in values))
         columns = [value.label(f"suffice_value_{j}") for j, value in enumerate(values)]
         absent = [func.grouping(value).label(f"suffice_absent_{j}") for j, value in enumerate(values)]
@@ -220,7 +220,7 @@ _DECIMAL = 1700
 
 
 class SqliteDatabase(Database):
-    """Cells have types, columns have none: those of the first rows count."""
+    """SQLite: cells have types, columns do not; the types of the first rows are used."""
 
     sums_per_column = 3
     has_types = False
@@ -238,7 +238,7 @@ class SqliteDatabase(Database):
         return [path for _, _, path in self.fetch(text("PRAGMA database_list")) if path]
 
     def number(self, cell: SqlColumn) -> Expression:
-        """What does not fit the type of the column is infinite, for a cast would make zero of it."""
+        """Values that do not fit the type of the column become infinite, because a cast would make them zero."""
         value, kind = cell.value, func.typeof(cell.value)
         fits: Expression
         if pa.types.is_boolean(cell.type):
@@ -252,7 +252,7 @@ class SqliteDatabase(Database):
 
 
 class DuckDatabase(Database):
-    """It lives in this process, and hands out Arrow."""
+    """DuckDB: it runs in this process and returns Arrow."""
 
     sums_per_column = 3.5
     most_results = 10_000
@@ -323,5 +323,5 @@ def _compiled(statement: Any, engine: Engine) -> tuple[str, Any]:
 def _unique(names: list[str]) -> list[str]:
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
-        raise DataError(f"column names must be unique; {listed(repeated)} stand more than once in the query")
+        raise DataError(f"column names must be unique, but {listed(repeated)} appears more than once in the query")
     return names

@@ -1,4 +1,4 @@
-"""Tables and queries, as a user gives them, to select from."""
+"""Tables and queries of users, as something to select from."""
 
 from __future__ import annotations
 
@@ -56,13 +56,13 @@ def _table(name: Any, database: Database) -> FromClause:
         raise failures[-1]
     known = [tuple(row) for row in database.fetch(text(database.listing))]
     for parts, failure in zip(tried, failures, strict=True):
-        if any(parts == place[-len(parts) :] for place in known):  # a broken view, or a table that must not be read
+        if any(parts == index[-len(parts) :] for index in known):  # a broken view, or a table that must not be read
             raise failure
     there = f"; it has {listed([own for _, own in known], 10)}" if known else ""
     raise DatabaseError(f"there is no table {name!r} in {database}{there}") from failures[-1]
 
 
 def everything(rows: FromClause, limit: int) -> Any:
-    """A query for all columns of some rows, of which the names are not known yet."""
+    """Return a query for all columns of some rows, before their names are known."""
     star: Any = literal_column("*")
     return select(star).select_from(rows).limit(limit)

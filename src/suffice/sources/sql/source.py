@@ -1,4 +1,4 @@
-"""Tables and queries of databases: sums are worked out there, or rows are streamed from there, whichever is faster."""
+"""Tables and queries of databases: the database computes sums, or rows are streamed from it, whichever is faster."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, repr=False)
 class Sql:
-    """A query as a table, in place of X; see `sql`."""
+    """A query that is read as a table; see `sql`."""
 
     database: Database
     query: Any
@@ -168,7 +168,7 @@ class SqlSource(SummingSource):
         return n_sums <= self.database.most_results and cost <= self.database.sums_per_column * self.n_features
 
     def _is_summable(self) -> bool:
-        """Whether weights are numbers, and labels such as every database compares with values of Python."""
+        """Whether weights are numbers, and labels have a type that every database compares with Python values."""
         wanted = {self.y: {"float", "integer", "boolean", "text"}, self.weight: {"float", "integer", "boolean"}}
         columns = {name: kinds for name, kinds in wanted.items() if name is not None}
         parts = arrow_frame(self.schema.empty_table().select(list(columns))).parts if columns else ()

@@ -1,4 +1,4 @@
-"""Values of Python, as the drivers of databases give them, as Arrow."""
+"""Convert Python values of database drivers to Arrow."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ def arrow_array(field: Any, values: Sequence[Any]) -> Any:
     bad = next(value for value in values if not _fits(value, field.type))
     if pa.types.is_boolean(field.type):
         raise DataError(
-            f"column {field.name!r} holds {bad!r}, but is BOOLEAN, which is 0, 1 or NULL; make these of it in the "
-            f"query, as in CASE {field.name} WHEN {bad!r} THEN ... END"
+            f"column {field.name!r} is BOOLEAN, but holds {bad!r}; only 0, 1 and NULL are allowed; "
+            f"convert it in the query, as in CASE {field.name} WHEN {bad!r} THEN ... END"
         )
     raise DataError(
-        f"column {field.name!r} holds {bad!r}, but is {field.type} in its first rows; give all of it one type in the "
-        f"query, as in CAST({field.name} AS ...)"
+        f"column {field.name!r} holds {bad!r}, but is {field.type} in its first rows; convert the "
+        f"whole column to one type in the query, as in CAST({field.name} AS ...)"
     )
 
 
 def _array(values: Sequence[Any], kind: Any) -> Any:
-    """Values as Arrow, none of them bent."""
+    """Return values as Arrow, without changing any of them."""
     if pa.types.is_boolean(kind) and not {bool, NoneType}.issuperset(map(type, values)):
         values = [bool(value) if value in (0, 1) else value for value in values]
     array = pa.array(values, kind)
     # Arrow cuts fractions off without a word.
     is_plain = not pa.types.is_integer(kind) or {int, NoneType}.issuperset(map(type, values))
     if not is_plain and any(value is not None and value % 1 for value in values):
-        raise ValueError("a fraction is no integer")
+        raise ValueError("a fraction is not an integer")
     return array
 
 
@@ -52,7 +52,7 @@ def _fits(value: Any, kind: Any) -> bool:
 
 
 def type_of(values: Sequence[Any]) -> Any:
-    """The type of Arrow for values of Python; one that is whole in some rows and broken in others is broken."""
+    """Return the Arrow type of Python values; a mix of integers and floats is float."""
     present = [value for value in values if value is not None]
     if not present:
         return pa.float64()
