@@ -679,7 +679,7 @@ def test_categories_are_known_in_whatever_form_they_come(X, unknown):
         expected = [np.log([1 / 2, 1 / 2]) + np.log([2 / 4, 3 / 4]), np.log([1 / 2, 1 / 2]) + unseen]
         np.testing.assert_allclose(density.log_likelihood(X), expected, rtol=1e-12)
         codes = density.read(as_table(X))
-        np.testing.assert_array_equal(density.places(codes), [[0, 1], [1, -2]])
+        np.testing.assert_array_equal(density.indices(codes), [[0, 1], [1, -2]])
         np.testing.assert_allclose([density.explain(codes, c).sum(axis=1) for c in (0, 1)], np.transpose(expected))
 
 

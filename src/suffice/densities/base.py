@@ -418,6 +418,12 @@ class Density(Scorer):
         """
 
 
+def refuse_zeros(zeros: bool) -> None:
+    """Raise an error if some probabilities are zero, of which no linear form is possible."""
+    if zeros:
+        raise DataError("some probabilities are zero, so that log p(x | class) may be -inf; use alpha > 0")
+
+
 def patterns(missing: Array) -> Iterator[tuple[Array, Array]]:
     """Each distinct row (d,) of `missing` (n, d), and the numbers of the rows that have it."""
     if not len(missing) or (missing == missing[0]).all():

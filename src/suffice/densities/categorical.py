@@ -18,7 +18,7 @@ from ..stats import CategoryStats
 from ..stats.categories import CELLS, DIRECT
 from ..tables import vocabulary as vocabularies
 from ..tables.table import Column, Matrix, Table, native
-from .base import Density, LinearForm, seen_classes
+from .base import Density, LinearForm, refuse_zeros, seen_classes
 from .parameters import blank, distributions, numbers, probability_table
 from .scorer import Wanted
 from .typicality import drawn_typicality
@@ -244,8 +244,7 @@ class CategoricalDensity(Density):
             Center (p,), slopes (k, p) and constants (k,), for the categories of the first column, then those of the
             second and so on; DataError where a probability is zero.
         """
-        if np.isneginf(self.log_probability).any():
-            raise DataError("some probabilities are zero, so that log p(x | class) may be -inf; use alpha > 0")
+        refuse_zeros(bool(np.isneginf(self.log_probability).any()))
         p = self.log_probability.shape[1]
         return LinearForm(np.zeros(p), self.log_probability, np.where(self.seen, 0.0, -np.inf))
 

@@ -62,10 +62,6 @@ class ExponentialDensity(TransformedDensity):
         return cls(*positive_table("means", means))
 
     @staticmethod
-    def prepared(x: Array) -> tuple[Array, ...]:
-        return (x,)
-
-    @staticmethod
     def log_density(prepared: tuple[Array, ...], *parameters: Array) -> Array:
         (x,), (mean,) = prepared, parameters
         return np.maximum(-x / mean - np.log(mean), -MOST)

@@ -8,9 +8,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError
 from ..stats.support import WHOLE
-from .base import LinearForm
+from .base import LinearForm, refuse_zeros
 from .counts import gamma_posterior
 from .independent import MOST
 from .parameters import positive_table, refuse
@@ -66,10 +65,6 @@ class GeometricDensity(TransformedDensity):
         return cls(p, given)
 
     @staticmethod
-    def prepared(x: Array) -> tuple[Array, ...]:
-        return (x,)
-
-    @staticmethod
     def log_density(prepared: tuple[Array, ...], *parameters: Array) -> Array:
         (x,), (p,) = prepared, parameters
         failures = np.where(x > 0, np.where(p < 1, np.maximum(x * np.log1p(-p), -MOST), -np.inf), 0.0)
@@ -81,8 +76,7 @@ class GeometricDensity(TransformedDensity):
         return np.where(mean > 0, mean * np.log1p(-p), 0.0) + np.log(p)
 
     def linear(self) -> LinearForm:
-        if (self.probabilities[self.seen] == 1).any():
-            raise DataError("some probabilities are zero, so that log p(x | class) may be -inf; use alpha > 0")
+        refuse_zeros(bool((self.probabilities[self.seen] == 1).any()))
         slope = np.log1p(-np.where(self.seen[:, None], self.probabilities, 0.5))
         constant = np.where(self.seen, np.log(self.probabilities).sum(axis=1), -np.inf)
         return LinearForm(np.zeros(self.n_features), slope, constant)

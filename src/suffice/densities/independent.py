@@ -63,9 +63,10 @@ class IndependentDensity(Density):
         """The density with the means and variances of the rows: the method of moments."""
 
     @staticmethod
-    @abstractmethod
     def prepared(x: Array) -> tuple[Array, ...]:
-        """What `log_density` needs of the cells, worked out once for all classes."""
+        """Return what `log_density` needs of the cells, computed once for all classes: the cells themselves by
+        default."""
+        return (x,)
 
     @staticmethod
     @abstractmethod

@@ -15,7 +15,7 @@ from ..errors import DataError
 from ..stats import CountStats
 from ..stats.counts import refuse_counts
 from ..tables.table import Sparse, Table, as_float
-from .base import Density, LinearForm
+from .base import Density, LinearForm, refuse_zeros
 from .scorer import Wanted
 
 Array = NDArray[Any]
@@ -156,8 +156,7 @@ class LinearDensity(Density):
         LinearForm
             Center (d,), slopes (k, d) and constants (k,); DataError where a probability is zero.
         """
-        if self.has_zeros:
-            raise DataError("some probabilities are zero, so that log p(x | class) may be -inf; use alpha > 0")
+        refuse_zeros(self.has_zeros)
         slopes = [self.slopes.of_class(c) for c in range(self.n_classes)]
         return LinearForm(np.zeros(self.n_features), np.stack(slopes), np.where(self.seen, self.constant, -np.inf))
 

@@ -160,6 +160,35 @@ class GaussianLeaveOneOut(LeaveOneOut):
 
 
 @dataclass(frozen=True)
+class Downdate:
+    """Covariances of n models, each without one row, before shrinkage: in some basis a diagonal, less step * z z'."""
+
+    scatter: Array  # (d,) of all rows, along the basis
+    diagonal: Array  # (n, d)
+    step: Array  # (n,) zero where the diagonal has it already
+    z: Array  # (n, d) the row less the mean that it was part of, in the basis
+    even: Array  # (n,) the mean variance, which shrinkage pulls towards
+    unit: Array  # (d,) the variances that floors are relative to, along the basis
+
+    @classmethod
+    def of(cls, model: GaussianLeaveOneOut, g: int, away: Array, rest: Array, step: Array) -> Downdate:
+        """Of covariance g, where scatter - step * away away' is left of the scatter, and `rest` of the weight."""
+        moments, structure = model.moments, model.density.structure
+        if structure.shape == "full":
+            values, vectors = (part[g] for part in model.eigen)
+            z, unit = away @ vectors, ((vectors * model.unit[:, None]) ** 2).sum(axis=0)
+            even = (values.sum() - step * (z**2).sum(axis=1)) / (rest * len(values))
+            return cls(values, values / rest[:, None], step / rest, z, even, unit)
+        scatter = moments.scatter.sum(axis=0) if structure.tied else moments.scatter[g]
+        diagonal = (scatter - step[:, None] * away**2) / rest[:, None]
+        return cls(scatter, diagonal, np.zeros(len(away)), away, diagonal.mean(axis=1), model.unit**2)
+
+    def shrunk(self, s: float) -> Array:
+        """Return the diagonal (n, d) after shrinkage; the step is (1 - s) times as long then."""
+        return (1 - s) * self.diagonal + s * self.even[:, None]
+
+
+@dataclass(frozen=True)
 class _Spread:
     """Covariances of n models, each without one row: in some basis a diagonal (n, d), less a multiple of z z'."""
 
@@ -177,35 +206,27 @@ class _Spread:
         density, s = model.density, model.shrinkage
         if density.structure.shape != "full":
             return cls._diagonal(model, g, away, rest, step)
-        d, before = away.shape[1], model.moments.total if density.structure.tied else model.moments.weight[g]
-        unit = model.unit
         if not s:
+            before = model.moments.total if density.structure.tied else model.moments.weight[g]
             basis, diagonal = density.whitening[g], (before / rest)[:, None]
             log_basis = np.full(len(away), density.log_det[g])
             inverse = model._inverse[g] * rest / before
-            z = away @ basis.T
+            z, step = away @ basis.T, step / rest
         else:
-            values, vectors = (part[g] for part in model.eigen)
-            even = (values.sum() - step * (away**2).sum(axis=1)) / (rest * d)
-            diagonal = (1 - s) * values / rest[:, None] + s * even[:, None]
-            basis, log_basis = vectors.T, np.zeros(len(away))
-            inverse = (((vectors * unit[:, None]) ** 2).sum(axis=0) / diagonal).sum(axis=1)
-            z = away @ basis.T
-        step = (1 - s) * step / rest
+            downdate = Downdate.of(model, g, away, rest, step)
+            basis, diagonal = model.eigen[1][g].T, downdate.shrunk(s)
+            log_basis, inverse = np.zeros(len(away)), (downdate.unit / diagonal).sum(axis=1)
+            z, step = downdate.z, (1 - s) * downdate.step
         share = 1.0 - step * (z**2 / diagonal).sum(axis=1)
         safe = (diagonal > 0).all(axis=1) & (share > np.maximum(SAFE * model.floor * inverse, FAINT))
         return cls(basis, log_basis, diagonal, step, share, z, safe)
 
     @classmethod
     def _diagonal(cls, model: GaussianLeaveOneOut, g: int, away: Array, rest: Array, step: Array) -> _Spread:
-        structure = model.density.structure
-        scatter = model.moments.scatter.sum(axis=0) if structure.tied else model.moments.scatter[g]
-        remaining = scatter - step[:, None] * away**2
-        variance = remaining / rest[:, None]
-        even = variance.mean(axis=1, keepdims=True)
-        s = 1.0 if structure.shape == "spherical" else model.shrinkage
-        variance = (1 - s) * variance + s * even
-        safe = ((variance > SAFE * model.floor * model.unit**2) & (remaining >= FAINT * scatter)).all(axis=1)
+        downdate = Downdate.of(model, g, away, rest, step)
+        variance = downdate.shrunk(1.0 if model.density.structure.shape == "spherical" else model.shrinkage)
+        kept = downdate.diagonal * rest[:, None] >= FAINT * downdate.scatter
+        safe = np.all((variance > SAFE * model.floor * downdate.unit) & kept, axis=1)
         zeros = np.zeros(len(away))
         return cls(np.ones(away.shape[1]), zeros, variance, zeros, zeros + 1, away, safe)
 

@@ -16,7 +16,7 @@ from ..sources import LocalSource
 from ..stats.base import FAINT
 from ..tables.batch import Batch
 from .base import ROWS, coded
-from .gaussian import SAFE, GaussianLeaveOneOut
+from .gaussian import SAFE, Downdate, GaussianLeaveOneOut
 
 Array = NDArray[Any]
 
@@ -78,21 +78,10 @@ def _curves(model: GaussianLeaveOneOut, X: Array, code: Array, w: Array) -> Iter
 
 
 def _curve(model: GaussianLeaveOneOut, g: int, away: Array, n: Array, w: Array) -> tuple[Array, Array]:
-    moments, structure, d = model.moments, model.density.structure, away.shape[1]
-    total, step = moments.total if structure.tied else moments.weight[g], w * n / (n - w)
-    rest = total - w
-    if structure.shape == "full":
-        values, vectors = (part[g] for part in model.eigen)
-        square, unit = (away @ vectors) ** 2, ((vectors * model.unit[:, None]) ** 2).sum(axis=0)
-        unshrunk = values / rest[:, None]
-        even = (values.sum() - step * square.sum(axis=1)) / (rest * d)
-        step = step / rest  # of the rank-one part
-    else:
-        values = moments.scatter.sum(axis=0) if structure.tied else moments.scatter[g]
-        square, unit = away**2, model.unit**2
-        unshrunk = (values - step[:, None] * square) / rest[:, None]
-        even, step = unshrunk.mean(axis=1), np.zeros(len(away))
-    varies = values > SAFE * model.floor * unit * total
+    total = model.moments.total if model.density.structure.tied else model.moments.weight[g]
+    downdate = Downdate.of(model, g, away, total - w, w * n / (n - w))
+    square, unit, step, unshrunk = downdate.z**2, downdate.unit, downdate.step, downdate.diagonal
+    varies = downdate.scatter > SAFE * model.floor * unit * total
     # What does not vary would pay log(1 / s) for every row. But where there are fewer rows than columns, each is far
     # from all others in some direction of its own: how far, it tells among all directions that do not vary without it.
     alone = 1 - step * (square[:, varies] / np.where(unshrunk > 0, unshrunk, 1.0)[:, varies]).sum(axis=1) < FAINT
@@ -100,7 +89,7 @@ def _curve(model: GaussianLeaveOneOut, g: int, away: Array, n: Array, w: Array) 
     scores, safe = np.empty((len(away), len(SHRINKAGES))), np.empty((len(away), len(SHRINKAGES)), bool)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         for i, s in enumerate(SHRINKAGES):
-            diagonal = (1 - s) * unshrunk + s * even[:, None]
+            diagonal = downdate.shrunk(s)
             inverse = 1 / diagonal
             distance = np.einsum("ij,ij->i", square, inverse)
             share = 1 - (1 - s) * step * distance  # of the determinant that the rank-one part leaves

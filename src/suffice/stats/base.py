@@ -141,6 +141,10 @@ class Statistics(ABC):
     def _check_columns(self, other: Self) -> None:
         """Raise StatisticsError where the columns of the two differ."""
 
+    def _check_n_features(self, other: Statistics) -> None:
+        if self.n_features != other.n_features:
+            raise StatisticsError(f"statistics of {self.n_features} and of {other.n_features} columns cannot be merged")
+
     @abstractmethod
     def is_finite(self) -> bool:
         """Whether no NaN or infinity came in with the rows."""

@@ -138,8 +138,7 @@ class BundleStats(Statistics):
         return replace(self, classes=classes, weight=np.array(next(iter(parts.values())).weight), parts=parts)
 
     def _check_columns(self, other: Self) -> None:
-        if self.n_features != other.n_features:
-            raise StatisticsError(f"statistics of {self.n_features} and of {other.n_features} columns cannot be merged")
+        self._check_n_features(other)
         if self.names is not None and other.names is not None and self.names != other.names:
             raise StatisticsError("statistics of columns with different names, or in another order, cannot be merged")
         mine, theirs = self._families(), other._families()

@@ -195,10 +195,8 @@ class CategoryStats(Statistics):
         return replace(self, categories=kept, count=np.concatenate(parts, axis=1), names=names)
 
     def _check_columns(self, other: Self) -> None:
-        if (self.names is None or other.names is None) and self.n_features != other.n_features:
-            raise StatisticsError(
-                f"statistics of {self.n_features} and of {other.n_features} features cannot be merged"
-            )
+        if self.names is None or other.names is None:
+            self._check_n_features(other)
 
     def _together(self, other: Self) -> tuple[Self, Self]:
         """Return both statistics, each over the columns and categories of both."""

@@ -193,10 +193,8 @@ class CountStats(Statistics):
         return replace(self, count=moved(self.count), missing=missing, names=names)
 
     def _check_columns(self, other: Self) -> None:
-        if (self.names is None or other.names is None) and self.n_features != other.n_features:
-            raise StatisticsError(
-                f"statistics of {self.n_features} and of {other.n_features} features cannot be merged"
-            )
+        if self.names is None or other.names is None:
+            self._check_n_features(other)
         if self.presence != other.presence:
             raise StatisticsError(
                 "sums of counts and counts of presence cannot be merged: they are of different models"

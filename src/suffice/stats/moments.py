@@ -295,10 +295,7 @@ class MomentStats(Statistics):
         )
 
     def _check_columns(self, other: Self) -> None:
-        if self.n_features != other.n_features:
-            raise StatisticsError(
-                f"statistics of {self.n_features} and of {other.n_features} features cannot be merged"
-            )
+        self._check_n_features(other)
         if self.layout != other.layout:
             raise StatisticsError(
                 f"statistics of different models ({self.layout!r} and {other.layout!r} moments) cannot be merged; "
