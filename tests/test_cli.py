@@ -646,12 +646,14 @@ class TestMerge:
         fit = ("-t", "y", "--model", "categorical")
         for name, options in [("one", ()), ("two", ()), ("text", ("--type", "c=string"))]:
             assert run("fit", f"{name}.csv".replace("text", "two"), *fit, "-o", name, *options)[0] == 0
-        with pytest.warns(ColumnWarning, match=r"column 'c' are text here and numbers there.*types=\{'c': 'string'\}"):
+        with pytest.warns(
+            ColumnWarning, match=r"column 'c' are text so far, but numbers in what is added.*types=\{'c': 'string'\}"
+        ):
             assert run("merge", "one", "two", "-o", "sum")[0] == 0
         assert run("merge", "one", "text", "-o", "sum")[0] == 0
         assert suffice.load("sum").statistics_.categories[0].tolist() == ["01", "02", "xx"]
         numbers = suffice.load("two")
-        with pytest.warns(ColumnWarning, match="column 'c' are numbers here and text there"):
+        with pytest.warns(ColumnWarning, match="column 'c' are numbers so far, but text in what is added"):
             numbers.partial_fit("one.csv", "y")
 
     def test_reductions_merge_too(self, here, tmp_path):

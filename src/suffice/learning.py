@@ -58,8 +58,8 @@ def warn_of_kinds(one: Statistics, two: Statistics) -> None:
     mine, theirs = ({s.names[j]: kind for j, kind in s.category_kinds().items() if s.names} for s in (one, two))
     for column in [column for column in mine if mine[column] != theirs.get(column, mine[column])]:
         warnings.warn(
-            f"the categories of column {column!r} are {mine[column]} in one model and "
-            f"{theirs[column]} in the other: all become text, and 01 that was read as the number 1 "
+            f"the categories of column {column!r} are {mine[column]} so far, but "
+            f"{theirs[column]} in what is added: all become text, and 01 that was read as the number 1 "
             "becomes '1'; read both as the same type, as in suffice.files(path, "
             f"types={{{column!r}: 'string'}})",
             ColumnWarning,

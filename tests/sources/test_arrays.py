@@ -454,7 +454,7 @@ def test_column_names_must_be_unique(y):
         pa.Table.from_arrays([pa.array(c) for c in values.T], names=["x", "y", "x"]),
         pa.RecordBatch.from_arrays([pa.array(c) for c in values.T], names=["x", "y", "x"]),
     ):
-        with pytest.raises(DataError, match="column names must be unique; 'x' stand"):
+        with pytest.raises(DataError, match="column names must be unique, but 'x' appears"):
             GaussianClassifier().fit(table, y)
 
 

@@ -16,6 +16,13 @@ if TYPE_CHECKING:
     from .formats import Format
 
 _DATABASES = {"postgresql", "postgres", "sqlite", "duckdb", "mysql", "mariadb", "oracle", "mssql"}
+# Dialects of SQLAlchemy that are packages of their own, which may not be installed.
+_MORE_DATABASES = {
+    "awsathena", "bigquery", "clickhouse", "clickhousedb", "cockroachdb", "crate", "databricks", "db2", "drill",
+    "druid", "exa", "firebird", "hana", "hive", "ibm_db_sa", "impala", "monetdb", "netezza", "presto",
+    "redshift", "risingwave", "snowflake", "spark", "sybase", "teradatasql", "tidb", "trino", "vertica",
+    "yugabytedb",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -169,7 +176,7 @@ def is_database(path: AnyPath) -> bool:
     if scheme is None or is_store(scheme):
         return False
     installed = {entry.name.partition(".")[0] for entry in entry_points(group="sqlalchemy.dialects")}
-    if scheme.partition("+")[0] not in _DATABASES | installed:
+    if scheme.partition("+")[0] not in _DATABASES | _MORE_DATABASES | installed:
         raise DataError(
             f"the URL scheme {scheme}:// is not known; files have one of {listed(sorted(STORES), len(STORES))}, "
             f"databases one of {listed(sorted(_DATABASES), len(_DATABASES))}, or that of another SQLAlchemy dialect"

@@ -22,7 +22,7 @@ def arrow_array(field: Any, values: Sequence[Any]) -> Any:
     bad = next(value for value in values if not _fits(value, field.type))
     if pa.types.is_boolean(field.type):
         raise DataError(
-            f"column {field.name!r} is BOOLEAN, but holds {bad!r}; only 0, 1 and NULL are allowed; "
+            f"column {field.name!r} holds {bad!r}, but is BOOLEAN, where only 0, 1 and NULL are allowed; "
             f"convert it in the query, as in CASE {field.name} WHEN {bad!r} THEN ... END"
         )
     raise DataError(
