@@ -18,6 +18,7 @@ from suffice.densities import (
     GammaPoissonDensity,
     GaussianDensity,
     MultinomialDensity,
+    NegativeBinomialDensity,
     PoissonDensity,
     PolyaDensity,
     ProductDensity,
@@ -706,3 +707,21 @@ def test_a_strided_view_is_scored_like_a_copy(rows):
         density = FAMILIES[family](*rows, 1)
         scored = density.log_likelihood(Matrix(X))
         np.testing.assert_allclose(scored, density.log_likelihood(X.copy()), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "density",
+    [
+        PoissonDensity.from_parameters([1.0, 1e19]),
+        GammaPoissonDensity.from_parameters([1.0, 1e19], [1.0, 1.0]),
+        NegativeBinomialDensity.from_parameters([1.0, 1e19], [1.0, 1e9]),
+        MultinomialDensity.from_parameters([[0.5, 0.5], [0.5, 0.5]], [1.0, 1e19]),
+        PolyaDensity.from_parameters([[1.0, 1.0], [1.0, 1.0]], [1.0, 1e19]),
+    ],
+    ids=lambda density: type(density).__name__,
+)
+def test_counts_beyond_integers_are_not_drawn(density):
+    rng = np.random.default_rng(0)
+    density.sample(np.array([0]), rng)
+    with pytest.raises(DataError, match=r"cannot draw a count with a rate of 1e\+19: the largest rate is 9.2e18"):
+        density.sample(np.array([0, 1]), rng)

@@ -381,7 +381,18 @@ class PoissonDensity(CountDensity):
         return -self.zero
 
     def sample(self, code: Array, rng: np.random.Generator) -> Counts:
-        return Counts(rng.poisson(self.mean[code]))
+        return Counts(draw_poisson(self.mean[code], rng))
+
+
+def draw_poisson(rate: Array, rng: np.random.Generator) -> Array:
+    """Counts of events that have these rates."""
+    try:
+        return rng.poisson(rate)
+    except ValueError:
+        raise DataError(
+            f"cannot draw a count with a rate of {rate.max():.3g}: the largest rate is 9.2e18, since counts are 64-bit "
+            "integers; fit the model to values in larger units"
+        ) from None
 
 
 def as_trials(trials: Any, d: int) -> Array:

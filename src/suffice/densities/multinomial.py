@@ -12,7 +12,7 @@ from ..decisions import log
 from ..errors import DataError
 from ..stats import CountStats
 from .base import patterns, seen_classes
-from .counts import CountDensity, finite
+from .counts import CountDensity, draw_poisson, finite
 from .linear import SOME, Counts
 from .parameters import blank, class_table, class_vector, distributions
 
@@ -134,7 +134,7 @@ class MultinomialDensity(CountDensity):
         rows
             Counts.
         """
-        return Counts(rng.multinomial(rng.poisson(self.length[code]), np.exp(self.one)[code]))
+        return Counts(rng.multinomial(draw_poisson(self.length[code], rng), np.exp(self.one)[code]))
 
     def typicality(self, X: Counts) -> Array:
         from scipy.special import ndtr

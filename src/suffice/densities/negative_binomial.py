@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..stats import CategoryStats, MomentStats
 from ..stats.support import WHOLE
 from .base import seen_classes
-from .counts import gamma_posterior
+from .counts import draw_poisson, gamma_posterior
 from .independent import MOST, IndependentDensity
 from .parameters import class_table, numbers, positive_table, refuse
 from .special import find_roots, log1p_less, stirling_rest, weighted_steps
@@ -139,7 +139,7 @@ class NegativeBinomialDensity(IndependentDensity):
     def _draw(self, code: Array, rng: np.random.Generator) -> Array:
         mean, size = self.means[code], self.sizes[code]
         r = np.where(np.isinf(size), 1.0, size)
-        return rng.poisson(np.where(np.isinf(size), mean, rng.standard_gamma(r) * (mean / r)))
+        return draw_poisson(np.where(np.isinf(size), mean, rng.standard_gamma(r) * (mean / r)), rng)
 
 
 def fitted_histograms(values: Array, count: Array, alpha: float) -> tuple[Array, Array]:

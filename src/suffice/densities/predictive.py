@@ -14,7 +14,7 @@ from ..errors import DataError
 from ..stats import CountStats
 from ..tables.table import Sparse
 from .base import LinearForm
-from .counts import BinomialDensity, PoissonDensity, gamma_posterior, left_over
+from .counts import BinomialDensity, PoissonDensity, draw_poisson, gamma_posterior, left_over
 from .linear import Counts, LinearDensity
 from .multinomial import MultinomialDensity, whole_counts
 from .parameters import blank, class_vector, positive_table
@@ -160,7 +160,7 @@ class PolyaDensity(PredictiveCounts, MultinomialDensity):
             own = self.posterior[code[i]]
             share[i, rng.choice(len(own), p=own / own.sum())] = 1.0
         share /= share.sum(axis=1, keepdims=True)
-        return Counts(rng.multinomial(rng.poisson(self.length[code]), share))
+        return Counts(rng.multinomial(draw_poisson(self.length[code], rng), share))
 
     def typicality(self, X: Counts) -> Array:  # noqa: ARG002
         raise DataError("typicality is not defined for predictive=True; use the plug-in model")
@@ -334,7 +334,7 @@ class GammaPoissonDensity(PredictiveCounts, PoissonDensity):
 
     def sample(self, code: Array, rng: np.random.Generator) -> Counts:
         rate = rng.standard_gamma(self.events[code]) / self.rows[code]
-        return Counts(rng.poisson(rate))
+        return Counts(draw_poisson(rate, rng))
 
 
 def _check_prior(alpha: float) -> None:
