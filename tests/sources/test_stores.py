@@ -431,7 +431,8 @@ def test_urls_of_this_machine(tmp_path, table):
             "s3://key:secret@bucket/a.csv?endpoint_override=x&no_option=token",
             r"^s3://bucket/a\.csv cannot be opened",
         ),
-        ("odd+store://user:secret@host/a.csv", "this is the URL of a database, not of a file"),
+        ("odd+store://user:secret@host/a.csv", r"the URL scheme odd\+store:// is not known"),
+        ("snowflake://user:secret@host/a.csv", "this is the URL of a database, not of a file"),
     ],
 )
 def test_urls_that_lead_nowhere(url, message):
