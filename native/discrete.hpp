@@ -262,10 +262,15 @@ inline Index inside(I column, Index cols) {
 
 constexpr Index kAhead = 12;  // entries of a sparse row for which memory is asked in advance
 
+// An entry beyond which memory is not asked for. Rows may not follow each other, if they were changed before they were
+// checked; whoever asks has an entry, so that there is a first.
+template <class V, class I>
+inline Index last_entry(const SparseRows<V, I>& X) { return larger<Index>(X.indptr[X.rows] - 1, 0); }
+
 // Rows are taken as they come: reading them class by class, to keep a row of the table near, costs more than it saves.
 template <class V, class I>
 bool sparse_counts(const SparseRows<V, I>& X, const Labels& y, bool presence, double* table) {
-    const Index n = X.rows, last = X.indptr[n] - 1;
+    const Index n = X.rows, last = last_entry(X);
     bool good = true;
     for (Index r = 0; r < n; ++r) {
         const double w = y.weight ? y.weight[r] : 1.0;
@@ -275,7 +280,7 @@ bool sparse_counts(const SparseRows<V, I>& X, const Labels& y, bool presence, do
         const Index end = X.indptr[r + 1];
         for (Index e = X.indptr[r]; e < end; ++e) {
             const Index soon = smaller(e + kAhead, last);
-            __builtin_prefetch((soon < end ? row : next) + X.indices[soon], 1);
+            __builtin_prefetch((soon < end ? row : next) + inside(X.indices[soon], X.cols), 1);
             const V v = X.data[e];
             good &= is_count(v);
             row[inside(X.indices[e], X.cols)] += presence ? (v > V(0) ? w : 0.0) : w * double(v);
@@ -306,7 +311,7 @@ void sparse_scores(const SparseRows<V, I>& X, Index k, const double* slope, cons
                 sum_entries(entries, X.indptr[first + r], X.indptr[first + r + 1], k, constant, s + r * k);
         });
     };
-    const Index last = X.indptr[X.rows] - 1;
+    const Index last = last_entry(X);
     if (X.data) run(SparseEntries<V, I, true>{X, slope, k, last});
     else run(SparseEntries<V, I, false>{X, slope, k, last});
 }

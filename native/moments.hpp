@@ -176,8 +176,8 @@ template <class T>
 void full_moments(const Matrix<T>& X, const Labels& y, bool pooled, const Moments& m) {
     const Index d = X.cols, k = y.classes, panels = round_up(d, kPanel) / kPanel;
     // Enough rows that each class has some; where rows are sorted by class, few enough to stay in the cache.
-    const Index together = gram_rows(d), cached = larger<Index>(64, 32768 / d);
-    const Index per_class = smaller(together * k, (d > kBlock ? 4194304 : 524288) / d);
+    const Index together = gram_rows(d), cached = larger<Index>(64, 32768 / larger<Index>(d, 1));
+    const Index per_class = smaller(together * k, (d > kBlock ? 4194304 : 524288) / larger<Index>(d, 1));
     const Index chunk = pooled ? larger<Index>(4096, 8 * k) : larger(cached, per_class);
     const Index block = pooled ? together : chunk;  // rows packed at a time
     const Index panel_stride = block * kPanel + 8;   // panels must not fall on the same lines of the cache
@@ -194,7 +194,8 @@ void full_moments(const Matrix<T>& X, const Labels& y, bool pooled, const Moment
         weight.clear(), sum.clear();
         seed_means(X, y, start, start + count, m);
 
-        // Rows are read in the order of memory and land in the order of classes.
+        // Rows are read in the order of memory and land in the order of classes. Weights may change meanwhile, codes are
+        // our own: a class then begins no later, and has no more rows, than if all had weight, so none lands outside.
         std::memset(next, 0, sizeof(Index) * static_cast<std::size_t>(k + 1));
         if (!pooled) {
             for (Index r = 0; r < count; ++r) next[code[r] + 1] += !w || w[r] != 0.0;
@@ -210,7 +211,7 @@ void full_moments(const Matrix<T>& X, const Labels& y, bool pooled, const Moment
                 const double wr = w ? w[r] : 1.0;
                 if (wr == 0.0) continue;
                 weight[c] += wr;
-                const Index place = smaller(next[pooled ? 0 : c]++, block - 1);  // weights may change while we read them
+                const Index place = next[pooled ? 0 : c]++;
                 pack_row(x, m.mean + c * d, w ? __builtin_sqrt(wr) : 1.0, &sum[c * d], &packed[place * kPanel],
                          panel_stride, d);
             }

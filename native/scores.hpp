@@ -97,7 +97,7 @@ inline void reduce_lanes(const double* s, Index lanes, Index k, Index first, Ind
 // Runs score(x, lanes, used, s) on block after block, where s[class][lane] is its result, and reduces s to `out`.
 template <class T, class Score>
 bool score_blocks(const Matrix<T>& X, const double* center, Index k, const Scores& out, const Score& score) {
-    const Index d = X.cols, lanes = larger<Index>(2 * kLanes, smaller<Index>(64, 1024 / d / kLanes * kLanes));
+    const Index d = X.cols, lanes = larger<Index>(2 * kLanes, smaller<Index>(64, 1024 / larger<Index>(d, 1) / kLanes * kLanes));
     Scratch x(round_up(d, 4) * lanes), s(k * lanes);
     double check = 0.0;
     for (Index first = 0; first < X.rows; first += lanes) {

@@ -3,8 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 
 from suffice.errors import DataError, SufficeError
+from suffice.sources import as_table
 from suffice.tables.batch import Batch
 from suffice.tables.labels import SoftLabels
 
@@ -181,3 +183,27 @@ def test_a_batch_is_a_value():
         batch.table = X
     assert issubclass(DataError, SufficeError)
     assert issubclass(DataError, ValueError)
+
+
+def unaligned(values):
+    """The same values at odd addresses, as in packed records."""
+    moved = np.zeros(values.nbytes + 1, np.uint8)[1:].view(values.dtype).reshape(values.shape)
+    moved[...] = values
+    assert not moved.flags.aligned
+    return moved
+
+
+def test_values_that_are_not_aligned_are_copied(rng):
+    """The native kernels read whole vectors of them."""
+    X, weight = rng.normal(size=(5, 3)), rng.uniform(size=5)
+    batch = Batch.of(unaligned(X), None, unaligned(weight))
+    for ours, expected in ((batch.X, X), (batch.weight, weight)):
+        assert ours.flags.aligned
+        np.testing.assert_array_equal(ours, expected)
+    counts = csr_array(rng.poisson(1.0, (5, 3)).astype(np.float64))
+    parts = counts.indptr, counts.indices, counts.data
+    counts.indptr, counts.indices, counts.data = map(unaligned, parts)
+    table = as_table(counts)
+    for ours, expected in zip((table.indptr, table.indices, table.data), parts, strict=True):
+        assert ours.flags.aligned
+        np.testing.assert_array_equal(ours, expected)

@@ -26,6 +26,8 @@ def _check_columns(X: Array, columns: int) -> None:
 
 def _shape(X: Numbers, code: Array, weight: Array | None) -> int:
     """The number of columns, if all rows have a code."""
+    if isinstance(X, tuple) and not X:
+        raise ValueError("no columns")
     for column in X if isinstance(X, tuple) else (X,):
         _check(len(column), code, weight)
     return len(X) if isinstance(X, tuple) else X.shape[1]
@@ -79,9 +81,10 @@ def category_scores(X: Array, lo: Array, width: Array, table: Array, constant: A
     _native.category_scores(X, lo, width, table, constant, *wanted)
 
 
-def _starts(indptr: Array, indices: Array, data: Array | None) -> Array:
+def _starts(indptr: Array, indices: Array, data: Array | None, columns: int) -> Array:
     """A copy of where rows start, which nobody changes, if all of them lie within what is stored."""
     starts, stored = np.array(indptr, np.int64), len(indices) if data is None else min(len(indices), len(data))
+    stored = stored if columns else 0  # the kernels put a column that does not exist first
     if starts.min() < 0 or starts.max() > stored:
         raise ValueError(f"rows start at {starts.min()} to {starts.max()} of {stored} stored values")
     return starts
@@ -91,13 +94,15 @@ def sparse_counts(
     indptr: Array, indices: Array, data: Array, code: Array, weight: Array | None, presence: bool, table: Array
 ) -> bool:
     _check(len(indptr) - 1, code, weight)
-    return _native.sparse_counts(_starts(indptr, indices, data), indices, data, code, weight, presence, table)
+    starts = _starts(indptr, indices, data, table.shape[1])
+    return _native.sparse_counts(starts, indices, data, code, weight, presence, table)
 
 
 def sparse_scores(
     indptr: Array, indices: Array, data: Array | None, slope: Array, constant: Array, *wanted: Array | None
 ) -> None:
-    _native.sparse_scores(_starts(indptr, indices, data), indices, data, slope, constant, *wanted)
+    starts = _starts(indptr, indices, data, len(slope))
+    _native.sparse_scores(starts, indices, data, slope, constant, *wanted)
 
 
 def dense_counts(X: Array, code: Array, weight: Array | None, presence: bool, count: Array, missing: Array) -> bool:
@@ -107,7 +112,7 @@ def dense_counts(X: Array, code: Array, weight: Array | None, presence: bool, co
 
 
 def encode(y: Array) -> tuple[Array, Array]:
-    y = np.ascontiguousarray(y)
+    y = np.require(y, requirements=["C", "A", "E"])
     code = np.empty(len(y), np.int32)
     if y.dtype == object:
         items = _native.encode_objects(y, code)

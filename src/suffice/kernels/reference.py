@@ -267,8 +267,12 @@ def _membership(code: Array, weight: Array | None, k: int) -> Any:
 def _sparse_rows(indptr: Array, indices: Array, data: Array, d: int) -> Any:
     from scipy.sparse import csr_array
 
-    entries = slice(indptr[0], indptr[-1])
-    return csr_array((data[entries], indices[entries], indptr - indptr[0]), shape=(len(indptr) - 1, d))
+    entries, n = slice(indptr[0], indptr[-1]), len(indptr) - 1
+    rows = csr_array((data[entries], indices[entries], indptr - indptr[0]), shape=(n, d), copy=True)
+    # The copy is looked at: somebody may change the other one meanwhile, and SciPy trusts what it is given.
+    if np.diff(rows.indptr).min(initial=0) < 0 or rows.indices.min(initial=0) < 0 or rows.indices.max(initial=-1) >= d:
+        raise ValueError("a sparse matrix has cells outside its rows or columns")
+    return rows
 
 
 def sparse_counts(
@@ -337,6 +341,7 @@ def encode(y: Array) -> tuple[Array, Array]:
 
 def split_scores(score: Array, target: Array) -> tuple[Array, Array]:
     """The scores (n,) of targets, where `target` (n,) is true, and of the others, each in any order."""
+    target = target.view(np.uint8) != 0  # a mask of our own: NumPy trusts that nobody changes it meanwhile
     return score[target], score[~target]
 
 

@@ -124,7 +124,7 @@ def as_weight(weights: Any, n: int) -> Array | None:
 def checked_weight(weights: Any, n: int) -> Array:
     """One finite, non-negative weight for each of n rows."""
     try:
-        weight: Array = np.ascontiguousarray(weights, dtype=np.float64)
+        weight: Array = np.require(weights, np.float64, ["C", "A", "E"])
     except (TypeError, ValueError) as error:
         raise DataError(f"weights must be numbers: {error}") from None
     if weight.ndim != 1:

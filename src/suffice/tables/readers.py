@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..errors import DataError, listed
 from .arrow import arrow_column, arrow_frame, from_arrow
 from .batch import as_matrix, check_ndim
-from .table import ArrayColumn, CodedColumn, Column, Frame, Matrix, Sparse, Table, column_names
+from .table import ArrayColumn, CodedColumn, Column, Frame, Matrix, Sparse, Table, check_rows, column_names
 
 Array = NDArray[Any]
 
@@ -36,10 +36,8 @@ def _sparse(X: Any, y: Any, weight: Any) -> Converted:
         raise DataError(f"Complex data not supported: X is {X.dtype}")
     rows = X.tocsr()
     data = rows.data if X.dtype in (np.float64, np.float32, np.int64, np.int32) else rows.data.astype(np.float64)
-    indptr, indices, data = (a if a.strides[0] == a.itemsize else a.copy() for a in (rows.indptr, rows.indices, data))
-    lengths = np.diff(indptr)
-    if indptr[0] < 0 or lengths.min(initial=0) < 0 or indptr[-1] > min(len(indices), len(data)):
-        raise DataError("the sparse matrix is damaged: its rows do not begin and end where it has cells")
+    indptr, indices, data = (np.require(a, requirements=["C", "A", "E"]) for a in (rows.indptr, rows.indices, data))
+    check_rows(indptr, min(len(indices), len(data)))
     return Sparse(indptr, indices, data, X.shape[1]), y, weight, X
 
 

@@ -227,6 +227,12 @@ class Matrix(Table):
         return [ArrayColumn.of(values[:, j]) for j in range(self.n_features)]
 
 
+def check_rows(indptr: Array, stored: int) -> None:
+    """Refuse compressed rows that do not follow each other within so many stored cells."""
+    if indptr[0] < 0 or np.diff(indptr).min(initial=0) < 0 or indptr[-1] > stored:
+        raise DataError("the sparse matrix is damaged: its rows do not begin and end where it has cells")
+
+
 @dataclass(frozen=True, slots=True)
 class Sparse(Table):
     """Compressed rows; what is not stored is zero. Some of the rows share the values and indices of the whole."""
@@ -262,8 +268,9 @@ class Sparse(Table):
         return self.indices[used], self.data[used]
 
     def check(self) -> None:
-        """Raise an error about column indices that do not exist: the kernels do not check them."""
+        """Raise an error about rows or column indices that do not exist: SciPy does not check them."""
         indices, _ = self.stored()
+        check_rows(self.indptr, len(self.indices))
         if len(indices) and not (indices.min() >= 0 and indices.max() < self.n_features):
             raise DataError(f"the sparse matrix is damaged: it stores cells outside its {self.n_features} columns")
 
@@ -285,14 +292,20 @@ class Sparse(Table):
         """The rows as a SciPy matrix of their own."""
         from scipy.sparse import csr_array
 
-        self.check()
         indices, data = self.stored()
-        return csr_array((data, indices, self.indptr - self.indptr[0]), shape=(len(self), self.n_features), copy=True)
+        shape = len(self), self.n_features
+        matrix = csr_array((data, indices, self.indptr - self.indptr[0]), shape=shape, copy=True)
+        own = Sparse(matrix.indptr, matrix.indices, matrix.data, self.n_features)
+        own.check()  # the copy: somebody may change the other one meanwhile, and SciPy trusts what it is given
+        return matrix
 
     def floats(self) -> Array:
         self.check()
         table = self.canonical()
         indices, data = table.stored()
+        indices = indices.astype(
+            np.intp
+        )  # a copy: NumPy looks at indices twice, and somebody may change them meanwhile
         out = np.zeros((len(self), self.n_features), data.dtype if data.dtype.kind == "f" else np.float64)
         out[np.repeat(np.arange(len(self)), np.diff(table.indptr)), indices] = data
         return out
@@ -352,21 +365,21 @@ def contiguous(positions: Sequence[int] | Array) -> Rows:
 
 
 def native(values: Array) -> Array:
-    """Return values in native byte order, with strides of whole values."""
-    if values.dtype.isnative and _is_even(values):
+    """Return values in native byte order, aligned, with strides of whole values."""
+    if values.dtype.isnative and is_readable(values):
         return values
     return values.astype(values.dtype.newbyteorder("="))
 
 
-def _is_even(values: Array) -> bool:
-    """Whether strides are whole numbers of values, unlike in some packed records."""
-    return all(stride % values.itemsize == 0 for stride in values.strides)
+def is_readable(values: Array) -> bool:
+    """Whether values are aligned, and a whole number of them apart, unlike in some packed records."""
+    return values.flags.aligned and all(stride % values.itemsize == 0 for stride in values.strides)
 
 
 def as_float(X: Array) -> Array:
     """X itself where it is float32 or float64 in the machine's byte order, else a float64 copy."""
     if X.dtype in (np.float64, np.float32):
-        return X if _is_even(X) else X.copy()
+        return X if is_readable(X) else X.copy()
     if X.dtype == object:
         missing = np.fromiter(map(is_missing, X.flat), dtype=bool, count=X.size).reshape(X.shape)
         X = np.where(missing, np.nan, X) if missing.any() else X
