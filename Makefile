@@ -7,7 +7,7 @@ LOWEST := $(VENV)-lowest
 MNIST ?= $(wildcard ../shared/mnist)
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard native/*)
 
-.PHONY: demo test coverage test-lowest bench mnist lint docs clean
+.PHONY: demo test coverage test-lowest bench stress fuzz sanitize mnist lint docs clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/suffice demo
@@ -39,6 +39,12 @@ stress: $(VENV)/dev.stamp
 
 fuzz: $(VENV)/dev.stamp
 	$(BIN)/python -m tests.stress.modelfiles --files $(FILES)
+
+# The native kernels under AddressSanitizer with UndefinedBehaviorSanitizer, and under ThreadSanitizer: builds of their
+# own in build/, with gcc on Linux. Compiling takes minutes.
+sanitize: $(VENV)/dev.stamp
+	$(BIN)/python -m tests.sanitize address
+	$(BIN)/python -m tests.sanitize thread
 
 mnist: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks.mnist $(if $(MNIST),--path $(MNIST))
