@@ -29,13 +29,16 @@ test-lowest: $(LOWEST)/test.stamp
 bench: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks
 
-# Interrupts and kills at random moments, and damaged model files; INTERRUPTS, KILLS and FILES say how many.
+# Interrupts and kills at random moments, random programs for every estimator, and damaged model files; INTERRUPTS,
+# KILLS, PROGRAMS and FILES say how many.
 INTERRUPTS ?= 10000
+PROGRAMS ?= 1000
 KILLS ?= 200
 FILES ?= 1000000
 stress: $(VENV)/dev.stamp
 	$(BIN)/python -m tests.stress.interrupts --interrupts $(INTERRUPTS)
 	$(BIN)/python -m tests.stress.kills --kills $(KILLS)
+	SUFFICE_MACHINES=$(PROGRAMS) $(BIN)/python -m pytest -n auto tests/laws/test_learning.py
 
 fuzz: $(VENV)/dev.stamp
 	$(BIN)/python -m tests.stress.modelfiles --files $(FILES)

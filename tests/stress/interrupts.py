@@ -31,6 +31,7 @@ from suffice import (
     GaussianClassifier,
     LogisticClassifier,
     MixedClassifier,
+    MixtureModel,
     OnePassSearchCV,
     checkpoint,
     files,
@@ -158,12 +159,21 @@ def jobs(folder: Path) -> dict[str, Callable[[int, Interrupter, int], None]]:
             interrupt(lambda: model.predict(X), takes)
         np.testing.assert_array_equal(model.predict(X), expected)
 
-    def em(threads: int, interrupt: Interrupter, n: int) -> None:
+    def estimated_prior(threads: int, interrupt: Interrupter, n: int) -> None:
         model = GaussianClassifier("full", n_jobs=threads).fit(X, y)
         expected, takes = model.estimate_prior(X), duration(lambda: model.estimate_prior(X))
         for _ in range(n):
             interrupt(lambda: model.estimate_prior(X), takes)
         np.testing.assert_array_equal(model.estimate_prior(X), expected)
+
+    def mixture(threads: int, interrupt: Interrupter, n: int) -> None:
+        def call() -> Any:
+            return MixtureModel(2, n_init=1, random_state=0, n_jobs=threads).fit(X)
+
+        expected, takes = call().predict(X), duration(call)
+        for _ in range(n):
+            interrupt(call, takes)
+        np.testing.assert_array_equal(call().predict(X), expected)
 
     def search(threads: int, interrupt: Interrupter, n: int) -> None:
         grid = {"covariance": ["full", "diag", "tied"]}
@@ -214,7 +224,8 @@ def jobs(folder: Path) -> dict[str, Callable[[int, Interrupter, int], None]]:
         "partial_fit": partial_fit,
         "predict": predict,
         "files": of_files,
-        "em": em,
+        "prior": estimated_prior,
+        "mixture": mixture,
         "search": search,
         "logistic": logistic,
         "checkpoint": resumed,
