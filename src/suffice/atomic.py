@@ -98,8 +98,10 @@ def claimed(path: str | os.PathLike[str]) -> Iterator[None]:
             target.with_name(name).unlink(missing_ok=True)
         yield
     finally:
-        lock.unlink(missing_ok=True)  # before the lock is freed, so that nobody locks a file that is removed
-        file.close()
+        try:
+            lock.unlink(missing_ok=True)  # before the lock is freed, so that nobody locks a file that is removed
+        finally:  # an interrupt must not leave the lock to the garbage collector
+            file.close()
 
 
 def _target(path: str | os.PathLike[str]) -> Path:
