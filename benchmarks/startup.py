@@ -10,12 +10,15 @@ from functools import cache, partial
 from importlib import resources
 from pathlib import Path
 
-from suffice import MixedClassifier
+from sklearn.datasets import load_iris
+
+from suffice import GaussianClassifier, MixedClassifier
 
 from .case import Call, Case, Goal
 
 COMMANDS = {
     "predict": "birds.safetensors birds.csv",
+    "predict, full covariances": "iris.safetensors iris.csv",
     "evaluate": "birds.safetensors birds.csv -t species",
     "inspect": "birds.safetensors",
     "merge": "birds.safetensors birds.safetensors -o both.safetensors",
@@ -35,11 +38,14 @@ def folder() -> Path:
     (path / "birds.csv").write_text("".join(lines))
     (path / "few.csv").write_text("".join([lines[0], *lines[1::50]]))
     MixedClassifier().fit(str(path / "birds.csv"), "species").save(path / "birds.safetensors")
+    iris = load_iris(as_frame=True)
+    iris.frame.to_csv(path / "iris.csv", index=False)
+    GaussianClassifier("full").fit(iris.data, iris.target).save(path / "iris.safetensors")
     return path
 
 
 def command(name: str, path: Path) -> Call:
-    return process(path, RUN, name, *COMMANDS[name].split())
+    return process(path, RUN, name.partition(",")[0], *COMMANDS[name].split())
 
 
 def imported(path: Path) -> Call:
@@ -52,7 +58,7 @@ def process(path: Path, code: str, *arguments: str) -> Call:
 
 CASES = [
     Case(
-        data="penguins, a fresh process",
+        data="penguins and iris, a fresh process",
         task=f"suffice {name}",
         load=folder,
         ours=partial(command, name),

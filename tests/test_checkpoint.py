@@ -10,13 +10,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from suffice import GaussianClassifier, files
-from suffice.errors import CheckpointError
+from suffice import GaussianClassifier, files, load_model
+from suffice.errors import CheckpointError, ModelFileError
 
 # Fits until it is killed; says so once it has begun.
 RUN = """
 import sys, time
-from suffice import GaussianClassifier, files
+from suffice import GaussianClassifier, files, load_model
 
 def slow(progress):
     print("begun", flush=True)
@@ -49,3 +49,14 @@ def test_a_checkpoint_in_use_is_refused_and_a_killed_run_is_resumed(tmp_path, ro
     found = GaussianClassifier().fit(files(rows, checkpoint=checkpoint), "y")
     np.testing.assert_array_equal(found.covariances_, GaussianClassifier().fit(files(rows), "y").covariances_)
     assert os.listdir(checkpoint.parent) == ["checkpoint"]
+
+
+def test_models_and_checkpoints_are_not_taken_for_each_other(tmp_path):
+    X, y = np.arange(12.0).reshape(6, 2), [0, 1, 0, 1, 0, 1]
+    pq.write_table(pa.table({"a": X[:, 0], "b": X[:, 1] ** 2, "y": y}), tmp_path / "rows.parquet")
+    GaussianClassifier("diag").fit(X, y).save(tmp_path / "model")
+    with pytest.raises(CheckpointError, match="model holds a model, not a checkpoint; give another file"):
+        GaussianClassifier("diag").fit(files(tmp_path / "rows.parquet", checkpoint=tmp_path / "model"), "y")
+    GaussianClassifier("diag").fit(files(tmp_path / "rows.parquet", checkpoint=tmp_path / "progress"), "y")
+    with pytest.raises(ModelFileError, match="progress is the checkpoint of an interrupted fit; resume the fit"):
+        load_model(tmp_path / "progress")

@@ -38,7 +38,7 @@ from suffice import (
 from suffice.cli import app, main
 from suffice.cli.demo import leave_one_out_error, penguin_table, penguins
 from suffice.cli.options import prior_of
-from suffice.errors import ColumnWarning, DataError
+from suffice.errors import ColumnWarning, DataError, StatisticsError
 
 PENGUINS = str(Path(suffice.__file__).parent / "data" / "penguins.csv")
 COST = {"Adelie": [0, 1, 1], "Chinstrap": [9, 0, 1], "Gentoo": [1, 1, 0], "ask": [0.2, 0.2, 0.2]}
@@ -789,7 +789,19 @@ def test_every_command_has_help_with_an_example(command):
     assert f"Example: suffice {command}" in " ".join(output.split())
 
 
-@pytest.mark.parametrize("k", ["", "x", "3-1", "0", "2-", "1,,2"])
+def test_clusters_are_neither_merged_nor_forgotten(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, output = run("cluster", PENGUINS, "-k", "2", "--columns", "body_mass_g")
+    assert (code, output.splitlines()[-1]) == (0, "Written to clusters.safetensors")
+    for command in (
+        ["merge", "clusters.safetensors", "clusters.safetensors"],
+        ["forget", "clusters.safetensors", PENGUINS, "-t", "species"],
+    ):
+        with pytest.raises(StatisticsError, match="find the clusters of all rows again"):
+            run(*command, "-o", "out.safetensors")
+
+
+@pytest.mark.parametrize("k", ["", "x", "3-1", "0", "2-", "1,,2", "1-2-5"])
 def test_numbers_of_clusters_are_checked(k, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(DataError, match=f"-k {k}: give numbers of components, as in 3, 2,4,8 or 2-12"):

@@ -3,7 +3,9 @@
 import functools
 import warnings
 
+import dask.dataframe as dd
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
@@ -128,3 +130,31 @@ def test_k_means_finds_what_that_of_scikit_learn_finds():
     assert inertia <= 1.05 * peer.inertia_
     same = em.k_means(np.zeros((5, 2)), np.ones(5), 3, np.random.default_rng(0))
     assert len(same) == 5
+
+
+@pytest.mark.parametrize("engine", ["files", "dask"])
+def test_a_sample_of_parts_is_spread_over_all_of_them(engine, tmp_path):
+    frame = pd.DataFrame({"x": np.arange(6000.0), "weight": np.arange(6000) % 2})
+    if engine == "files":
+        for i in range(60):
+            frame[100 * i : 100 * i + 100].to_parquet(tmp_path / f"{i:02}.parquet")
+        source = as_source(str(tmp_path), weight="weight")
+    else:
+        source = as_source(dd.from_pandas(frame, npartitions=60), weight="weight")
+    for n in (5, 120):
+        rows = np.concatenate([batch.X[:, 0] for batch in sample_rows(source, n, 0)])
+        assert len(rows) == n
+        assert (rows % 2 == 1).all()  # the others have no weight
+        assert len(set((rows % 100).tolist())) > min(n / 2, 30)  # not the same rows of every part
+
+
+def test_rows_without_weight_change_nothing():
+    rows = np.abs(X[:, :2]) + 0.1
+    collect, row = FAMILIES["gamma"].collector({}), FAMILIES["gamma"]
+    start = collect(Batch.of(rows, ROUGH % 2))
+    estimate = functools.partial(row.estimate, choices={})
+    alone = em.maximise(as_source(rows).reduce, collect, estimate, start, 0.0, 3)
+    more, weight = np.vstack([rows, [[-5.0, 1.0]]]), np.append(np.ones(len(rows)), 0.0)
+    both = em.maximise(as_source(more, weight=weight).reduce, collect, estimate, start, 0.0, 3)
+    np.testing.assert_allclose(both.history, alone.history)
+    assert both.criteria() == pytest.approx(alone.criteria())

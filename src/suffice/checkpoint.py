@@ -62,6 +62,8 @@ class Checkpoint(Run[S]):
     def _load(self) -> None:
         name = without_credentials(self.path)
         header, arrays = arrayfile.read(self.path, "checkpoint", FORMAT, CheckpointError)
+        if "estimator" in header:
+            raise CheckpointError(f"{name} holds a model, not a checkpoint; give another file for the checkpoint")
         try:
             known, self.done = header["job"], header["done"]
             if header["statistic"] is not None:

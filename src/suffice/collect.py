@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .checkpoint import Checkpoint, described
 from .errors import DataError, MissingLabelsError, listed
@@ -17,6 +18,9 @@ from .tables.batch import Batch
 from .tables.labels import count_missing, missing_message
 
 S = TypeVar("S", bound=Statistics)
+Array = NDArray[Any]
+
+_CELLS = 1 << 20  # that are looked at together
 
 
 def collect(source: Source, of: Callable[[Batch], S]) -> S:
@@ -43,11 +47,18 @@ def _reduced(source: Source, of: Callable[[Batch], S]) -> S:
         return source.reduce(of, operator.add, run)
 
 
+def _in_pieces(batch: Batch) -> Iterator[Array]:
+    """The values of a batch, a few rows at a time: a sparse one would be large as a whole."""
+    step = max(1, _CELLS // batch.table.n_features)
+    return (batch.rows(slice(i, i + step)).X for i in range(0, max(len(batch), 1), step))
+
+
 def refuse_large(source: Source, weight: float) -> None:
     """Raise an error that names the columns whose sums overflow, given the total weight of the rows."""
 
     def largest(batch: Batch) -> np.ndarray:
-        return np.asarray(np.abs(batch.X).max(axis=0, initial=0.0), np.float64)
+        found = [np.abs(X).max(axis=0, initial=0.0) for X in _in_pieces(batch)]
+        return np.asarray(np.max(found, axis=0), np.float64)
 
     found = source.reduce(largest, np.maximum)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -67,8 +78,8 @@ def refuse_nonfinite(source: Source) -> None:
     """
 
     def count(batch: Batch) -> np.ndarray:
-        bad = ~np.isfinite(batch.X)
-        return np.array([bad.any(axis=1).sum(), *bad.sum(axis=0)])
+        bad = (~np.isfinite(X) for X in _in_pieces(batch))
+        return np.asarray(np.sum([[cells.any(axis=1).sum(), *cells.sum(axis=0)] for cells in bad], axis=0))
 
     rows, *cells = source.reduce(count, operator.add)
     if rows:

@@ -84,7 +84,6 @@ def maximise(
     start: Statistics,
     tol: float,
     max_iter: int,
-    told: Callable[[float], object] = lambda _: None,
 ) -> Mixture:
     """Improve a mixture until its log-likelihood grows no more.
 
@@ -102,8 +101,6 @@ def maximise(
         Stop when the mean log-likelihood of a row grows by less.
     max_iter : int
         Stop after this many steps.
-    told : callable, optional
-        Called with the mean log-likelihood after each pass.
 
     Returns
     -------
@@ -114,7 +111,6 @@ def maximise(
     for step in range(max_iter + 1):
         found: Pass = reduce(EStep(mixture, collect if step < max_iter else None), operator.add)
         mean = found.log_likelihood / found.weight
-        told(mean)
         history = (*mixture.history, mean)
         converged = step > 0 and abs(history[-1] - history[-2]) < tol
         mixture = replace(mixture, history=history, entropy=found.entropy, total=found.weight, converged=converged)
@@ -169,6 +165,7 @@ class EStep:
         responsibility = np.exp(joint)
         entropy = -np.einsum("ij,ij->i", responsibility, np.where(responsibility > 0, joint, 0.0))
         own = np.ones(len(rows)) if rows.weight is None else rows.weight
+        total[own == 0] = 0.0  # a row without weight may be impossible
         soft = SoftLabels(self.mixture.statistics.classes, responsibility)
         statistics = None if self.collect is None else self.collect(softly(rows, soft))
         return Pass(float(own.sum()), float(own @ total), float(own @ entropy), statistics)

@@ -421,11 +421,20 @@ FAMILIES: dict[str, Family] = {
 
 MIXED = Mixed()
 
+
+class Clusters(Mixed):
+    """The same for the components of a mixture, whose numbers mean nothing to another mixture."""
+
+    adds = False
+
+
+CLUSTERS = Clusters()
+
 # How the estimators of model files are made, by name.
 RECIPES: dict[str, Recipe] = {
     **{family.estimator: family for family in FAMILIES.values() if family.estimator is not None},
     "MixedClassifier": MIXED,
-    "MixtureModel": MIXED,
+    "MixtureModel": CLUSTERS,
     "PCA": PrincipalRecipe(),
     "LDA": DiscriminantRecipe(),
 }

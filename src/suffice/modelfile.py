@@ -114,6 +114,10 @@ def write(path: str | os.PathLike[str], model: ModelFile) -> None:
 def read(path: str | os.PathLike[str]) -> ModelFile:
     """Read a model file, or say clearly why it is not one."""
     header, arrays = arrayfile.read(path, "model", FORMAT, ModelFileError)
+    if "job" in header:
+        raise ModelFileError(
+            f"{without_credentials(path)} is the checkpoint of an interrupted fit; resume the fit to get the model"
+        )
     try:
         return _model(header, arrays)
     except MemoryError:

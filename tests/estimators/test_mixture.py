@@ -125,7 +125,12 @@ def test_what_does_not_converge_is_said():
         ({"n_components": 700}, "fewer rows than components: 600 and 700"),
         ({"criterion": "best"}, "criterion='best' is not known"),
         ({"init": "kmeans"}, "init='kmeans' is not known"),
-        ({"init": [0, 1]}, "init has 2 rows, X has 600"),
+        ({"init": [0, 1]}, "a label, or 2 responsibilities, for each of 600 rows; it has shape \\(2,\\)"),
+        ({"init": GROUP}, "it has shape \\(600,\\), for 3 components"),
+        ({"init": -np.ones((600, 2))}, "soft labels must be finite and not negative"),
+        ({"n_init": 0}, "n_init=0 must be a positive whole number"),
+        ({"max_iter": -1}, "max_iter=-1 must be a positive whole number"),
+        ({"tol": float("nan")}, "tol=nan must be a number that is not negative"),
     ],
 )
 def test_impossible_settings_are_refused_and_change_nothing(params, message):

@@ -481,7 +481,7 @@ def test_statistics_that_do_not_fit_are_refused():
     y = np.array(["a", "b"])
     two, three = Matrix(np.ones((2, 2))), Matrix(np.ones((2, 3)))
     for of in (CountStats.of, CategoryStats.of):
-        with pytest.raises(StatisticsError, match="2 and of 3 features"):
+        with pytest.raises(StatisticsError, match="2 and of 3 columns"):
             of(Batch(two, y)) + of(Batch(three, y))
     with pytest.raises(StatisticsError, match="different models"):
         presence(Batch(two, y)) + sums(Batch(two, y))

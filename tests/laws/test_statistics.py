@@ -190,7 +190,7 @@ def test_inputs_are_neither_changed_nor_kept(layout, rng):
 
 def test_statistics_that_do_not_fit_are_refused(layout):
     s = MomentStats.zeros(["a"], 2, layout)
-    with pytest.raises(StatisticsError, match="2 and of 3 features"):
+    with pytest.raises(StatisticsError, match="2 and of 3 columns"):
         s + MomentStats.zeros(["a"], 3, layout)
     with pytest.raises(StatisticsError, match="different models"):
         s + MomentStats.zeros(["a"], 2, "full" if layout != "full" else "diag")

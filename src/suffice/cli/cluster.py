@@ -67,8 +67,8 @@ def _numbers(text: str) -> list[int]:
     [2, 3, 4, 8]
     """
     try:
-        ends = [[int(end) for end in part.split("-")] for part in text.split(",")]
-        numbers = [k for first, *last in ends for k in range(first, (last or [first])[0] + 1)]
+        ends = [(part if "-" in part else f"{part}-{part}").split("-") for part in text.split(",")]
+        numbers = [k for first, last in ends for k in range(int(first), int(last) + 1)]
     except ValueError:
         numbers = []
     if not numbers or min(numbers) < 1:

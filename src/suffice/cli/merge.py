@@ -76,12 +76,18 @@ def forget(model: str, data: tuple[str, ...], target: str, out: str, weight: str
 def _trained(path: str) -> Any:
     """Return the contents of a file, or raise an error if it has no statistics."""
     from .. import modelfile
+    from ..families import RECIPES
     from ..stats import Statistics
 
     model = modelfile.read(path)
     if not isinstance(model.learnt, Statistics):
         raise StatisticsError(
             f"{locate(path)} contains a {model.estimator}, which has no statistics to add or subtract"
+        )
+    if not RECIPES[model.estimator].adds:
+        raise StatisticsError(
+            f"{locate(path)} contains a {model.estimator}: rows cannot be added to clusters or removed from them; find "
+            "the clusters of all rows again"
         )
     return model
 

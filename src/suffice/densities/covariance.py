@@ -220,7 +220,13 @@ def whitened(matrix: Array) -> tuple[Array, float]:
     return inverse / unit, 2 * float(np.log(unit).sum() - np.log(np.diag(inverse)).sum())
 
 
+_SMALL = 64  # columns up to which NumPy inverts as fast; to import SciPy takes longer than most commands
+
+
 def triangular_inverse(lower: Array) -> Array:
+    """The inverse of a lower triangular matrix."""
+    if len(lower) <= _SMALL:
+        return np.tril(np.linalg.inv(lower))
     from scipy.linalg.lapack import dtrtri
 
     return np.asarray(dtrtri(lower, lower=1)[0])

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from numpy.typing import NDArray
 
-from ..families import MIXED
+from ..families import MIXED, Mixed
 from ..schema import DROP, Schema
 from ..scoring.model import Model, Prior
 from ..sources import Source
@@ -23,7 +23,7 @@ Array = NDArray[Any]
 class MixedTable(Estimated):
     """An estimator of whole tables, where every block of columns has a family of its own."""
 
-    _recipe = MIXED
+    _recipe: ClassVar[Mixed]
     statistics_: BundleStats
     families: Any
     covariance: str
@@ -72,7 +72,7 @@ class MixedTable(Estimated):
         return tags
 
 
-class MixedClassifier(MixedTable, GenerativeClassifier):  # type: ignore[misc]  # the recipe is that of tables
+class MixedClassifier(MixedTable, GenerativeClassifier):
     """Numbers, categories, Booleans and counts side by side: naive Bayes on whole tables.
 
     Blocks of columns are independent given the class; the Gaussian columns may be correlated.
@@ -114,6 +114,8 @@ class MixedClassifier(MixedTable, GenerativeClassifier):  # type: ignore[misc]  
     >>> clf.predict(pd.DataFrame({"fur": ["orange"], "kg": [4.0]})).tolist()
     ['m']
     """
+
+    _recipe = MIXED
 
     def __init__(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable, Iterable
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 
 from .. import em
 from ..errors import DataError, one_of
+from ..families import CLUSTERS
 from ..scoring.model import Model
 from ..sources import Source
 from ..sources.sampling import sample_rows
@@ -100,6 +101,8 @@ class MixtureModel(DensityMixin, MixedTable):
     >>> model.predict([[0.0, 0.5], [6.0, 5.0]])
     array([0, 1])
     """
+
+    _recipe = CLUSTERS
 
     def __init__(
         self,
@@ -193,6 +196,12 @@ class MixtureModel(DensityMixin, MixedTable):
 
     def _numbers(self) -> list[int]:
         one_of("criterion", self.criterion, _CRITERIA)
+        for name in ("n_init", "max_iter"):
+            value = getattr(self, name)
+            if not isinstance(value, Integral) or int(value) < 1:
+                raise DataError(f"{name}={value!r} must be a positive whole number")
+        if not (isinstance(self.tol, Real) and float(self.tol) >= 0):
+            raise DataError(f"tol={self.tol!r} must be a number that is not negative")
         asked: Any = self.n_components
         numbers = list(asked) if isinstance(asked, Iterable) else [asked]
         if not numbers or not all(isinstance(k, Integral) and int(k) > 0 for k in numbers):
@@ -200,7 +209,7 @@ class MixtureModel(DensityMixin, MixedTable):
         return [int(k) for k in numbers]
 
     def _estimator(self, source: Source) -> em.Estimate:
-        recipe, choices = self._recipe, self._validate()
+        recipe, choices = self._recipe, self._validate() | {"unknown": "smooth"}  # a start may not know all categories
         return lambda statistics: recipe.estimate(recipe.adopted(statistics, choices), choices, source.names)
 
     # What was learnt.
@@ -268,7 +277,7 @@ class MixtureModel(DensityMixin, MixedTable):
         float
             The mean of `score_samples`.
         """
-        return float(np.mean(self.score_samples(X)))
+        return em.measured(self._source(X).reduce, self._mixture()).history[0]
 
     def bic(self, X: Any) -> float:
         """Compute the Bayesian information criterion of rows; less is better.
@@ -281,7 +290,7 @@ class MixtureModel(DensityMixin, MixedTable):
         Returns
         -------
         float
-            ``-2 log-likelihood + log(n) parameters``.
+            ``-2 log-likelihood + log(n) parameters``, where n is the number of rows, or their total weight.
         """
         return self._criteria(X)["bic"]
 
@@ -316,8 +325,10 @@ class MixtureModel(DensityMixin, MixedTable):
         return self._criteria(X)["icl"]
 
     def _criteria(self, X: Any) -> dict[str, float]:
-        known = em.Mixture(self._estimate(), self._fitted())
-        return em.measured(self._source(X).reduce, known).criteria()
+        return em.measured(self._source(X).reduce, self._mixture()).criteria()
+
+    def _mixture(self) -> em.Mixture:
+        return em.Mixture(self._estimate(), self._fitted())
 
     def _saved_params(self) -> dict[str, Any]:
         numbers = self.n_components if isinstance(self.n_components, Integral) else self._numbers()
@@ -355,7 +366,7 @@ class _Search:
     def best(self, k: int) -> em.Mixture:
         """The mixture of k components."""
         if self.given:
-            return self._maximised(self.source.reduce, self._given())
+            return self._maximised(self.source.reduce, self._given(k))
         found = [self._maximised(self._reduce, self._start(k)) for _ in range(self.model.n_init if k > 1 else 1)]
         best = max(found, key=lambda mixture: mixture.history[-1])
         is_all = len(self.rows) < _SAMPLE
@@ -379,15 +390,18 @@ class _Search:
     def _reduce(self, of: Callable[[Batch], Any], merge: Callable[[Any, Any], Any]) -> Any:
         return functools.reduce(merge, map(of, self.sample))
 
-    def _given(self) -> Statistics:
+    def _given(self, k: int) -> Statistics:
         """The statistic of rows whose labels or responsibilities are given."""
         given = np.asarray(self.model.init)
-        if given.ndim == 1:
+        if given.ndim == 1 and len(given):
             labels, code = np.unique(given, return_inverse=True)
             given = np.eye(len(labels))[code]
         source = self.source.in_memory()
-        if given.shape[0] != source.n_rows:
-            raise DataError(f"init has {given.shape[0]} rows, X has {source.n_rows}")
+        if given.shape != (source.n_rows, k):
+            raise DataError(
+                f"init must have a label, or {k} responsibilities, for each of {source.n_rows} rows; it has shape "
+                f"{np.shape(self.model.init)}, for {given.shape[-1]} components"
+            )
         return self._statistic(given.astype(np.float64), [source.batch(0, source.n_rows)])
 
     def _statistic(self, responsibility: Array, batches: list[Batch]) -> Statistics:
@@ -395,6 +409,7 @@ class _Search:
         parts, start = [], 0
         for batch in batches:
             soft = SoftLabels(np.arange(responsibility.shape[1]), responsibility[start : start + len(batch)])
+            soft.check()
             parts.append(self.collect(em.softly(batch, soft)))
             start += len(batch)
         return parts[0].plus(*parts[1:])

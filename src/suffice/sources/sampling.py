@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -15,10 +17,10 @@ _Chosen = list[tuple[Batch, Array]]  # batches, and the keys of their rows
 
 
 def sample_rows(source: Source, n: int, seed: int) -> list[Batch]:
-    """Choose rows at random, in one pass.
+    """Choose rows at random, in one pass. Rows without weight are left out.
 
     Every row gets a random number that depends on its position alone, and those with the least numbers are taken: the
-    same rows for any number of threads and any size of batches.
+    same rows for any number of threads, where rows have an order.
 
     Parameters
     ----------
@@ -35,12 +37,30 @@ def sample_rows(source: Source, n: int, seed: int) -> list[Batch]:
         The chosen rows, in the order of the source.
     """
 
-    def of(batch: Batch) -> _Chosen:
-        keys = _mixed(np.arange(batch.start, batch.start + len(batch), dtype=np.uint64) + np.uint64(seed << 40))
-        return _least([(batch, keys)], n)
+    def chosen(batch: Batch, start: int) -> _Chosen:
+        positions = np.arange(start, start + len(batch), dtype=np.uint64)
+        keys = _mixed(positions ^ _mixed(np.array([seed], np.uint64)))
+        kept = np.arange(len(batch)) if batch.weight is None else np.flatnonzero(batch.weight)
+        return _least([(batch if batch.weight is None else batch.rows(kept), keys[kept])], n)
 
-    chosen = source.reduce(of, lambda a, b: _least([*a, *b], n))
-    return [batch for batch, _ in chosen]
+    def merged(a: _Chosen, b: _Chosen) -> _Chosen:
+        return _least([*a, *b], n)
+
+    def of_part(number: int, batches: Iterator[Batch]) -> _Chosen:
+        parts: _Chosen = []
+        start = number << 40  # more than any part has rows
+        for batch in batches:
+            parts, start = merged(parts, chosen(batch, start)), start + len(batch)
+        return parts
+
+    if (parted := source.parted()) is not None:
+        found = parted.reduce_parts(of_part, merged)
+    elif source.in_order:
+        found = source.reduce(lambda batch: chosen(batch, batch.start), merged)
+    else:  # a database gives its rows in any order, so any numbers of the batches will do
+        numbers = count()
+        found = source.reduce(lambda batch: chosen(batch, next(numbers) << 40), merged)
+    return [batch for batch, _ in found]
 
 
 def _least(parts: _Chosen, n: int) -> _Chosen:

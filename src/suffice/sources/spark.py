@@ -100,7 +100,7 @@ class SparkSource(ClusterSource, SummingSource):
         with _arrow_alone():
             rows = _mapped(self._rows(self.y, self.weight), of_partition, _ROW)
             if self.n_features >= WIDE:
-                rows = rows.groupBy((rows.index / FAN_IN).cast("long")).applyInArrow(of_neighbours, _ROW)
+                rows = rows.groupBy((rows["partition"] / FAN_IN).cast("long")).applyInArrow(of_neighbours, _ROW)
             found = _ordered(rows.toArrow())
         return tree([one for _, one in found], join) if found else None
 
@@ -229,18 +229,18 @@ def _floats(totals: Any) -> Array:
     return np.asarray(totals.fill_null(0).to_numpy(), np.float64)
 
 
-_ROW = "place long, outcome binary"  # the number of a partition, and what it comes to
+_ROW = "partition long, outcome binary"  # the number of a partition, and what it comes to
 
 
 def _row(index: int, outcome: Any) -> Any:
     import pyarrow as pa
 
-    return pa.record_batch({"place": [index], "outcome": pa.array([pickle.dumps(outcome)], pa.binary())})
+    return pa.record_batch({"partition": [index], "outcome": pa.array([pickle.dumps(outcome)], pa.binary())})
 
 
 def _ordered(rows: Any) -> list[tuple[int, Any]]:
     """Return results in the order of the partitions."""
-    indices, outcomes = (rows.column(name).to_pylist() for name in ("place", "outcome"))
+    indices, outcomes = (rows.column(name).to_pylist() for name in ("partition", "outcome"))
     return sorted(zip(indices, map(pickle.loads, outcomes), strict=True), key=lambda row: row[0])
 
 
