@@ -185,10 +185,10 @@ def floored_full(covariance: Array, own: Array, floor: float, report: FloorRepor
     unit = np.sqrt(own)
     whitening = np.empty_like(covariance)
     log_det = np.empty(len(covariance))
-    for g in range(len(covariance)):
-        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            matrix = covariance[g] / unit / unit[:, None]
-        refuse_overflow(report.names, matrix)  # columns too far apart, or too close to zero, for one matrix
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        matrices = covariance / unit / unit[:, None]
+    refuse_overflow(report.names, matrices)  # columns too far apart, or too close to zero, for one matrix
+    for g, matrix in enumerate(matrices):
         inverse = _inverse_factor(matrix, floor)
         if inverse is None:
             values, vectors = np.linalg.eigh(matrix)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -41,7 +40,8 @@ class TableEstimator(BaseEstimator):
     def _learning(self) -> Iterator[Self]:
         """Give a copy to learn with. This estimator takes over all that it has learnt in one step at the end, so that
         errors and interrupts leave it as it was."""
-        learner = copy(self)
+        learner = object.__new__(type(self))  # copy.copy would go through scikit-learn's pickling
+        learner.__dict__.update(self.__dict__)
         yield learner
         self.__dict__ = learner.__dict__
 
