@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -185,11 +186,15 @@ def floored_full(covariance: Array, own: Array, floor: float, report: FloorRepor
     unit = np.sqrt(own)
     whitening = np.empty_like(covariance)
     log_det = np.empty(len(covariance))
-    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        matrices = covariance / unit / unit[:, None]
-    refuse_overflow(report.names, matrices)  # columns too far apart, or too close to zero, for one matrix
-    for g, matrix in enumerate(matrices):
-        inverse = _inverse_factor(matrix, floor)
+    together = len(covariance) if len(unit) <= _SMALL else 1  # that are factored in one call: wide ones take memory
+    factored: list[tuple[Array, Array | None]] = []
+    for g in range(len(covariance)):
+        if not factored:
+            with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+                matrices = covariance[g : g + together] / unit / unit[:, None]
+            refuse_overflow(report.names, matrices)  # columns too far apart, or too close to zero, for one matrix
+            factored = list(zip(matrices, _inverse_factors(matrices, floor), strict=True))
+        matrix, inverse = factored.pop(0)
         if inverse is None:
             values, vectors = np.linalg.eigh(matrix)
             least = max(floor, len(values) * np.finfo(np.float64).eps * values[-1])
@@ -203,14 +208,16 @@ def floored_full(covariance: Array, own: Array, floor: float, report: FloorRepor
     return covariance, whitening, log_det
 
 
-def _inverse_factor(matrix: Array, floor: float) -> Array | None:
-    """The inverse of the Cholesky factor, or None where an eigenvalue may be below the floor."""
+def _inverse_factors(matrices: Array, floor: float) -> list[Array | None]:
+    """The inverses of the Cholesky factors; None where an eigenvalue may be below the floor."""
     try:
-        inverse = triangular_inverse(np.linalg.cholesky(matrix))
+        inverses = triangular_inverse(np.linalg.cholesky(matrices))
     except np.linalg.LinAlgError:
-        return None
+        if len(matrices) == 1:
+            return [None]
+        return [one for matrix in matrices for one in _inverse_factors(matrix[None], floor)]
     # The sum of squares is the trace of the matrix's inverse, which is at least one over its least eigenvalue.
-    return inverse if np.vdot(inverse, inverse) * floor <= 1.0 else None
+    return [inverse if np.vdot(inverse, inverse) * floor <= 1.0 else None for inverse in inverses]
 
 
 def whitened(matrix: Array) -> tuple[Array, float]:
@@ -223,10 +230,17 @@ def whitened(matrix: Array) -> tuple[Array, float]:
 _SMALL = 64  # columns up to which NumPy inverts as fast; to import SciPy takes longer than most commands
 
 
+@cache
+def _lower(d: int) -> Array:
+    return np.tri(d)
+
+
 def triangular_inverse(lower: Array) -> Array:
-    """The inverse of a lower triangular matrix."""
-    if len(lower) <= _SMALL:
-        return np.tril(np.linalg.inv(lower))
+    """The inverse of a lower triangular matrix (d, d), or of each of some (g, d, d)."""
+    if lower.shape[-1] <= _SMALL:
+        return np.asarray(np.linalg.inv(lower) * _lower(lower.shape[-1]))
     from scipy.linalg.lapack import dtrtri
 
+    if lower.ndim == 3:
+        return np.stack([triangular_inverse(matrix) for matrix in lower])
     return np.asarray(dtrtri(lower, lower=1)[0])

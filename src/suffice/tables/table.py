@@ -373,7 +373,8 @@ def native(values: Array) -> Array:
 
 def is_readable(values: Array) -> bool:
     """Whether values are aligned, and a whole number of them apart, unlike in some packed records."""
-    return values.flags.aligned and all(stride % values.itemsize == 0 for stride in values.strides)
+    flags = values.flags
+    return flags.aligned and (flags.forc or all(stride % values.itemsize == 0 for stride in values.strides))
 
 
 def as_float(X: Array) -> Array:
