@@ -158,3 +158,15 @@ def test_rows_without_weight_change_nothing():
     both = em.maximise(as_source(more, weight=weight).reduce, collect, estimate, start, 0.0, 3)
     np.testing.assert_allclose(both.history, alone.history)
     assert both.criteria() == pytest.approx(alone.criteria())
+
+
+def test_a_component_without_rows_keeps_weight_zero():
+    start = MomentStats.of(Batch.of(X, ROUGH), "diag").aligned(np.arange(4))
+    estimate = functools.partial(GaussianDensity.estimate, structure="diag")
+    mixture = em.maximise(as_source(X).reduce, CollectMoments("diag"), estimate, start, 0.0, 3)
+    three = em.maximise(
+        as_source(X).reduce, CollectMoments("diag"), estimate, MomentStats.of(Batch.of(X, ROUGH), "diag"), 0.0, 3
+    )
+    assert mixture.weight[3] == 0
+    np.testing.assert_allclose(mixture.history, three.history)
+    assert mixture.entropy == pytest.approx(three.entropy)

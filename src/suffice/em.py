@@ -154,14 +154,14 @@ class EStep:
     def _of(self, rows: Batch) -> Pass:
         density, weight = self.mixture.density, self.mixture.weight
         joint, total = np.empty((len(rows), len(weight))), np.empty(len(rows))
-        with np.errstate(divide="ignore"):
-            scored = density.score(density.read(rows.table), np.log(weight), all=joint, evidence=total)
-        if not scored:
+        with np.errstate(divide="ignore"):  # a component may have lost all its rows
+            log_weight = np.log(weight)
+        if not density.score(density.read(rows.table), log_weight, all=joint, evidence=total):
             raise DataError("X contains NaN or infinity")
         lost = np.isneginf(total)  # impossible under every component
         with np.errstate(invalid="ignore"):
             joint -= total[:, None]
-        joint[lost] = np.log(weight)
+        joint[lost] = log_weight
         responsibility = np.exp(joint)
         entropy = -np.einsum("ij,ij->i", responsibility, np.where(responsibility > 0, joint, 0.0))
         own = np.ones(len(rows)) if rows.weight is None else rows.weight

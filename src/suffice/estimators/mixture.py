@@ -361,7 +361,7 @@ class _Search:
         if not self.given:
             one_of("init", model.init, ("k-means++", "random"))
             self.sample = sample_rows(source, _SAMPLE, int(self.random.randint(1 << 20)))
-            self.rows, self.weight = self._numbers()
+            self.rows, self.weight = self._scaled()
 
     def best(self, k: int) -> em.Mixture:
         """The mixture of k components."""
@@ -414,7 +414,7 @@ class _Search:
             start += len(batch)
         return parts[0].plus(*parts[1:])
 
-    def _numbers(self) -> tuple[Array, Array]:
+    def _scaled(self) -> tuple[Array, Array]:
         """The sample as numbers of one scale, and its weights: categories are one-hot, missing cells are filled."""
         density = self.estimate(self._statistic(np.ones((sum(map(len, self.sample)), 1)), self.sample))
         rows = []
