@@ -187,25 +187,28 @@ def floored_full(covariance: Array, own: Array, floor: float, report: FloorRepor
     whitening = np.empty_like(covariance)
     log_det = np.empty(len(covariance))
     together = len(covariance) if len(unit) <= _SMALL else 1  # that are factored in one call: wide ones take memory
-    factored: list[tuple[Array, Array | None]] = []
-    for g in range(len(covariance)):
-        if not factored:
-            with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-                matrices = covariance[g : g + together] / unit / unit[:, None]
-            refuse_overflow(report.names, matrices)  # columns too far apart, or too close to zero, for one matrix
-            factored = list(zip(matrices, _inverse_factors(matrices, floor), strict=True))
-        matrix, inverse = factored.pop(0)
-        if inverse is None:
-            values, vectors = np.linalg.eigh(matrix)
-            least = max(floor, len(values) * np.finfo(np.float64).eps * values[-1])
-            share = (vectors[:, values < least] ** 2).sum(axis=1)
-            report.add(g, share >= 0.5 * share.max(initial=0.0) if share.any() else share > 0)
-            root = vectors * np.sqrt(np.maximum(values, least))  # its square is the floored matrix
-            inverse = triangular_inverse(np.asarray(np.linalg.qr(root.T, mode="r")).T)
-            covariance[g] = (root @ root.T) * unit * unit[:, None]
-        log_det[g] = 2 * (np.log(unit).sum() - np.log(np.abs(np.diag(inverse))).sum())
-        np.divide(inverse, unit, out=whitening[g])
+    for start in range(0, len(covariance), together):
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            matrices = covariance[start : start + together] / unit / unit[:, None]
+        refuse_overflow(report.names, matrices)  # columns too far apart, or too close to zero, for one matrix
+        for g, inverse in enumerate(_inverse_factors(matrices, floor), start):
+            if inverse is None:
+                root, below = _floored_root(matrices[g - start], floor)
+                report.add(g, below)
+                inverse = triangular_inverse(np.asarray(np.linalg.qr(root.T, mode="r")).T)
+                covariance[g] = (root @ root.T) * unit * unit[:, None]
+            log_det[g] = 2 * (np.log(unit).sum() - np.log(np.abs(np.diag(inverse))).sum())
+            np.divide(inverse, unit, out=whitening[g])
     return covariance, whitening, log_det
+
+
+def _floored_root(matrix: Array, floor: float) -> tuple[Array, Array]:
+    """A matrix whose square is the floored matrix, and the columns that are in the directions below the floor."""
+    values, vectors = np.linalg.eigh(matrix)
+    least = max(floor, len(values) * np.finfo(np.float64).eps * values[-1])
+    share = (vectors[:, values < least] ** 2).sum(axis=1)
+    below = share >= 0.5 * share.max(initial=0.0) if share.any() else share > 0
+    return vectors * np.sqrt(np.maximum(values, least)), below
 
 
 def _inverse_factors(matrices: Array, floor: float) -> list[Array | None]:
