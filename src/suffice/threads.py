@@ -52,11 +52,15 @@ def thread_count(n_jobs: int | None = None) -> int:
     >>> thread_count(3)
     3
     """
+    if n_jobs is None:
+        for name in _VARIABLES:
+            # OpenMP takes a list, one number for each level of nesting; the first is the outermost.
+            value = os.environ.get(name, "").split(",")[0].strip()
+            if value.isdecimal() and int(value):
+                return int(value)
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if n_jobs is None:
-        # OpenMP takes a list, one number for each level of nesting; the first is the outermost.
-        values = (os.environ.get(name, "").split(",")[0].strip() for name in _VARIABLES)
-        return next((int(value) for value in values if value.isdecimal() and int(value)), processors)
+        return processors
     if not isinstance(n_jobs, Integral) or n_jobs == 0:
         raise DataError(f"n_jobs={n_jobs!r} has no meaning; use None for the default or a whole number of threads")
     return int(n_jobs) if n_jobs > 0 else max(1, processors + 1 + int(n_jobs))

@@ -78,10 +78,12 @@ def _unshrunk(stats: MomentStats, kind: Structure) -> tuple[Array, Array]:
 
 def variances(scatter: Array, weight: Array, kind: Structure, shrinkage: float) -> Array:
     """Variances (..., g, d), shrunk, from scatters (..., k, d) and the weights of their columns."""
-    weight = np.broadcast_to(weight, scatter.shape)
     if kind.tied:
         scatter, weight = scatter.sum(axis=-2, keepdims=True), weight.sum(axis=-2, keepdims=True)
-    variance = scatter / np.where(weight > 0, weight, 1.0)
+    variance = np.asarray(scatter / np.where(weight > 0, weight, 1.0))
+    if kind.shape == "diag" and not shrinkage:
+        return variance
+    weight = np.broadcast_to(weight, scatter.shape)
     # Of the columns that were observed, and for one variance of all of them as often as they were.
     share = weight if kind.shape == "spherical" else (weight > 0).astype(np.float64)
     share = np.where(share.any(axis=-1, keepdims=True), share, 1.0)
@@ -89,7 +91,7 @@ def variances(scatter: Array, weight: Array, kind: Structure, shrinkage: float) 
     even = np.broadcast_to(mean, variance.shape)
     if kind.shape == "spherical":
         return even
-    return np.asarray((1 - shrinkage) * variance + shrinkage * even if shrinkage else variance)
+    return np.asarray((1 - shrinkage) * variance + shrinkage * even)
 
 
 def neutral(mean: Array, scatter: Array, weight: Array, variance: Array, kind: Structure) -> tuple[Array, Array]:
@@ -185,20 +187,19 @@ def floored_diagonal(variance: Array, own: Array, floor: float, report: FloorRep
 def floored_full(covariance: Array, own: Array, floor: float, report: FloorReport) -> tuple[Array, Array, Array]:
     unit = np.sqrt(own)
     whitening = np.empty_like(covariance)
-    log_det = np.empty(len(covariance))
     together = len(covariance) if len(unit) <= _SMALL else 1  # that are factored in one call: wide ones take memory
     for start in range(0, len(covariance), together):
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             matrices = covariance[start : start + together] / unit / unit[:, None]
-        refuse_overflow(report.names, matrices)  # columns too far apart, or too close to zero, for one matrix
-        for g, inverse in enumerate(_inverse_factors(matrices, floor), start):
-            if inverse is None:
-                root, below = _floored_root(matrices[g - start], floor)
-                report.add(g, below)
-                inverse = triangular_inverse(np.asarray(np.linalg.qr(root.T, mode="r")).T)
-                covariance[g] = (root @ root.T) * unit * unit[:, None]
-            log_det[g] = 2 * (np.log(unit).sum() - np.log(np.abs(np.diag(inverse))).sum())
-            np.divide(inverse, unit, out=whitening[g])
+        whitening[start : start + together], low = _inverse_factors(matrices, floor)
+        for i in low:
+            refuse_overflow(report.names, matrices[i])  # columns too far apart, or too close to zero
+            root, below = _floored_root(matrices[i], floor)
+            report.add(start + i, below)
+            whitening[start + i] = triangular_inverse(np.asarray(np.linalg.qr(root.T, mode="r")).T)
+            covariance[start + i] = (root @ root.T) * unit * unit[:, None]
+    log_det = 2 * (np.log(unit).sum() - np.log(np.abs(np.einsum("gii->gi", whitening))).sum(axis=1))
+    whitening /= unit
     return covariance, whitening, log_det
 
 
@@ -211,16 +212,18 @@ def _floored_root(matrix: Array, floor: float) -> tuple[Array, Array]:
     return vectors * np.sqrt(np.maximum(values, least)), below
 
 
-def _inverse_factors(matrices: Array, floor: float) -> list[Array | None]:
-    """The inverses of the Cholesky factors; None where an eigenvalue may be below the floor."""
+def _inverse_factors(matrices: Array, floor: float) -> tuple[Array, list[int]]:
+    """The inverses of the Cholesky factors, and the indices of those where an eigenvalue may be below the floor."""
     try:
         inverses = triangular_inverse(np.linalg.cholesky(matrices))
     except np.linalg.LinAlgError:
         if len(matrices) == 1:
-            return [None]
-        return [one for matrix in matrices for one in _inverse_factors(matrix[None], floor)]
+            return np.empty_like(matrices), [0]
+        each = [_inverse_factors(matrix[None], floor) for matrix in matrices]
+        return np.concatenate([inverse for inverse, _ in each]), [i for i, (_, low) in enumerate(each) if low]
     # The sum of squares is the trace of the matrix's inverse, which is at least one over its least eigenvalue.
-    return [inverse if np.vdot(inverse, inverse) * floor <= 1.0 else None for inverse in inverses]
+    traces = np.einsum("gij,gij->g", inverses, inverses)
+    return inverses, np.flatnonzero(~(traces * floor <= 1.0)).tolist()
 
 
 def whitened(matrix: Array) -> tuple[Array, float]:

@@ -112,7 +112,7 @@ def dense_counts(X: Array, code: Array, weight: Array | None, presence: bool, co
 
 
 def encode(y: Array) -> tuple[Array, Array]:
-    y = np.require(y, requirements=["C", "A", "E"])
+    y = np.ascontiguousarray(y)
     code = np.empty(len(y), np.int32)
     if y.dtype == object:
         items = _native.encode_objects(y, code)

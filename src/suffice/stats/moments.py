@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial, reduce
@@ -473,7 +474,7 @@ class MomentStats(Statistics):
         sums = [self.weight, self.mean, self.scatter]
         sums += [a for a in (self.cubic, self.quartic) if a is not None]
         with np.errstate(over="ignore", invalid="ignore"):
-            return all(np.isfinite(a.sum()) or bool(np.isfinite(a).all()) for a in sums)
+            return math.isfinite(sum(a.sum() for a in sums)) or all(bool(np.isfinite(a).all()) for a in sums)
 
     def is_faint_without(self, gone: Self, rest: Self, unweighted: Self) -> bool:
         # One row that is left of two of equal weight has no variance that could be lost, nor does rounding leave any.
