@@ -2,32 +2,61 @@
 
 The components of a mixture are the classes of a density. The E-step gives every row a soft label: one responsibility
 for each component. The M-step is the estimate from the statistic of the softly labelled rows. Both happen in one pass.
+
+Labels that are known say which components a row may belong to: those of its class. So the same loop fits clusters
+(no labels), a mixture for each class (all labels) and classes of which only some rows are labelled.
 """
 
 from __future__ import annotations
 
 import functools
 import operator
+import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .checkpoint import Checkpoint, described
 from .densities import Density
 from .errors import DataError, EmptyClassWarning, SingularWarning
+from .progress import progress
+from .sources import Source
 from .stats import Statistics
 from .stats.bundle import Collector
 from .tables.batch import Batch
-from .tables.labels import SoftLabels
+from .tables.labels import SoftLabels, code_known, is_missing
 
 Array = NDArray[Any]
 Estimate = Callable[[Any], Density]
 Reduce = Callable[[Callable[[Batch], Any], Callable[[Any, Any], Any]], Any]  # as `Source.reduce`
 
 _ROWS = 4096  # that are scored and collected while they are in the cache
+_LOST = 1e-3  # rows: a component with less has lost its rows to others
+
+
+@dataclass(frozen=True)
+class Known:
+    """What labels say: the class that owns each component. Rows belong to components of their own class."""
+
+    classes: Array  # (k,) sorted
+    owner: Array  # (K,) the index of a class; -1 for a component that no label speaks of
+    unlabeled: Any = None  # the label, besides None and NaN, of rows whose class is not known
+    unlabeled_weight: float = 1.0  # what such rows count
+
+    def code(self, rows: Batch) -> Array:
+        """The class of each row, (n,), by index; -1 where it is not known."""
+        assert rows.y is not None
+        return code_known(np.asarray(rows.y), self.classes, self.is_unlabeled)
+
+    def is_unlabeled(self, label: Any) -> bool:
+        """Whether a label says that the class is not known."""
+        return is_missing(label) or (self.unlabeled is not None and bool(label == self.unlabeled))
 
 
 @dataclass(frozen=True)
@@ -35,16 +64,22 @@ class Mixture:
     """Components with their weights, and how they were found."""
 
     density: Density  # of the K components
+    weight: Array  # (K,) the share of each component
     statistics: Statistics  # of the softly labelled rows that the density was estimated from
     history: tuple[float, ...] = ()  # the mean log-likelihood of a row, before each step and after the last one
     entropy: float = 0.0  # of the responsibilities, summed over the rows
     total: float = 0.0  # the weight of the rows
     converged: bool = False
+    known: Known | None = None  # what labels say of the components
 
-    @property
-    def weight(self) -> Array:
-        """The share of each component, (K,)."""
-        return np.asarray(self.statistics.weight / self.statistics.weight.sum())
+    @classmethod
+    def of(cls, statistics: Statistics, estimate: Estimate) -> Mixture:
+        """The mixture of a statistic with one class for each component."""
+        with warnings.catch_warnings():  # nobody needs one of an estimate on the way
+            for of_estimate in (SingularWarning, EmptyClassWarning):
+                warnings.simplefilter("ignore", of_estimate)
+            density = estimate(statistics)
+        return cls(density, statistics.weight / statistics.weight.sum(), statistics)
 
     @property
     def n_parameters(self) -> int:
@@ -57,11 +92,18 @@ class Mixture:
         bic = fit + float(np.log(self.total)) * self.n_parameters
         return {"bic": bic, "aic": fit + 2 * self.n_parameters, "icl": bic + 2 * self.entropy}
 
+    def of_components(self, kept: Array) -> Mixture:
+        """The same with some of the components. The statistic is that of all of them."""
+        share = self.weight[kept]
+        known = None if self.known is None else replace(self.known, owner=self.known.owner[kept])
+        return replace(self, density=self.density.of_classes(kept.tolist()), weight=share / share.sum(), known=known)
+
 
 @dataclass(frozen=True)
 class Pass:
     """What one pass over the rows gives."""
 
+    n_rows: int
     weight: float
     log_likelihood: float
     entropy: float
@@ -70,22 +112,22 @@ class Pass:
     def __add__(self, other: Pass) -> Pass:
         both = None if self.statistics is None or other.statistics is None else self.statistics + other.statistics
         return Pass(
+            self.n_rows + other.n_rows,
             self.weight + other.weight,
             self.log_likelihood + other.log_likelihood,
             self.entropy + other.entropy,
             both,
         )
 
+    @property
+    def mean(self) -> float:
+        """The mean log-likelihood of a row."""
+        return self.log_likelihood / self.weight
 
-def maximise(
-    reduce: Reduce,
-    collect: Collector,
-    estimate: Estimate,
-    start: Statistics,
-    tol: float,
-    max_iter: int,
-) -> Mixture:
-    """Improve a mixture until its log-likelihood grows no more.
+
+@dataclass(frozen=True)
+class Loop:
+    """What stays the same from step to step.
 
     Parameters
     ----------
@@ -95,49 +137,143 @@ def maximise(
         From a batch of softly labelled rows to their statistic.
     estimate : callable
         From the statistic to the density of the components.
-    start : Statistics
-        A statistic with one class for each component, from which the first density is estimated.
     tol : float
         Stop when the mean log-likelihood of a row grows by less.
     max_iter : int
         Stop after this many steps.
+    prior : Statistics, optional
+        Pseudo-rows of every component, which are added in each step.
+    watch : callable
+        Called with the mixture after each step.
+    """
+
+    reduce: Reduce
+    collect: Collector
+    estimate: Estimate
+    tol: float
+    max_iter: int
+    prior: Statistics | None = None
+    watch: Callable[[Mixture], object] = lambda _: None
+
+    def maximise(self, start: Statistics, known: Known | None = None, history: Sequence[float] = ()) -> Mixture:
+        """Improve a mixture until its log-likelihood grows no more.
+
+        Parameters
+        ----------
+        start : Statistics
+            A statistic with one class for each component, from which the first density is estimated.
+        known : Known, optional
+            What labels say of these components.
+        history : sequence of float
+            The mean log-likelihoods before each step that led to the start, where there were some.
+
+        Returns
+        -------
+        Mixture
+            The components. Those that lost their rows to others are left out.
+        """
+        mixture = replace(Mixture.of(start, self.estimate), history=tuple(history), known=known)
+        while True:
+            found = self._pass(mixture, collects=len(mixture.history) < self.max_iter)
+            grew = abs(found.mean - mixture.history[-1]) if mixture.history else np.inf
+            mixture = replace(
+                mixture,
+                history=(*mixture.history, found.mean),
+                entropy=found.entropy,
+                total=found.weight,
+                converged=bool(grew < self.tol),
+            )
+            if mixture.converged or found.statistics is None:
+                return mixture
+            if len(kept := self._kept(mixture, found)) < len(mixture.weight):
+                mixture = mixture.of_components(kept)
+                found = self._pass(mixture, collects=True)
+            assert found.statistics is not None
+            statistics = found.statistics if self.prior is None else found.statistics + self.prior
+            better = Mixture.of(statistics, self.estimate)
+            mixture = replace(mixture, density=better.density, weight=better.weight, statistics=statistics)
+            self.watch(mixture)
+
+    def _pass(self, mixture: Mixture, collects: bool) -> Pass:
+        found: Pass = self.reduce(EStep(mixture, self.collect if collects else None), operator.add)
+        return found
+
+    def _kept(self, mixture: Mixture, found: Pass) -> Array:
+        """The indices of the components that have rows, and for every class at least one."""
+        assert found.statistics is not None
+        weight, known = found.statistics.weight, mixture.known
+        has_rows = (weight >= _LOST * found.weight / found.n_rows) | (self.prior is not None)
+        if known is not None:
+            for own in (np.flatnonzero(known.owner == c) for c in range(len(known.classes))):
+                if len(own) and not has_rows[own].any():
+                    has_rows[own[weight[own].argmax()]] = True
+        return np.flatnonzero(has_rows)
+
+
+def run(
+    source: Source,
+    loop: Loop,
+    start: Callable[[], tuple[Statistics, Array | None]],
+    labels: Known | None = None,
+    job: Mapping[str, Any] = MappingProxyType({}),
+    part: str = "",
+) -> Mixture:
+    """Improve a mixture over all rows of a source, with a progress bar.
+
+    Parameters
+    ----------
+    source : Source
+        The rows. If it has a checkpoint, every step is saved there, and an interrupted run resumes from it.
+    loop : Loop
+        EM over these rows.
+    start : callable
+        Gives the first statistic, and the owners of its components where there are labels. It is called if no
+        checkpoint knows better.
+    labels : Known, optional
+        What labels say; its owners are those of the start.
+    job : mapping
+        What the run depends on, to recognise its checkpoint.
+    part : str
+        What to add to the path of the checkpoint, where there are several runs.
 
     Returns
     -------
     Mixture
-        The components, and the log-likelihood before each step.
+        The components.
     """
-    mixture = Mixture(_quietly(estimate, start), start)
-    for step in range(max_iter + 1):
-        found: Pass = reduce(EStep(mixture, collect if step < max_iter else None), operator.add)
-        mean = found.log_likelihood / found.weight
-        history = (*mixture.history, mean)
-        converged = step > 0 and abs(history[-1] - history[-2]) < tol
-        mixture = replace(mixture, history=history, entropy=found.entropy, total=found.weight, converged=converged)
-        if converged or found.statistics is None:
-            break
-        mixture = replace(mixture, density=_quietly(estimate, found.statistics), statistics=found.statistics)
-    return mixture
+    with ExitStack() as stack:
+        advance = stack.enter_context(progress("EM", loop.max_iter))
+        checkpoint: Checkpoint[Statistics] | None = None
+        if source.checkpoint is not None:
+            own_job = {"em": {**job, "collect": described(loop.collect)}, **source.job()}
+            path = f"{os.fspath(source.checkpoint)}{part}"
+            checkpoint = stack.enter_context(Checkpoint[Statistics].open(path, own_job))
+
+        def watch(mixture: Mixture) -> None:
+            advance(1, f"EM, log-likelihood {mixture.history[-1]:.6g}")
+            if checkpoint is not None:
+                owner = None if mixture.known is None else mixture.known.owner.tolist()
+                checkpoint.advance(mixture.statistics, "em", [list(mixture.history), owner])
+
+        history: list[float] = []
+        if checkpoint is not None and checkpoint.total is not None:
+            statistics, (history, owner) = checkpoint.total, checkpoint.done["em"]
+        else:
+            statistics, owner = start()
+        known = None if labels is None else replace(labels, owner=np.asarray(owner))
+        return replace(loop, watch=watch).maximise(statistics, known, history)
 
 
-def measured(reduce: Reduce, mixture: Mixture) -> Mixture:
-    """The mixture with the log-likelihood and the entropy of other rows."""
+def measured(reduce: Reduce, density: Density, weight: Array, statistics: Statistics) -> Mixture:
+    """A mixture with the log-likelihood and the entropy of any rows."""
+    mixture = Mixture(density, weight, statistics)
     found: Pass = reduce(EStep(mixture, None), operator.add)
-    mean = found.log_likelihood / found.weight
-    return replace(mixture, history=(mean,), entropy=found.entropy, total=found.weight)
+    return replace(mixture, history=(found.mean,), entropy=found.entropy, total=found.weight)
 
 
 def softly(batch: Batch, soft: SoftLabels) -> Batch:
     """The rows of a batch with soft labels."""
     return replace(batch, y=soft, coded=None)
-
-
-def _quietly(estimate: Estimate, statistics: Statistics) -> Density:
-    """An estimate on the way, of which nobody needs a warning."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SingularWarning)
-        warnings.simplefilter("ignore", EmptyClassWarning)
-        return estimate(statistics)
 
 
 @dataclass(frozen=True)
@@ -152,52 +288,39 @@ class EStep:
         return functools.reduce(operator.add, (self._of(batch.rows(slice(i, i + _ROWS))) for i in parts))
 
     def _of(self, rows: Batch) -> Pass:
-        density, weight = self.mixture.density, self.mixture.weight
+        density, weight, known = self.mixture.density, self.mixture.weight, self.mixture.known
         joint, total = np.empty((len(rows), len(weight))), np.empty(len(rows))
         with np.errstate(divide="ignore"):  # a component may have lost all its rows
             log_weight = np.log(weight)
         if not density.score(density.read(rows.table), log_weight, all=joint, evidence=total):
             raise DataError("X contains NaN or infinity")
-        lost = np.isneginf(total)  # impossible under every component
-        with np.errstate(invalid="ignore"):
-            joint -= total[:, None]
-        joint[lost] = log_weight
-        responsibility = np.exp(joint)
-        entropy = -np.einsum("ij,ij->i", responsibility, np.where(responsibility > 0, joint, 0.0))
         own = np.ones(len(rows)) if rows.weight is None else rows.weight
+        fallback: Array = log_weight
+        if known is not None:
+            code = known.code(rows)
+            other = (known.owner != code[:, None]) & (code >= 0)[:, None]
+            joint[other] = -np.inf
+            fallback = np.where(other, -np.inf, log_weight)
+            own = np.where(code < 0, known.unlabeled_weight * own, own)
+            rows, total = replace(rows, weight=own), np.logaddexp.reduce(joint, axis=1)
+        soft, entropy = _responsibilities(joint, total, fallback)
         total[own == 0] = 0.0  # a row without weight may be impossible
-        soft = SoftLabels(self.mixture.statistics.classes, responsibility)
-        statistics = None if self.collect is None else self.collect(softly(rows, soft))
-        return Pass(float(own.sum()), float(own @ total), float(own @ entropy), statistics)
+        statistics = None
+        if self.collect is not None:
+            statistics = self.collect(softly(rows, SoftLabels(np.arange(len(weight)), soft)))
+        return Pass(len(rows), float(own.sum()), float(own @ total), float(own @ entropy), statistics)
 
 
-# Where to start.
+def _responsibilities(joint: Array, total: Array, fallback: Array) -> tuple[Array, Array]:
+    """P(component | row), (n, K), from log p(row, component) and log p(row), and its entropy, (n,).
 
-
-def k_means(rows: Array, weight: Array, k: int, rng: np.random.Generator, steps: int = 10) -> Array:
-    """Labels (n,) of rows by k-means, from centres that k-means++ has spread."""
-    centres = rows[[rng.choice(len(rows), p=weight / weight.sum())]]
-    distance = _squared(rows, centres)[:, 0]
-    for _ in range(1, k):
-        share = distance * weight
-        share = weight if not share.any() else share
-        candidates = rows[rng.choice(len(rows), size=2 + int(np.log(k)), p=share / share.sum())]
-        closer = np.minimum(distance[:, None], _squared(rows, candidates))
-        best = (weight @ closer).argmin()
-        centres, distance = np.vstack([centres, candidates[best]]), closer[:, best]
-    label: Array = _squared(rows, centres).argmin(axis=1)
-    for _ in range(steps):
-        member = np.zeros((len(rows), k))
-        member[np.arange(len(rows)), label] = weight
-        size = member.sum(axis=0)
-        centres = np.where(size[:, None] > 0, member.T @ rows / np.where(size > 0, size, 1.0)[:, None], centres)
-        label, before = _squared(rows, centres).argmin(axis=1), label
-        if (label == before).all():
-            break
-    return label
-
-
-def _squared(rows: Array, centres: Array) -> Array:
-    """Squared distances, (n, m), up to rounding, and never negative."""
-    square = (rows**2).sum(axis=1)[:, None] - 2 * rows @ centres.T + (centres**2).sum(axis=1)
-    return np.asarray(np.maximum(square, 0.0))
+    A row that is impossible under every component says nothing: it goes by the log weights in `fallback`.
+    """
+    lost = np.isneginf(total)
+    with np.errstate(invalid="ignore"):
+        joint -= total[:, None]
+    if lost.any():
+        fallback = np.broadcast_to(fallback, joint.shape)[lost]
+        joint[lost] = fallback - np.logaddexp.reduce(fallback, axis=1)[:, None]
+    soft = np.exp(joint)
+    return soft, -np.einsum("ij,ij->i", soft, np.where(soft > 0, joint, 0.0))

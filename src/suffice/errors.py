@@ -74,6 +74,10 @@ class EmptyClassWarning(SufficeWarning):
     """A declared class has no rows; it is never predicted."""
 
 
+class ComponentWarning(SufficeWarning):
+    """Components of a mixture have lost their rows and are left out."""
+
+
 class ImpossibleWarning(SufficeWarning):
     """Some rows have probability zero under every class; their posterior is the prior."""
 

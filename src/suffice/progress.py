@@ -12,7 +12,7 @@ _PATIENCE = 1.0  # seconds before the bar appears
 
 
 @contextmanager
-def progress(what: str, total: float, show: bool | None = None) -> Iterator[Callable[[float], None]]:
+def progress(what: str, total: float, show: bool | None = None) -> Iterator[Callable[..., None]]:
     """Show a progress bar.
 
     Parameters
@@ -27,12 +27,12 @@ def progress(what: str, total: float, show: bool | None = None) -> Iterator[Call
     Yields
     ------
     callable
-        A function to call with the amount of work done since the last call.
+        A function to call with the amount of work done since the last call, and with words to show, if any.
     """
     bar: Any = None
     done, start = 0.0, time.monotonic()
 
-    def advance(more: float) -> None:
+    def advance(more: float, words: str = what) -> None:
         nonlocal bar, done
         done += more
         if bar is None and time.monotonic() - start >= _PATIENCE:
@@ -43,10 +43,10 @@ def progress(what: str, total: float, show: bool | None = None) -> Iterator[Call
             bar.add_task(what, total=total)
             bar.start()
         if bar is not None:
-            bar.update(bar.task_ids[0], completed=done)
+            bar.update(bar.task_ids[0], completed=done, description=words)
 
     try:
-        yield advance if show or (show is None and sys.stderr.isatty()) else lambda _: None
+        yield advance if show or (show is None and sys.stderr.isatty()) else lambda *_: None
     finally:
         if bar is not None:
             bar.stop()

@@ -72,7 +72,7 @@ def test_a_sample_fitted_again_gives_the_parameters_back():
 
 @pytest.mark.parametrize("init", ["k-means++", "random"])
 def test_results_depend_on_the_seed_and_on_nothing_else(init, tmp_path, monkeypatch):
-    monkeypatch.setattr("suffice.estimators.mixture._SAMPLE", 150)
+    monkeypatch.setattr("suffice.estimators.mixture.SAMPLE", 150)
     monkeypatch.setattr("suffice.sources.base.LocalSource.step", lambda _: 64)
     model = MixtureModel(3, init=init, random_state=7, n_jobs=1).fit(X)
     threads = clone(model).set_params(n_jobs=3).fit(X)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -15,22 +15,20 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from .. import em
-from ..errors import DataError, one_of
+from ..errors import ComponentWarning, DataError, one_of
 from ..families import CLUSTERS
 from ..scoring.model import Model
 from ..sources import Source
 from ..sources.sampling import sample_rows
+from ..starts import CRITERIA, INITS, Sample, Search
 from ..stats import Statistics
 from ..stats.bundle import Collector
-from ..tables.batch import Batch
-from ..tables.labels import SoftLabels
 from .classifier import of_model
 from .mixed import MixedTable
 
 Array = NDArray[Any]
 
-_SAMPLE = 20_000  # rows on which starts are found and compared
-_CRITERIA = ("bic", "aic", "icl")
+SAMPLE = 20_000  # rows on which starts are found and compared
 
 
 class MixtureModel(DensityMixin, MixedTable):
@@ -47,8 +45,9 @@ class MixtureModel(DensityMixin, MixedTable):
         Of the Gaussian columns.
     families : "auto" or dict
         The family of every column, as for `MixedClassifier`.
-    criterion : {"bic", "aic", "icl"}
-        What chooses among several numbers of components; less is better.
+    criterion : {"bic", "aic", "icl", "held_out"}
+        What chooses among several numbers of components; less is better. "held_out" is minus the mean log-likelihood
+        of one half of a sample of the rows under the mixture of the other half.
     alpha : float
         Pseudo-counts of the discrete families; 0 is maximum likelihood.
     tol : float
@@ -57,8 +56,12 @@ class MixtureModel(DensityMixin, MixedTable):
         Stop after this many steps, with a warning.
     n_init : int
         The number of starts. They are compared on a sample of the rows; the best goes on with all of them.
-    init : {"k-means++", "random"} or array-like
-        How to start; or a label for every row, or a row of responsibilities.
+    init : {"k-means++", "lbg", "random"} or array-like
+        How to start: from clusters by k-means; by splitting the widest component until there are enough (Linde, Buzo
+        and Gray); from random labels; or from a label, or a row of responsibilities, for each row.
+    pseudo_rows : float
+        Pseudo-rows that every component has from the start, spread as all rows are: a conjugate prior, so that no
+        component collapses on a few rows. 0 is maximum likelihood.
     shrinkage : float in [0, 1], "oas", "ledoit_wolf" or None
         How far the covariances of the Gaussian columns are pulled towards a multiple of the identity.
     variance_floor : float
@@ -116,6 +119,7 @@ class MixtureModel(DensityMixin, MixedTable):
         max_iter: int = 200,
         n_init: int = 3,
         init: Any = "k-means++",
+        pseudo_rows: float = 0.0,
         shrinkage: float | str | None = None,
         variance_floor: float = 1e-6,
         unknown: str = "smooth",
@@ -131,6 +135,7 @@ class MixtureModel(DensityMixin, MixedTable):
         self.max_iter = max_iter
         self.n_init = n_init
         self.init = init
+        self.pseudo_rows = pseudo_rows
         self.shrinkage = shrinkage
         self.variance_floor = variance_floor
         self.unknown = unknown
@@ -166,14 +171,53 @@ class MixtureModel(DensityMixin, MixedTable):
         return self
 
     def _fit_source(self, source: Source) -> None:
-        inferred = self._infer(source)
-        search = _Search(self, source, self._collector(inferred), self._estimator(source))
-        mixtures = [search.best(k) for k in self._numbers()]
-        self.criteria_ = _table(mixtures)
-        mixture = mixtures[int(np.argmin(self.criteria_[self.criterion]))]
+        numbers, inferred = self._numbers(), self._infer(source)
+        search = self._search(source, self._collector(inferred))
+        several = len(numbers) > 1
+        mixtures = [self._best(source, search, k, several) for k in numbers]
+        self.criteria_ = table_of([search.row(mixture, self.criterion) for mixture in mixtures])
+        best = int(np.argmin(self.criteria_[self.criterion]))
+        mixture = mixtures[best]
         self._learn(mixture.statistics, source, inferred)._estimated()
         self.history_ = np.array(mixture.history)
         self.converged_ = mixture.converged
+        warn_of_lost(len(mixture.weight), numbers[best])
+
+    def _search(self, source: Source, collect: Collector) -> Search:
+        """The search for starts, on a sample of the rows."""
+        random = check_random_state(self.random_state)
+        batches = sample_rows(source, SAMPLE, int(random.randint(1 << 20)))
+        rng = np.random.default_rng(random.randint(1 << 31))
+        init = self.init if isinstance(self.init, str) else "k-means++"
+        sample = Sample(batches, collect, self._estimator(source))
+        return Search(sample, rng, init, self.n_init, self.tol, self.max_iter, self.pseudo_rows)
+
+    def _best(self, source: Source, search: Search, k: int, several: bool) -> em.Mixture:
+        """The mixture of k components of all rows."""
+        sample, given = search.sample, not isinstance(self.init, str)
+        if not given and len(sample) < SAMPLE and source.checkpoint is None:  # the sample is all rows
+            return search.best(k)
+        loop = replace(search.loop(k), reduce=source.reduce)
+        job = {name: getattr(self, name) for name in ("alpha", "covariance", "variance_floor", "pseudo_rows")}
+
+        def start() -> tuple[Statistics, None]:
+            return (self._given(source, sample, k) if given else search.best(k).statistics), None
+
+        return em.run(source, loop, start, job={**job, "n_components": k}, part=f"-{k}" if several else "")
+
+    def _given(self, source: Source, sample: Sample, k: int) -> Statistics:
+        """The statistic of rows whose labels or responsibilities are given."""
+        given = np.asarray(self.init)
+        if given.ndim == 1 and len(given):
+            labels, code = np.unique(given, return_inverse=True)
+            given = np.eye(len(labels))[code]
+        local = source.in_memory()
+        if given.shape != (local.n_rows, k):
+            raise DataError(
+                f"init must have a label, or {k} responsibilities, for each of {local.n_rows} rows; it has shape "
+                f"{np.shape(self.init)}, for {given.shape[-1]} components"
+            )
+        return replace(sample, batches=[local.batch(0, local.n_rows)]).statistic(given.astype(np.float64))
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Find the components, and give each row the one that it most probably belongs to.
@@ -195,18 +239,10 @@ class MixtureModel(DensityMixin, MixedTable):
         return self.fit(X, y, sample_weight).predict(X)
 
     def _numbers(self) -> list[int]:
-        one_of("criterion", self.criterion, _CRITERIA)
-        for name in ("n_init", "max_iter"):
-            value = getattr(self, name)
-            if not isinstance(value, Integral) or int(value) < 1:
-                raise DataError(f"{name}={value!r} must be a positive whole number")
-        if not (isinstance(self.tol, Real) and float(self.tol) >= 0):
-            raise DataError(f"tol={self.tol!r} must be a number that is not negative")
-        asked: Any = self.n_components
-        numbers = list(asked) if isinstance(asked, Iterable) else [asked]
-        if not numbers or not all(isinstance(k, Integral) and int(k) > 0 for k in numbers):
-            raise DataError(f"n_components={self.n_components!r} must be a positive number, or several of them")
-        return [int(k) for k in numbers]
+        check_em(self)
+        if isinstance(self.init, str):
+            one_of("init", self.init, INITS)
+        return numbers_of("n_components", self.n_components)
 
     def _estimator(self, source: Source) -> em.Estimate:
         recipe, choices = self._recipe, self._validate() | {"unknown": "smooth"}  # a start may not know all categories
@@ -277,7 +313,7 @@ class MixtureModel(DensityMixin, MixedTable):
         float
             The mean of `score_samples`.
         """
-        return em.measured(self._source(X).reduce, self._mixture()).history[0]
+        return self._measured(X).history[0]
 
     def bic(self, X: Any) -> float:
         """Compute the Bayesian information criterion of rows; less is better.
@@ -292,7 +328,7 @@ class MixtureModel(DensityMixin, MixedTable):
         float
             ``-2 log-likelihood + log(n) parameters``, where n is the number of rows, or their total weight.
         """
-        return self._criteria(X)["bic"]
+        return self._measured(X).criteria()["bic"]
 
     def aic(self, X: Any) -> float:
         """Compute Akaike's information criterion of rows; less is better.
@@ -307,7 +343,7 @@ class MixtureModel(DensityMixin, MixedTable):
         float
             ``-2 log-likelihood + 2 parameters``.
         """
-        return self._criteria(X)["aic"]
+        return self._measured(X).criteria()["aic"]
 
     def icl(self, X: Any) -> float:
         """Compute the integrated completed likelihood of rows, which asks for separate clusters; less is better.
@@ -322,13 +358,10 @@ class MixtureModel(DensityMixin, MixedTable):
         float
             `bic`, plus twice the entropy of the responsibilities.
         """
-        return self._criteria(X)["icl"]
+        return self._measured(X).criteria()["icl"]
 
-    def _criteria(self, X: Any) -> dict[str, float]:
-        return em.measured(self._source(X).reduce, self._mixture()).criteria()
-
-    def _mixture(self) -> em.Mixture:
-        return em.Mixture(self._estimate(), self._fitted())
+    def _measured(self, X: Any) -> em.Mixture:
+        return em.measured(self._source(X).reduce, self._estimate(), self.weights_, self._fitted())
 
     def _saved_params(self) -> dict[str, Any]:
         numbers = self.n_components if isinstance(self.n_components, Integral) else self._numbers()
@@ -337,92 +370,38 @@ class MixtureModel(DensityMixin, MixedTable):
         return super()._saved_params() | {"n_components": numbers, "init": init, "random_state": seed}
 
 
-def _table(mixtures: list[em.Mixture]) -> dict[str, Array]:
-    """One entry for each number of components."""
-    rows = [
-        {
-            "n_components": len(mixture.weight),
-            "log_likelihood": mixture.history[-1] * mixture.total,
-            "n_parameters": mixture.n_parameters,
-            **mixture.criteria(),
-        }
-        for mixture in mixtures
-    ]
+def check_em(model: Any) -> None:
+    """Raise DataError where the parameters of EM make no sense."""
+    one_of("criterion", model.criterion, CRITERIA)
+    for name in ("n_init", "max_iter"):
+        value = getattr(model, name)
+        if not isinstance(value, Integral) or int(value) < 1:
+            raise DataError(f"{name}={value!r} must be a positive whole number")
+    for name in ("tol", "pseudo_rows"):
+        value = getattr(model, name)
+        if not (isinstance(value, Real) and 0 <= float(value) < np.inf):
+            raise DataError(f"{name}={value!r} must be a number that is not negative")
+
+
+def numbers_of(name: str, asked: Any) -> list[int]:
+    """The numbers of components that a parameter asks for."""
+    numbers = list(asked) if isinstance(asked, Iterable) and not isinstance(asked, str) else [asked]
+    if not numbers or not all(isinstance(k, Integral) and int(k) > 0 for k in numbers):
+        raise DataError(f"{name}={asked!r} must be a positive number, or several of them")
+    return [int(k) for k in numbers]
+
+
+def table_of(rows: list[dict[str, float]]) -> dict[str, Array]:
+    """The columns of a table of criteria."""
     return {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
 
-class _Search:
-    """The best mixture of each number of components, over the rows of a source."""
-
-    def __init__(self, model: MixtureModel, source: Source, collect: Collector, estimate: em.Estimate) -> None:
-        self.model, self.source, self.collect, self.estimate = model, source, collect, estimate
-        self.random = check_random_state(model.random_state)
-        self.given = not isinstance(model.init, str)
-        if not self.given:
-            one_of("init", model.init, ("k-means++", "random"))
-            self.sample = sample_rows(source, _SAMPLE, int(self.random.randint(1 << 20)))
-            self.rows, self.weight = self._scaled()
-
-    def best(self, k: int) -> em.Mixture:
-        """The mixture of k components."""
-        if self.given:
-            return self._maximised(self.source.reduce, self._given(k))
-        found = [self._maximised(self._reduce, self._start(k)) for _ in range(self.model.n_init if k > 1 else 1)]
-        best = max(found, key=lambda mixture: mixture.history[-1])
-        is_all = len(self.rows) < _SAMPLE
-        return best if is_all else self._maximised(self.source.reduce, best.statistics)
-
-    def _maximised(self, reduce: em.Reduce, start: Statistics) -> em.Mixture:
-        return em.maximise(reduce, self.collect, self.estimate, start, self.model.tol, self.model.max_iter)
-
-    def _start(self, k: int) -> Statistics:
-        """The statistic of k clusters of the sample."""
-        if k > len(self.rows):
-            raise DataError(f"there are fewer rows than components: {len(self.rows)} and {k}")
-        rng = np.random.default_rng(self.random.randint(1 << 31))
-        if self.model.init == "random":
-            label = rng.integers(k, size=len(self.rows))
-            label[rng.permutation(len(label))[:k]] = np.arange(k)
-        else:
-            label = em.k_means(self.rows, self.weight, k, rng)
-        return self._statistic(np.eye(k)[label], self.sample)
-
-    def _reduce(self, of: Callable[[Batch], Any], merge: Callable[[Any, Any], Any]) -> Any:
-        return functools.reduce(merge, map(of, self.sample))
-
-    def _given(self, k: int) -> Statistics:
-        """The statistic of rows whose labels or responsibilities are given."""
-        given = np.asarray(self.model.init)
-        if given.ndim == 1 and len(given):
-            labels, code = np.unique(given, return_inverse=True)
-            given = np.eye(len(labels))[code]
-        source = self.source.in_memory()
-        if given.shape != (source.n_rows, k):
-            raise DataError(
-                f"init must have a label, or {k} responsibilities, for each of {source.n_rows} rows; it has shape "
-                f"{np.shape(self.model.init)}, for {given.shape[-1]} components"
-            )
-        return self._statistic(given.astype(np.float64), [source.batch(0, source.n_rows)])
-
-    def _statistic(self, responsibility: Array, batches: list[Batch]) -> Statistics:
-        """The statistic of batches with responsibilities, row after row."""
-        parts, start = [], 0
-        for batch in batches:
-            soft = SoftLabels(np.arange(responsibility.shape[1]), responsibility[start : start + len(batch)])
-            soft.check()
-            parts.append(self.collect(em.softly(batch, soft)))
-            start += len(batch)
-        return parts[0].plus(*parts[1:])
-
-    def _scaled(self) -> tuple[Array, Array]:
-        """The sample as numbers of one scale, and its weights: categories are one-hot, missing cells are filled."""
-        density = self.estimate(self._statistic(np.ones((sum(map(len, self.sample)), 1)), self.sample))
-        rows = []
-        for batch in self.sample:
-            x = density.read(batch.table)
-            rows.append(density.linear_rows(density.fill(x, np.ones((len(batch), 1)))))
-        numbers = np.concatenate(rows)
-        weight = np.concatenate([np.ones(len(b)) if b.weight is None else b.weight for b in self.sample])
-        mean = weight @ numbers / weight.sum()
-        spread = np.sqrt(weight @ (numbers - mean) ** 2 / weight.sum())
-        return (numbers - mean) / np.where(spread > 0, spread, 1.0), weight
+def warn_of_lost(found: int, asked: int) -> None:
+    """Warn where a mixture has fewer components than it should have."""
+    if found < asked:
+        warnings.warn(
+            f"{asked - found} of {asked} components lost their rows to others and are left out; use fewer components, "
+            "or pseudo_rows=1",
+            ComponentWarning,
+            stacklevel=4,
+        )

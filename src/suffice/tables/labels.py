@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,6 +43,19 @@ def encode(y: Array) -> tuple[Array, Array]:
     >>> encode(np.array(["ham", "spam", "ham"]))
     (array(['ham', 'spam'], dtype='<U4'), array([0, 1, 0], dtype=int32))
     """
+    distinct, code = _distinct(y)
+    missing = [i for i, label in enumerate(distinct.tolist()) if is_missing(label)]
+    if missing:
+        raise MissingLabelsError(missing_message(int(np.isin(code, missing).sum())))
+    classes, order = _sorted(distinct)
+    rank = np.empty(len(order), np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    np.take(rank, code, out=code, mode="clip")
+    return classes, code
+
+
+def _distinct(y: Array) -> tuple[Array, Array]:
+    """The different labels, missing ones among them, in any order, and the int32 code of each row."""
     if y.dtype.kind == "f":
         y = (y if y.itemsize <= 8 else y.astype(np.float64)) + 0  # -0.0 is 0.0, and padding is no part of a number
     elif y.itemsize == 0:
@@ -52,14 +66,26 @@ def encode(y: Array) -> tuple[Array, Array]:
         distinct, code = kernels.active.encode(y)
     except TypeError as error:
         raise DataError(f"labels must be numbers, booleans or strings: {error}") from None
-    missing = [i for i, label in enumerate(distinct.tolist()) if is_missing(label)]
-    if missing:
-        raise MissingLabelsError(missing_message(int(np.isin(code, missing).sum())))
-    classes, order = _sorted(distinct)
-    rank = np.empty(len(order), np.int32)
-    rank[order] = np.arange(len(order), dtype=np.int32)
-    np.take(rank, code, out=code, mode="clip")
-    return classes, code
+    return distinct, code
+
+
+def known_labels(y: Array, is_unknown: Callable[[Any], bool]) -> Array:
+    """The sorted classes of labels, some of which say that the class is not known."""
+    distinct, _ = _distinct(y)
+    return encode(distinct[[not is_unknown(label) for label in distinct.tolist()]])[0]
+
+
+def code_known(y: Array, classes: Array, is_unknown: Callable[[Any], bool]) -> Array:
+    """The index of each label in `classes`, (n,); -1 for labels that say that the class is not known.
+
+    >>> code_known(np.array(["b", None, "a"], object), np.array(["a", "b"]), is_missing)
+    array([ 1, -1,  0])
+    """
+    distinct, code = _distinct(y)
+    known = [not is_unknown(label) for label in distinct.tolist()]
+    index = np.full(len(distinct), -1, np.intp)
+    index[known] = [position(label, classes) for label in distinct[known].tolist()]
+    return np.asarray(index[code])
 
 
 def missing_message(count: int) -> str:
