@@ -23,10 +23,10 @@ Array = NDArray[Any]
 _CELLS = 1 << 20  # that are looked at together
 
 
-def collect(source: Source, of: Callable[[Batch], S]) -> S:
-    """The statistic of every row of a source."""
+def collect(source: Source, of: Callable[[Batch], S], resumes: bool = True) -> S:
+    """The statistic of every row of a source; its checkpoint is used unless that is for another pass."""
     try:
-        statistics = _reduced(source, of)
+        statistics = _reduced(source, of, resumes)
     except MissingLabelsError:  # one batch saw some; all of them are worth reporting
         count = source.reduce(lambda batch: 0 if batch.y is None else count_missing(np.asarray(batch.y)), operator.add)
         raise MissingLabelsError(missing_message(count)) from None
@@ -38,9 +38,9 @@ def collect(source: Source, of: Callable[[Batch], S]) -> S:
     return statistics
 
 
-def _reduced(source: Source, of: Callable[[Batch], S]) -> S:
+def _reduced(source: Source, of: Callable[[Batch], S], resumes: bool) -> S:
     """The statistic of every row; with a checkpoint, of the rows that it does not hold yet and what it holds."""
-    if source.checkpoint is None:
+    if source.checkpoint is None or not resumes:
         statistics: S | None = aggregated(source, of)
         return source.reduce(of, operator.add) if statistics is None else statistics
     with Checkpoint[S].open(source.checkpoint, {"statistic": described(of), **source.job()}) as run:

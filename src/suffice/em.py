@@ -141,8 +141,8 @@ class Loop:
         Stop when the mean log-likelihood of a row grows by less.
     max_iter : int
         Stop after this many steps.
-    prior : Statistics, optional
-        Pseudo-rows of every component, which are added in each step.
+    prior : callable, optional
+        From the number of components to the statistic of their pseudo-rows, which are added in each step.
     watch : callable
         Called with the mixture after each step.
     """
@@ -152,7 +152,7 @@ class Loop:
     estimate: Estimate
     tol: float
     max_iter: int
-    prior: Statistics | None = None
+    prior: Callable[[int], Statistics] | None = None
     watch: Callable[[Mixture], object] = lambda _: None
 
     def maximise(self, start: Statistics, known: Known | None = None, history: Sequence[float] = ()) -> Mixture:
@@ -189,7 +189,9 @@ class Loop:
                 mixture = mixture.of_components(kept)
                 found = self._pass(mixture, collects=True)
             assert found.statistics is not None
-            statistics = found.statistics if self.prior is None else found.statistics + self.prior
+            statistics = found.statistics
+            if self.prior is not None:
+                statistics = statistics + self.prior(len(mixture.weight))
             better = Mixture.of(statistics, self.estimate)
             mixture = replace(mixture, density=better.density, weight=better.weight, statistics=statistics)
             self.watch(mixture)

@@ -27,6 +27,7 @@ from .densities import (
     GeometricDensity,
     InverseGaussianDensity,
     LogNormalDensity,
+    MixtureDensity,
     MultinomialDensity,
     NegativeBinomialDensity,
     PoissonDensity,
@@ -53,6 +54,7 @@ from .stats import (
     CollectHistogram,
     CollectMoments,
     CollectTransformed,
+    ComponentStats,
     CountStats,
     MomentStats,
     TransformedStats,
@@ -430,10 +432,27 @@ class Clusters(Mixed):
 
 CLUSTERS = Clusters()
 
+
+class Components(Mixed):
+    """A mixture for each class, of components that are products of families."""
+
+    adds = False
+
+    def adopted(self, statistics: Any, choices: Choices) -> Any:
+        known = ComponentStats.expected(statistics, "a mixture for each class")
+        return replace(known, parts=super().adopted(known.parts, choices))
+
+    def estimate(self, statistics: Any, choices: Choices, names: Names = None) -> Any:
+        return MixtureDensity.estimate(statistics, partial(MIXED.estimate, choices=choices, names=names))
+
+
+COMPONENTS = Components()
+
 # How the estimators of model files are made, by name.
 RECIPES: dict[str, Recipe] = {
     **{family.estimator: family for family in FAMILIES.values() if family.estimator is not None},
     "MixedClassifier": MIXED,
+    "MixtureClassifier": COMPONENTS,
     "MixtureModel": CLUSTERS,
     "PCA": PrincipalRecipe(),
     "LDA": DiscriminantRecipe(),

@@ -46,7 +46,7 @@ class Sample:
         """As `Source.reduce`."""
         return functools.reduce(merge, map(of, self.batches))
 
-    def loop(self, tol: float, max_iter: int, prior: Statistics | None = None) -> Loop:
+    def loop(self, tol: float, max_iter: int, prior: Callable[[int], Statistics] | None = None) -> Loop:
         """EM over these rows."""
         return Loop(self.reduce, self.collect, self.estimate, tol, max_iter, prior)
 
@@ -60,9 +60,10 @@ class Sample:
             start += len(batch)
         return parts[0].plus(*parts[1:])
 
-    def pseudo_rows(self, k: int, weight: float) -> Statistics:
-        """The statistic of k components that each have the rows of the whole sample, with this weight in all."""
-        return self.statistic(np.full((len(self), k), weight / self.weight.sum()))
+    def prior(self, weight: float) -> Callable[[int], Statistics] | None:
+        """From a number of components to their pseudo-rows: each has the whole sample, with this weight in all."""
+        share = weight / self.weight.sum()
+        return functools.cache(lambda k: self.statistic(np.full((len(self), k), share))) if weight else None
 
     def halves(self) -> tuple[Sample, Sample]:
         """Every second row, and the others."""
@@ -129,13 +130,12 @@ class Search:
         if k > len(self.sample):
             raise DataError(f"there are fewer rows than components: {len(self.sample)} and {k}")
         starts = self.n_init if k > 1 and self.init != "lbg" else 1  # splitting has no chance in it
-        loop = self.loop(k)
+        loop = self.loop()
         return max((loop.maximise(self._start(k)) for _ in range(starts)), key=lambda found: found.history[-1])
 
-    def loop(self, k: int) -> Loop:
+    def loop(self) -> Loop:
         """EM over the sample."""
-        prior = self.sample.pseudo_rows(k, self.pseudo_rows) if self.pseudo_rows else None
-        return self.sample.loop(self.tol, self.max_iter, prior)
+        return self.sample.loop(self.tol, self.max_iter, self.sample.prior(self.pseudo_rows))
 
     def held_out(self, k: int) -> float:
         """Minus the mean log-likelihood of each half of the rows under the best mixture of the other half."""

@@ -9,6 +9,7 @@ from .gaussian import GaussianDensity
 from .geometric import GeometricDensity
 from .inverse_gaussian import InverseGaussianDensity
 from .lognormal import LogNormalDensity
+from .mixture import MixtureDensity
 from .multinomial import ComplementDensity, MultinomialDensity
 from .negative_binomial import NegativeBinomialDensity
 from .predictive import BetaBinomialDensity, GammaPoissonDensity, PolyaDensity
@@ -31,6 +32,7 @@ __all__ = [
     "InverseGaussianDensity",
     "LinearForm",
     "LogNormalDensity",
+    "MixtureDensity",
     "MultinomialDensity",
     "NegativeBinomialDensity",
     "PoissonDensity",

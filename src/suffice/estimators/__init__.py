@@ -17,6 +17,7 @@ from .learner import Learner
 from .logistic import LogisticClassifier
 from .mixed import MixedClassifier
 from .mixture import MixtureModel
+from .mixture_classifier import MixtureClassifier
 from .ratios import as_llr, cross_val_llr
 from .reduction import LDA, PCA
 
@@ -31,6 +32,7 @@ __all__ = [
     "LLRClassifier",
     "LogisticClassifier",
     "MixedClassifier",
+    "MixtureClassifier",
     "MixtureModel",
     "MultinomialClassifier",
     "PoissonClassifier",
@@ -48,6 +50,7 @@ _SAVED: dict[str, type[Learner] | type[LogisticClassifier]] = {
         LDA,
         LogisticClassifier,
         MixedClassifier,
+        MixtureClassifier,
         MixtureModel,
         PCA,
         MultinomialClassifier,

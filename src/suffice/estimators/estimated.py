@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
+from sklearn.base import clone
+
 from .. import modelfile
 from ..errors import ModelFileError
+from ..learning import merged
 from ..recipe import Recipe
 from ..scoring.choice import Choice
 from ..scoring.columns import Columns
@@ -62,6 +65,15 @@ class Estimated(TableEstimator):
         """Estimate the model now rather than at the first use, and return self."""
         self._estimate()
         return self
+
+    def _merged(self, other: Self) -> Self:
+        """A model of the rows of both, with the settings of this one."""
+        mine, theirs = (self._fitted(), self._names()), (other._fitted(), other._names())
+        statistics, names = merged(*mine, *theirs, self._recipe.merges_columns)
+        both: Self = clone(self)
+        both._learn(statistics)
+        both._set_columns(names, statistics.n_features)
+        return both
 
     # What was learnt.
 

@@ -22,13 +22,14 @@ from ..scoring.model import Model, Prior
 from ..sources import LocalSource
 from ..tables.selection import with_columns
 from .classifier import LLRClassifier, of_model
+from .estimated import Estimated
 from .learner import Learner
 from .logistic import LogisticClassifier
 
 Array = NDArray[Any]
 
 
-class GenerativeClassifier(LLRClassifier, Learner):
+class DensityClassifier(LLRClassifier, Estimated):
     """A classifier that models p(x | class) and leaves prior and cost to whoever decides."""
 
     _recipe: ClassVar[Family | Mixed]
@@ -156,6 +157,15 @@ class GenerativeClassifier(LLRClassifier, Learner):
     sample = of_model(Model.sample)
     impute = of_model(Model.impute)
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class GenerativeClassifier(DensityClassifier, Learner):
+    """A classifier that models p(x | class) through a statistic that adds and subtracts."""
+
     # Held-out scores.
 
     def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
@@ -230,10 +240,3 @@ class GenerativeClassifier(LLRClassifier, Learner):
         """The density that this model would have with other rows."""
         choices = self._settled()
         return self._recipe.estimate(self._recipe.adopted(statistics, choices), choices, self._names())
-
-    # Plumbing.
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags

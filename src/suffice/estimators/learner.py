@@ -6,10 +6,9 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 
 from ..collect import collect
-from ..learning import forgotten, merged, warn_of_kinds
+from ..learning import forgotten, warn_of_kinds
 from ..scoring.rows import refuse_empty
 from ..sources import Source, as_source
 from ..stats import Statistics
@@ -141,14 +140,7 @@ class Learner(Estimated):
 
     def __add__(self, other: Self) -> Self:
         """A model of the rows of both, with the settings of the left one."""
-        if type(other) is not type(self):
-            return NotImplemented
-        mine, theirs = (self._fitted(), self._names()), (other._fitted(), other._names())
-        statistics, names = merged(*mine, *theirs, self._recipe.merges_columns)
-        both: Self = clone(self)
-        both._learn(statistics)
-        both._set_columns(names, statistics.n_features)
-        return both
+        return self._merged(other) if type(other) is type(self) else NotImplemented
 
     def __radd__(self, other: object) -> Self:
         """So that ``sum(models)`` works."""

@@ -10,7 +10,7 @@ from ..families import MIXED, Mixed
 from ..schema import DROP, Schema
 from ..scoring.model import Model, Prior
 from ..sources import Source
-from ..stats import BundleStats
+from ..stats import BundleStats, ComponentStats
 from ..stats.bundle import Collector
 from ..tables.table import LOOK
 from .classifier import of_model
@@ -24,7 +24,7 @@ class MixedTable(Estimated):
     """An estimator of whole tables, where every block of columns has a family of its own."""
 
     _recipe: ClassVar[Mixed]
-    statistics_: BundleStats
+    statistics_: BundleStats | ComponentStats
     families: Any
     covariance: str
     _schema: Schema
@@ -48,12 +48,12 @@ class MixedTable(Estimated):
     def schema_(self) -> Schema:
         """The family of every column, and why; prints as a table."""
         self._check_fitted()
-        statistics = self.statistics_
+        statistics, blocks = self.statistics_, self.statistics_.blocks
         known: Schema | None = getattr(self, "_schema", None)
         names = self._names() or tuple(f"x{j}" for j in range(statistics.n_features))
-        if known is not None and known.names == names and known.blocks() == statistics.columns:
+        if known is not None and known.names == names and known.blocks() == blocks:
             return known
-        own = {j: family for family, indices in statistics.columns.items() for j in indices}
+        own = {j: family for family, indices in (blocks or {}).items() for j in indices}
         families = tuple(own.get(j, DROP) for j in range(statistics.n_features))
         return Schema(names, families, ("as learnt",) * len(names))
 

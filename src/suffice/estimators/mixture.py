@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 
 from .. import em
 from ..errors import ComponentWarning, DataError, one_of
-from ..families import CLUSTERS
+from ..families import CLUSTERS, MIXED
 from ..scoring.model import Model
 from ..sources import Source
 from ..sources.sampling import sample_rows
@@ -189,7 +189,7 @@ class MixtureModel(DensityMixin, MixedTable):
         batches = sample_rows(source, SAMPLE, int(random.randint(1 << 20)))
         rng = np.random.default_rng(random.randint(1 << 31))
         init = self.init if isinstance(self.init, str) else "k-means++"
-        sample = Sample(batches, collect, self._estimator(source))
+        sample = Sample(batches, collect, component_estimate(self._validate(), source.names))
         return Search(sample, rng, init, self.n_init, self.tol, self.max_iter, self.pseudo_rows)
 
     def _best(self, source: Source, search: Search, k: int, several: bool) -> em.Mixture:
@@ -197,7 +197,7 @@ class MixtureModel(DensityMixin, MixedTable):
         sample, given = search.sample, not isinstance(self.init, str)
         if not given and len(sample) < SAMPLE and source.checkpoint is None:  # the sample is all rows
             return search.best(k)
-        loop = replace(search.loop(k), reduce=source.reduce)
+        loop = replace(search.loop(), reduce=source.reduce)
         job = {name: getattr(self, name) for name in ("alpha", "covariance", "variance_floor", "pseudo_rows")}
 
         def start() -> tuple[Statistics, None]:
@@ -243,10 +243,6 @@ class MixtureModel(DensityMixin, MixedTable):
         if isinstance(self.init, str):
             one_of("init", self.init, INITS)
         return numbers_of("n_components", self.n_components)
-
-    def _estimator(self, source: Source) -> em.Estimate:
-        recipe, choices = self._recipe, self._validate() | {"unknown": "smooth"}  # a start may not know all categories
-        return lambda statistics: recipe.estimate(recipe.adopted(statistics, choices), choices, source.names)
 
     # What was learnt.
 
@@ -368,6 +364,12 @@ class MixtureModel(DensityMixin, MixedTable):
         init = self.init if isinstance(self.init, str) else "k-means++"
         seed = self.random_state if isinstance(self.random_state, Integral) else None
         return super()._saved_params() | {"n_components": numbers, "init": init, "random_state": seed}
+
+
+def component_estimate(choices: dict[str, Any], names: tuple[str, ...] | None) -> em.Estimate:
+    """From the statistic of components to their density."""
+    choices = choices | {"unknown": "smooth"}  # a start may not know all categories
+    return lambda statistics: MIXED.estimate(MIXED.adopted(statistics, choices), choices, names)
 
 
 def check_em(model: Any) -> None:

@@ -24,6 +24,7 @@ from ..densities import (
     ComplementDensity,
     GammaPoissonDensity,
     GaussianDensity,
+    MixtureDensity,
     MultinomialDensity,
     PoissonDensity,
     PolyaDensity,
@@ -33,7 +34,7 @@ from ..densities import (
 from ..densities.linear import SOME
 from ..errors import DataError
 from ..regression import LogisticModel
-from .dialects import AsNumber, AsText, AsTruth, Cell, Dot, Infinity, Number, Text, Total
+from .dialects import AsNumber, AsText, AsTruth, Cell, Dot, Greatest, Infinity, Number, Text, Total
 from .steps import Steps
 
 Array = NDArray[Any]
@@ -41,6 +42,7 @@ Expression = ColumnElement[Any]
 
 IMPOSSIBLE = -1e300
 POSSIBLE = -1e299  # the least score that is one; sums of whatever is impossible lie below
+_NOTHING = -500.0  # the logarithm of a share that is none; some engines refuse to work out smaller ones
 FAR = 1e100  # deviations beyond which nothing is told apart
 LARGEST = float(np.nextafter(np.finfo(np.float64).max, 0.0))  # the last one stands for infinity where there is none
 _WIDE = 500  # columns of one kind in a query, of 1664 in all that PostgreSQL allows
@@ -472,6 +474,28 @@ def _(density: ProductDensity, steps: Steps, names: Sequence[str], strict: bool 
     ]
     relative = [Total(*(part.relative[c] for part in parts)) for c in range(density.n_classes)]
     return Scores(relative, Total(*(part.shared for part in parts)), [each for part in parts for each in part.refused])
+
+
+@scores.register
+def _(density: MixtureDensity, steps: Steps, names: Sequence[str], strict: bool = True) -> Scores:
+    parts = scores(density.components, steps, names, strict)
+    with np.errstate(divide="ignore"):
+        joint = [each + _finite(w) for each, w in zip(parts.relative, np.log(density.weights), strict=True)]
+    relative: list[Expression] = []
+    for c in range(density.n_classes):
+        own = [steps.bind("joint", joint[j]) for j in np.flatnonzero(density.owner == c)]
+        if len(own) > 1:
+            top = steps.bind("most", Greatest(*own))
+            total = steps.bind("sum", Total(*(share_of(each, top) for each in own)))
+            own = [case((top > Number(POSSIBLE), top + func.ln(total)), (top.is_not(None), Number(IMPOSSIBLE)))]
+        relative.append(steps.bind("score", own[0]) if own else Number(IMPOSSIBLE))
+    return Scores(relative, parts.shared, parts.refused)
+
+
+def share_of(score: Expression, top: Expression) -> Expression:
+    """exp(score - top), where `top` is the greatest of some scores."""
+    apart = score - top
+    return case((apart > Number(_NOTHING), func.exp(apart)), else_=Number(0.0))
 
 
 @scores.register

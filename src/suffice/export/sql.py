@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import TableClause, case, false, func, literal, null, table, true
+from sqlalchemy import TableClause, case, false, literal, null, table, true
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.expression import quoted_name
 
@@ -16,13 +16,11 @@ from ..errors import DataError, listed
 from . import independent  # noqa: F401  registers the scores of its families
 from .dialects import Cell, Dot, Greatest, Infinity, Least, Number, Text, Total, checked, dialect_of
 from .outputs import columns_of, plain_labels, refuse_taken
-from .scores import IMPOSSIBLE, POSSIBLE, Scores, scores
+from .scores import IMPOSSIBLE, POSSIBLE, Scores, scores, share_of
 from .steps import Steps
 
 Array = NDArray[Any]
 Expression = ColumnElement[Any]
-
-_NOTHING = -500.0  # the logarithm of a share that is none; some engines refuse to work out smaller ones
 
 
 def to_sql(
@@ -115,12 +113,7 @@ class _Rows:
     @cached_property
     def posterior(self) -> list[Expression]:
         """Where no class is possible the data say nothing, and the posterior is the prior."""
-        shares = []
-        for joint in self._joint:
-            apart = joint - self._top
-            shares.append(
-                self._steps.bind("share", case((apart > Number(_NOTHING), func.exp(apart)), else_=Number(0.0)))
-            )
+        shares = [self._steps.bind("share", share_of(joint, self._top)) for joint in self._joint]
         total = self._steps.bind("total", Total(*shares))
         return [
             case((self._possible, share / total), (self._top.is_not(None), Number(p)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import count
 from typing import Any
 
@@ -16,7 +16,7 @@ Array = NDArray[Any]
 _Chosen = list[tuple[Batch, Array]]  # batches, and the keys of their rows
 
 
-def sample_rows(source: Source, n: int, seed: int) -> list[Batch]:
+def sample_rows(source: Source, n: int, seed: int, where: Callable[[Batch], Array] | None = None) -> list[Batch]:
     """Choose rows at random, in one pass. Rows without weight are left out.
 
     Every row gets a random number that depends on its position alone, and those with the least numbers are taken: the
@@ -30,6 +30,8 @@ def sample_rows(source: Source, n: int, seed: int) -> list[Batch]:
         How many to choose; all of them where there are fewer.
     seed : int
         Another seed chooses other rows.
+    where : callable, optional
+        From a batch to which of its rows may be chosen, of shape (n,).
 
     Returns
     -------
@@ -40,8 +42,11 @@ def sample_rows(source: Source, n: int, seed: int) -> list[Batch]:
     def chosen(batch: Batch, start: int) -> _Chosen:
         positions = np.arange(start, start + len(batch), dtype=np.uint64)
         keys = _mixed(positions ^ _mixed(np.array([seed], np.uint64)))
-        kept = np.arange(len(batch)) if batch.weight is None else np.flatnonzero(batch.weight)
-        return _least([(batch if batch.weight is None else batch.rows(kept), keys[kept])], n)
+        if batch.weight is None and where is None:
+            return _least([(batch, keys)], n)
+        allowed = np.ones(len(batch), bool) if where is None else where(batch)
+        kept = np.flatnonzero(allowed if batch.weight is None else allowed & (batch.weight > 0))
+        return _least([(batch.rows(kept), keys[kept])], n)
 
     def merged(a: _Chosen, b: _Chosen) -> _Chosen:
         return _least([*a, *b], n)

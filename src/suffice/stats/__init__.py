@@ -14,6 +14,7 @@ from .collectors import (
     CollectTogether,
     CollectTransformed,
 )
+from .components import ComponentStats
 from .counts import CountStats
 from .moments import MomentStats
 from .transformed import TransformedStats
@@ -30,6 +31,7 @@ __all__ = [
     "CollectMoments",
     "CollectTogether",
     "CollectTransformed",
+    "ComponentStats",
     "CountStats",
     "MomentStats",
     "Statistics",

@@ -1,0 +1,322 @@
+"""A mixture for each class: several Gaussians, or several products of any families."""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import reduce
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from .. import em
+from ..collect import collect
+from ..errors import DataError, listed, one_of
+from ..families import COMPONENTS
+from ..scoring.model import Prior
+from ..sources import Source
+from ..sources.sampling import sample_rows
+from ..starts import INITS, Sample, Search
+from ..stats import ComponentStats, Statistics
+from ..stats.components import relabelled
+from ..tables.batch import Batch
+from ..tables.labels import code_known, is_missing
+from .generative import DensityClassifier
+from .mixed import MixedTable
+from .mixture import SAMPLE, check_em, component_estimate, numbers_of, table_of, warn_of_lost
+from .table_estimator import given_labels
+
+Array = NDArray[Any]
+
+_AUTO = range(1, 11)
+_ENOUGH = 100  # rows of a class for each component, in the sample on which starts are found
+
+
+class MixtureClassifier(MixedTable, DensityClassifier):
+    """Several components for each class, found by expectation-maximisation.
+
+    Use it where a class has several groups, or a shape that one Gaussian does not describe. Columns may be of any
+    family, as in `MixedClassifier`. With one component for each class, it is that classifier.
+
+    Parameters
+    ----------
+    n_components : int, iterable of int, "auto" or dict
+        The number of components of each class. Of several numbers, the best by `criterion` is taken for each class;
+        "auto" tries 1 to 10. A dictionary says so by class.
+    covariance : {"full", "diag", "tied", "tied_diag", "spherical", "tied_spherical"}
+        Of the Gaussian columns. The tied ones are shared by all components of all classes: with them, this is mixture
+        discriminant analysis.
+    families : "auto" or dict
+        The family of every column, as for `MixedClassifier`.
+    prior : array, dict, "uniform" or None
+        Class probabilities for decisions, unless a call gives others.
+    criterion : {"bic", "aic", "icl", "held_out"}
+        What chooses among several numbers of components, as for `MixtureModel`.
+    alpha : float
+        Pseudo-counts of the discrete families; 0 is maximum likelihood.
+    tol : float
+        Stop when the mean log-likelihood of a row grows by less.
+    max_iter : int
+        Stop after this many steps, with a warning.
+    n_init : int
+        The number of starts of each class. They are compared on a sample of the rows.
+    init : {"k-means++", "lbg", "random"}
+        How to start, as for `MixtureModel`.
+    pseudo_rows : float
+        Pseudo-rows of every component, as for `MixtureModel`.
+    shrinkage : float in [0, 1], "oas", "ledoit_wolf" or None
+        How far the covariances of the Gaussian columns are pulled towards a multiple of the identity.
+    variance_floor : float
+        The least variance in any direction, relative to each column's own variance within components.
+    unknown : {"smooth", "ignore", "error"}
+        What a category is worth that was never seen in training.
+    random_state : int, RandomState or None
+        Of the starts.
+    n_jobs : int or None
+        Threads.
+
+    Attributes
+    ----------
+    n_components_ : dict
+        The number of components of each class.
+    criteria_ : dict
+        For each class that had a choice: the table of the numbers of components that were tried.
+    history_ : array
+        The mean log-likelihood of a row and its label before each step, and after the last one.
+    converged_ : bool
+        Whether the log-likelihood stopped growing.
+    n_iter_ : int
+        The number of steps.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from suffice import MixtureClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.concatenate([rng.normal(-4, 1, (99, 2)), rng.normal(4, 1, (99, 2)), rng.normal(0, 1, (99, 2))])
+    >>> y = ["far"] * 198 + ["near"] * 99
+    >>> clf = MixtureClassifier("auto", random_state=0).fit(X, y)
+    >>> clf.n_components_
+    {'far': 2, 'near': 1}
+    >>> clf.predict([[-4, -4], [0, 0], [4, 4]]).tolist()
+    ['far', 'near', 'far']
+    """
+
+    _recipe = COMPONENTS
+    statistics_: ComponentStats
+
+    def __init__(
+        self,
+        n_components: Any = 2,
+        covariance: str = "full",
+        families: Any = "auto",
+        prior: Prior = None,
+        *,
+        criterion: str = "bic",
+        alpha: float = 1.0,
+        tol: float = 1e-4,
+        max_iter: int = 200,
+        n_init: int = 3,
+        init: str = "k-means++",
+        pseudo_rows: float = 0.0,
+        shrinkage: float | str | None = None,
+        variance_floor: float = 1e-6,
+        unknown: str = "smooth",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.covariance = covariance
+        self.families = families
+        self.prior = prior
+        self.criterion = criterion
+        self.alpha = alpha
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.init = init
+        self.pseudo_rows = pseudo_rows
+        self.shrinkage = shrinkage
+        self.variance_floor = variance_floor
+        self.unknown = unknown
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Find the components of each class, in one pass over the rows for each step.
+
+        Parameters
+        ----------
+        X : anything tabular, of shape (n, d)
+            An array, a data frame, a path or glob, a Dask or Spark frame, a table of a database.
+        y : array-like of shape (n,) or str
+            The labels, or the name of the column of X that holds them.
+        sample_weight : array-like of shape (n,), str or None
+            Weights that are not negative, or the name of a column of X; a weight of k counts as k copies of the row.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        source = self._new_source(X, given_labels(y, self), sample_weight)
+        with self._learning() as learner:
+            learner._fit_source(source)
+        if not self.converged_:
+            warnings.warn(
+                f"no convergence after {self.max_iter} steps; raise max_iter or tol", ConvergenceWarning, stacklevel=2
+            )
+        return self
+
+    def _fit_source(self, source: Source) -> None:
+        check_em(self)
+        one_of("init", self.init, INITS)
+        inferred = self._infer(source)
+        of, estimate = self._collector(inferred), component_estimate(self._validate(), source.names)
+        alone = collect(source, of, resumes=False)  # one component for each class
+        loop = em.Loop(source.reduce, of, estimate, self.tol, self.max_iter)
+        labels = em.Known(alone.classes, np.arange(len(alone.classes)))
+        numbers = self._numbers(alone.classes)
+        self.criteria_ = {}
+        if all(tried == [1] for tried in numbers.values()):
+            mixture = replace(loop, max_iter=0).maximise(relabelled(alone, labels.owner), labels)
+            mixture = replace(mixture, converged=True)
+        else:
+            starts = _Starts(self, source, loop, alone.classes, numbers)
+            job = {name: getattr(self, name) for name in ("alpha", "covariance", "variance_floor", "pseudo_rows")}
+            job["n_components"] = repr(self.n_components)
+            mixture = em.run(source, replace(loop, prior=starts.prior), starts, labels, job)
+            self.criteria_ = starts.criteria
+            warn_of_lost(len(mixture.weight), starts.n_asked)
+        assert mixture.known is not None
+        statistics = ComponentStats.of_parts(alone.classes, mixture.statistics, mixture.known.owner)
+        self._learn(statistics, source, inferred)._estimated()
+        self.history_, self.converged_ = np.array(mixture.history), mixture.converged
+
+    def _numbers(self, classes: Array) -> dict[Any, list[int]]:
+        """The numbers of components to try for each class."""
+        labels: list[Any] = classes.tolist()
+        asked: Any = self.n_components
+        if isinstance(asked, Mapping):
+            if differing := set(asked) ^ set(labels):
+                raise DataError(
+                    f"n_components must have a number for each class and no other; it differs in "
+                    f"{listed(sorted(differing, key=str))}"
+                )
+            return {label: _tried(asked[label]) for label in labels}
+        return dict.fromkeys(labels, _tried(asked))
+
+    # What was learnt.
+
+    @property
+    def n_components_(self) -> dict[Any, int]:
+        """The number of components of each class."""
+        self._check_fitted()
+        statistics = self.statistics_
+        counts = np.bincount(statistics.owner, minlength=len(statistics.classes))
+        return dict(zip(statistics.classes.tolist(), counts.tolist(), strict=True))
+
+    @property
+    def n_iter_(self) -> int:
+        """The number of steps."""
+        return len(self.history_) - 1
+
+    def __add__(self, other: Self) -> Self:
+        """A model with the components of both. The density of a class is the average of its densities in the two, by
+        the weight of their rows; a fit of all rows together would find other components."""
+        return self._merged(other) if type(other) is type(self) else NotImplemented
+
+    def __radd__(self, other: object) -> Self:
+        """So that ``sum(models)`` works."""
+        return self if other == 0 else NotImplemented
+
+    def _saved_params(self) -> dict[str, Any]:
+        asked: Any = self.n_components
+        asked = {k: _plain(v) for k, v in asked.items()} if isinstance(asked, Mapping) else _plain(asked)
+        seed = self.random_state if isinstance(self.random_state, Integral) else None
+        return super()._saved_params() | {"n_components": asked, "random_state": seed}
+
+
+class _Starts:
+    """The components that each class starts with, found on a sample of its rows."""
+
+    def __init__(
+        self,
+        model: MixtureClassifier,
+        source: Source,
+        loop: em.Loop,
+        classes: Array,
+        numbers: dict[Any, list[int]],
+    ) -> None:
+        self.model, self.source, self.loop, self.classes, self.numbers = model, source, loop, classes, numbers
+        self.random = check_random_state(model.random_state)
+        self.samples = self._samples(int(self.random.randint(1 << 20)))
+        every = [batch for sample in self.samples for batch in sample.batches]
+        self.prior = Sample(every, loop.collect, loop.estimate).prior(model.pseudo_rows)
+        self.criteria: dict[Any, dict[str, Array]] = {}
+        self.n_asked = 0
+
+    def __call__(self) -> tuple[Statistics, Array]:
+        """The statistic of the components of all classes, and their owners."""
+        rng, parts = np.random.default_rng(self.random.randint(1 << 31)), []
+        for c, (label, tried) in enumerate(self.numbers.items()):
+            model = self.model
+            search = Search(
+                self.samples[c], rng, model.init, model.n_init, model.tol, model.max_iter, model.pseudo_rows
+            )
+            if len(tried) > 1:
+                best, rows = search.chosen(tried, model.criterion)
+                self.criteria[label] = table_of(rows)
+            else:
+                best = _of_class(label, search, tried[0])
+            self.n_asked += len(best.weight) if len(tried) > 1 else tried[0]
+            parts.append(ComponentStats.of_parts(self.classes, best.statistics, np.full(len(best.weight), c)))
+        both = reduce(operator.add, parts)
+        return both.parts, both.owner
+
+    def _samples(self, seed: int) -> list[Sample]:
+        """Rows of each class; those of classes that are rare in a sample come from a sample of their own."""
+        rows = self._by_class(sample_rows(self.source, SAMPLE, seed))
+        if sum(len(batch) for own in rows for batch in own) >= SAMPLE:  # there are more
+            needed = [_ENOUGH * max(tried) if max(tried) > 1 else 1 for tried in self.numbers.values()]
+            rare = np.array([sum(map(len, own)) < n for own, n in zip(rows, needed, strict=True)])
+            if rare.any():
+                more = self._by_class(sample_rows(self.source, SAMPLE, seed, lambda batch: rare[self._code(batch)]))
+                rows = [more[c] if rare[c] else own for c, own in enumerate(rows)]
+        return [Sample(own, self.loop.collect, self.loop.estimate) for own in rows]
+
+    def _code(self, batch: Batch) -> Array:
+        return code_known(np.asarray(batch.y), self.classes, is_missing)
+
+    def _by_class(self, batches: list[Batch]) -> list[list[Batch]]:
+        found: list[list[Batch]] = [[] for _ in self.classes]
+        for batch in batches:
+            codes = self._code(batch)
+            for c in np.unique(codes):
+                found[c].append(replace(batch.rows(np.flatnonzero(codes == c)), y=None))
+        return found
+
+
+def _of_class(label: Any, search: Search, k: int) -> em.Mixture:
+    try:
+        return search.best(k)
+    except DataError as error:
+        raise DataError(f'in class {label!r}: {error}; use n_components="auto", or a dictionary by class') from None
+
+
+def _tried(asked: Any) -> list[int]:
+    """The numbers of components to try."""
+    if isinstance(asked, str):
+        one_of("n_components", asked, ("auto",))
+        return list(_AUTO)
+    return numbers_of("n_components", asked)
+
+
+def _plain(asked: Any) -> Any:
+    return list(asked) if isinstance(asked, Iterable) and not isinstance(asked, str) else asked

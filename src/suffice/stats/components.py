@@ -1,0 +1,174 @@
+"""The statistic of classes that are mixtures: each class owns some components."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import StatisticsError
+from ..tables.batch import Batch
+from .base import Statistics, settle, vocabulary
+from .bundle import Collector
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ComponentStats(Statistics):
+    """The statistic of the components of classes, as expectation-maximisation leaves it.
+
+    The sum of two has the components of both: the density of a class is then the average of its two densities, by the
+    weight of the rows behind them. Rows cannot be subtracted, since which component had them is not known any more.
+
+    Parameters
+    ----------
+    classes : array of shape (k,)
+        The sorted labels.
+    weight : array of shape (k,)
+        The total weight of each class.
+    parts : Statistics
+        The statistic of K components, whose labels are 0 to K - 1.
+    owner : array of int of shape (K,)
+        The index of the class of each component.
+
+    Examples
+    --------
+    >>> from suffice.stats import MomentStats
+    >>> parts = MomentStats.of(Batch.of([[1.0], [2.0], [5.0]], [0, 0, 1]))
+    >>> ComponentStats.of_parts(["a"], parts, [0, 0]).weight
+    array([3.])
+    """
+
+    classes: Array
+    weight: Array
+    parts: Statistics
+    owner: Array
+
+    def __post_init__(self) -> None:
+        settle(self, "weight", "owner")
+
+    def __repr__(self) -> str:
+        return f"ComponentStats({len(self.classes)} classes, {len(self.owner)} components, {self.parts!r})"
+
+    @classmethod
+    def of_parts(cls, classes: Any, parts: Statistics, owner: Any) -> Self:
+        """Return the statistic of components.
+
+        Parameters
+        ----------
+        classes : array-like of shape (k,)
+            Sorted labels.
+        parts : Statistics
+            The statistic of the K components.
+        owner : array-like of int of shape (K,)
+            The index of the class of each component.
+
+        Returns
+        -------
+        ComponentStats
+            The statistic of the classes.
+        """
+        labels, index = np.asarray(classes), np.asarray(owner, np.int64)
+        if index.shape != parts.weight.shape or not np.isin(index, np.arange(len(labels))).all():
+            raise StatisticsError("the owners of components must be indices of classes, one for each component")
+        return cls(labels, np.bincount(index, parts.weight, len(labels)), parts, index)
+
+    @classmethod
+    def zeros(cls, classes: Any, parts: Statistics) -> Self:
+        """Return the statistic of no rows.
+
+        Parameters
+        ----------
+        classes : array-like of shape (k,)
+            Labels, in any order.
+        parts : Statistics
+            The statistic of no components.
+
+        Returns
+        -------
+        ComponentStats
+            The identity of addition.
+        """
+        return cls.of_parts(vocabulary(classes), parts, np.zeros(0, np.int64))
+
+    @classmethod
+    def of(cls, batch: Batch, collect: Collector, classes: Any, owner: Any) -> Self:  # type: ignore[override]
+        """Return the statistic of one batch of rows with responsibilities.
+
+        Parameters
+        ----------
+        batch : Batch
+            Rows whose soft labels are those of components.
+        collect : callable
+            From a batch to the statistic of its components.
+        classes : array-like of shape (k,)
+            Sorted labels.
+        owner : array-like of int of shape (K,)
+            The index of the class of each component.
+
+        Returns
+        -------
+        ComponentStats
+            What is kept of the rows.
+        """
+        return cls.of_parts(classes, collect(batch), owner)
+
+    @property
+    def n_features(self) -> int:
+        return self.parts.n_features
+
+    @property
+    def names(self) -> tuple[str, ...] | None:  # type: ignore[override]
+        """The names of the columns, where they are kept."""
+        return self.parts.names
+
+    @property
+    def blocks(self) -> Mapping[str, tuple[int, ...]] | None:
+        return self.parts.blocks
+
+    def category_kinds(self) -> dict[int, str]:
+        return self.parts.category_kinds()
+
+    def aligned(self, classes: Array) -> Self:
+        index = np.searchsorted(classes, self.classes)
+        return self.of_parts(classes, self.parts, index[self.owner])
+
+    def _check_columns(self, other: Self) -> None:
+        if type(self.parts) is not type(other.parts):
+            raise StatisticsError(f"{self.parts!r} and {other.parts!r} cannot be merged")
+        self.parts._check_columns(other.parts)
+
+    def _merged(self, other: Self) -> Self:
+        mine, theirs = len(self.owner), len(other.owner)
+        labels = np.arange(mine + theirs)
+        parts = relabelled(other.parts, labels[mine:]).aligned(labels) + self.parts.aligned(labels)
+        return self.of_parts(self.classes, parts, np.concatenate([self.owner, other.owner]))
+
+    def _without(self, other: Self) -> Self:  # noqa: ARG002
+        raise StatisticsError("a mixture cannot forget rows: fit it again without them")
+
+    def is_finite(self) -> bool:
+        return self.parts.is_finite()
+
+    def to_arrays(self) -> dict[str, Array]:
+        kind = type(self.parts).__name__
+        return {"owner": self.owner} | {f"{kind}:{name}": array for name, array in self.parts.to_arrays().items()}
+
+    @classmethod
+    def from_arrays(cls, classes: Array, arrays: Mapping[str, Array]) -> Self:
+        kinds = {name.partition(":")[0] for name in arrays if ":" in name}
+        if len(kinds) != 1 or "owner" not in arrays or not kinds <= Statistics.kinds.keys() - {cls.__name__}:
+            raise StatisticsError(f"these are not the arrays of components: {sorted(arrays)}")
+        own = {name.partition(":")[2]: array for name, array in arrays.items() if ":" in name}
+        owner = np.array(arrays["owner"], np.int64).reshape(-1)
+        parts = Statistics.kinds[kinds.pop()].from_arrays(np.arange(len(owner)), own)
+        return cls.of_parts(np.array(classes), parts, owner)
+
+
+def relabelled(statistics: Statistics, classes: Array) -> Statistics:
+    """The same statistic with other labels, which are sorted too."""
+    return type(statistics).from_arrays(classes, statistics.to_arrays())
