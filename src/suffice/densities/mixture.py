@@ -73,11 +73,10 @@ class MixtureDensity(Density):
         seen_classes(stats)
         total = stats.weight[stats.owner]
         kept = np.flatnonzero((stats.parts.weight > 0) | (total == 0))
-        order = kept[np.argsort(stats.owner[kept], kind="stable")]
-        owner, total = stats.owner[order], total[order]
+        owner, total = stats.owner[kept], total[kept]
         alone = 1 / np.bincount(stats.owner)[owner]  # of a class without rows
-        weights = np.where(total > 0, stats.parts.weight[order] / np.where(total > 0, total, 1.0), alone)
-        return cls(estimate(stats.parts).of_classes(order.tolist()), owner, weights, len(stats.classes))
+        weights = np.where(total > 0, stats.parts.weight[kept] / np.where(total > 0, total, 1.0), alone)
+        return cls(estimate(stats.parts).of_classes(kept.tolist()), owner, weights, len(stats.classes))
 
     @classmethod
     def from_parameters(cls, components: Density, owner: Any, weights: Any, n_classes: int | None = None) -> Self:

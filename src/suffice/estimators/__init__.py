@@ -20,6 +20,7 @@ from .mixture import MixtureModel
 from .mixture_classifier import MixtureClassifier
 from .ratios import as_llr, cross_val_llr
 from .reduction import LDA, PCA
+from .semi_supervised import SemiSupervisedClassifier
 
 __all__ = [
     "LDA",
@@ -36,6 +37,7 @@ __all__ = [
     "MixtureModel",
     "MultinomialClassifier",
     "PoissonClassifier",
+    "SemiSupervisedClassifier",
     "as_llr",
     "cross_val_llr",
     "load",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import warnings
+from abc import abstractmethod
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
@@ -13,13 +14,17 @@ from sklearn.base import clone
 from .. import decisions
 from ..collect import collect
 from ..densities import Density
+from ..em import Estimate
 from ..errors import DataError, EmptyClassWarning, SingularWarning
 from ..families import Family, Mixed
 from ..leave_one_out import LeaveOneOut, coded, frequencies_without, held_out_scores
 from ..regression import LogisticModel
 from ..scoring.choice import Choice
 from ..scoring.model import Model, Prior
-from ..sources import LocalSource
+from ..sources import LocalSource, Source
+from ..stats import ComponentStats, Statistics
+from ..stats.bundle import Collector
+from ..stats.components import relabelled
 from ..tables.selection import with_columns
 from .classifier import LLRClassifier, of_model
 from .estimated import Estimated
@@ -157,6 +162,20 @@ class DensityClassifier(LLRClassifier, Estimated):
     sample = of_model(Model.sample)
     impute = of_model(Model.impute)
 
+    # Expectation-maximisation: a class may have several components.
+
+    @abstractmethod
+    def _components(self) -> tuple[Statistics, Array]:
+        """The statistic of the components of the classes, and the index of the class of each."""
+
+    @abstractmethod
+    def _em_parts(self, source: Source) -> tuple[Collector, Estimate]:
+        """How components are collected, and estimated, as this model was."""
+
+    @abstractmethod
+    def _learn_components(self, found: ComponentStats) -> Self:
+        """Take over what was found of the components of the classes."""
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -165,6 +184,21 @@ class DensityClassifier(LLRClassifier, Estimated):
 
 class GenerativeClassifier(DensityClassifier, Learner):
     """A classifier that models p(x | class) through a statistic that adds and subtracts."""
+
+    def _components(self) -> tuple[Statistics, Array]:
+        each = np.arange(len(self.classes_))
+        return relabelled(self._fitted(), each), each
+
+    def _em_parts(self, source: Source) -> tuple[Collector, Estimate]:
+        recipe, choices, names = self._recipe, self._settled(), source.names
+        return (
+            self._collector(self._inferred()),
+            lambda statistics: recipe.estimate(recipe.adopted(statistics, choices), choices, names),
+        )
+
+    def _learn_components(self, found: ComponentStats) -> Self:
+        statistics = relabelled(found.parts, found.classes[found.owner])
+        return self._learn(statistics, inferred=self._inferred())._estimated()
 
     # Held-out scores.
 

@@ -24,6 +24,7 @@ from ..sources import Source
 from ..sources.sampling import sample_rows
 from ..starts import INITS, Sample, Search
 from ..stats import ComponentStats, Statistics
+from ..stats.bundle import Collector
 from ..stats.components import relabelled
 from ..tables.batch import Batch
 from ..tables.labels import code_known, is_missing
@@ -211,6 +212,16 @@ class MixtureClassifier(MixedTable, DensityClassifier):
                 )
             return {label: _tried(asked[label]) for label in labels}
         return dict.fromkeys(labels, _tried(asked))
+
+    def _components(self) -> tuple[Statistics, Array]:
+        self._check_fitted()
+        return self.statistics_.parts, self.statistics_.owner
+
+    def _em_parts(self, source: Source) -> tuple[Collector, em.Estimate]:
+        return self._collector(self._inferred()), component_estimate(self._validate(), source.names)
+
+    def _learn_components(self, found: ComponentStats) -> Self:
+        return self._learn(found, inferred=self._inferred())._estimated()
 
     # What was learnt.
 

@@ -65,7 +65,7 @@ class ComponentStats(Statistics):
         parts : Statistics
             The statistic of the K components.
         owner : array-like of int of shape (K,)
-            The index of the class of each component.
+            The index of the class of each component, in ascending order.
 
         Returns
         -------
@@ -73,8 +73,9 @@ class ComponentStats(Statistics):
             The statistic of the classes.
         """
         labels, index = np.asarray(classes), np.asarray(owner, np.int64)
-        if index.shape != parts.weight.shape or not np.isin(index, np.arange(len(labels))).all():
-            raise StatisticsError("the owners of components must be indices of classes, one for each component")
+        in_order = index.shape == parts.weight.shape and (np.diff(index) >= 0).all()
+        if not in_order or not np.isin(index, np.arange(len(labels))).all():
+            raise StatisticsError("the owner of each component must be the index of a class, in ascending order")
         return cls(labels, np.bincount(index, parts.weight, len(labels)), parts, index)
 
     @classmethod
@@ -143,10 +144,13 @@ class ComponentStats(Statistics):
         self.parts._check_columns(other.parts)
 
     def _merged(self, other: Self) -> Self:
-        mine, theirs = len(self.owner), len(other.owner)
-        labels = np.arange(mine + theirs)
-        parts = relabelled(other.parts, labels[mine:]).aligned(labels) + self.parts.aligned(labels)
-        return self.of_parts(self.classes, parts, np.concatenate([self.owner, other.owner]))
+        owner = np.concatenate([self.owner, other.owner])
+        order = np.argsort(owner, kind="stable")
+        label = np.empty_like(order)
+        label[order] = np.arange(len(order))
+        mine, theirs = np.split(label, [len(self.owner)])  # both are sorted, as the owners are
+        parts = relabelled(self.parts, mine) + relabelled(other.parts, theirs)
+        return self.of_parts(self.classes, parts, owner[order])
 
     def _without(self, other: Self) -> Self:  # noqa: ARG002
         raise StatisticsError("a mixture cannot forget rows: fit it again without them")
