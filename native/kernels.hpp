@@ -25,6 +25,12 @@ struct Labels {
     Index classes;
 };
 
+struct Shares {          // soft labels
+    const double* share;   // (n, classes), what of each row belongs to each class
+    const double* weight;  // (n,), or null for ones
+    Index classes;
+};
+
 struct Moments {      // updated in place
     double* weight;   // (k,)
     double* mean;     // (k, d)
@@ -54,6 +60,9 @@ template <class T>
 struct Kernels {
     void (*diag_moments)(const Matrix<T>&, const Labels&, const Moments&);
     void (*full_moments)(const Matrix<T>&, const Labels&, bool pooled, const Moments&);
+    // An entry that is not finite may spoil the moments of all classes.
+    void (*soft_diag_moments)(const Matrix<T>&, const Shares&, const Moments&);
+    void (*soft_full_moments)(const Matrix<T>&, const Shares&, bool pooled, const Moments&);
     // Each returns whether every entry of X was finite.
     bool (*diag_scores)(const Matrix<T>&, Index classes, const double* mean, const double* scale,
                         const double* constant, const Scores&);
@@ -69,6 +78,7 @@ template <class T>
 struct CategoryKernels {
     // Returns the first row that holds a value out of range, or n; the rows before it are counted.
     Index (*counts)(const Matrix<T>&, const Labels&, const Ranges&, double* table);
+    Index (*soft_counts)(const Matrix<T>&, const Shares&, const Ranges&, double* table);
     void (*scores)(const Matrix<T>&, const Ranges&, Index classes, const double* table, const double* constant,
                    const Scores&);
 };
@@ -82,6 +92,8 @@ struct SparseKernels {
 
 struct Reduction {
     void (*reduce)(const double* scores, Index rows, Index classes, const Scores&);
+    void (*soften)(double* joint, Index rows, Index classes, const double* fallback, Index stride, const double* weight,
+                   double* sums);
 };
 
 struct Table : Kernels<float>, Kernels<double>,

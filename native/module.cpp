@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -69,6 +70,10 @@ Scores wanted(const Wanted& all, const Best& best, const Wanted& evidence) {
     return {pointer(all), pointer(best), pointer(evidence)};
 }
 
+Shares shares(const ConstDoubles& share, const Weights& weight) {
+    return {share.data(), pointer(weight), Index(share.shape(1))};
+}
+
 // Columns that lie in arrays of their own.
 using Column = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
@@ -96,6 +101,20 @@ void bind_columns(nb::module_& m) {
           },
           "X"_a.noconvert(), "code"_a.noconvert(), "weight"_a.none(), "pooled"_a, "n"_a.noconvert(),
           "mean"_a.noconvert(), "scatter"_a.noconvert(), Free());
+    m.def("soft_diag_moments",
+          [](std::vector<Column> X, ConstDoubles share, Weights weight, Doubles n, Doubles mean, Doubles scatter) {
+              kernels<Kernels<double>>().soft_diag_moments(Columns(X).matrix, shares(share, weight),
+                                                           {n.data(), mean.data(), scatter.data()});
+          },
+          "X"_a.noconvert(), "share"_a.noconvert(), "weight"_a.none(), "n"_a.noconvert(), "mean"_a.noconvert(),
+          "scatter"_a.noconvert(), Free());
+    m.def("soft_full_moments",
+          [](std::vector<Column> X, ConstDoubles share, Weights weight, bool pooled, Doubles n, Doubles mean, Doubles scatter) {
+              kernels<Kernels<double>>().soft_full_moments(Columns(X).matrix, shares(share, weight), pooled,
+                                                           {n.data(), mean.data(), scatter.data()});
+          },
+          "X"_a.noconvert(), "share"_a.noconvert(), "weight"_a.none(), "pooled"_a, "n"_a.noconvert(),
+          "mean"_a.noconvert(), "scatter"_a.noconvert(), Free());
 }
 
 template <class T>
@@ -115,6 +134,21 @@ void bind(nb::module_& m) {
                                         {n.data(), mean.data(), scatter.data()});
           },
           "X"_a.noconvert(), "code"_a.noconvert(), "weight"_a.none(), "pooled"_a, "n"_a.noconvert(),
+          "mean"_a.noconvert(), "scatter"_a.noconvert(), free);
+
+    m.def("soft_diag_moments",
+          [](Rows<T> X, ConstDoubles share, Weights weight, Doubles n, Doubles mean, Doubles scatter) {
+              kernels<Kernels<T>>().soft_diag_moments(matrix<T>(X), shares(share, weight),
+                                                      {n.data(), mean.data(), scatter.data()});
+          },
+          "X"_a.noconvert(), "share"_a.noconvert(), "weight"_a.none(), "n"_a.noconvert(), "mean"_a.noconvert(),
+          "scatter"_a.noconvert(), free);
+    m.def("soft_full_moments",
+          [](Rows<T> X, ConstDoubles share, Weights weight, bool pooled, Doubles n, Doubles mean, Doubles scatter) {
+              kernels<Kernels<T>>().soft_full_moments(matrix<T>(X), shares(share, weight), pooled,
+                                                      {n.data(), mean.data(), scatter.data()});
+          },
+          "X"_a.noconvert(), "share"_a.noconvert(), "weight"_a.none(), "pooled"_a, "n"_a.noconvert(),
           "mean"_a.noconvert(), "scatter"_a.noconvert(), free);
 
     const auto score = [&](const char* name, auto kernel) {
@@ -148,6 +182,12 @@ void bind_categories(nb::module_& m) {
                   matrix<T>(X), {code.data(), pointer(weight), Index(table.shape(1))}, {lo.data(), width.data()}, table.data());
           },
           "X"_a.noconvert(), "code"_a.noconvert(), "weight"_a.none(), "lo"_a, "width"_a, "table"_a.noconvert(), Free());
+    m.def("soft_category_counts",
+          [](Rows<T> X, ConstDoubles share, Weights weight, ConstPlaces lo, ConstPlaces width, Doubles table) {
+              return kernels<CategoryKernels<T>>().soft_counts(matrix<T>(X), shares(share, weight), {lo.data(), width.data()},
+                                                               table.data());
+          },
+          "X"_a.noconvert(), "share"_a.noconvert(), "weight"_a.none(), "lo"_a, "width"_a, "table"_a.noconvert(), Free());
     m.def("category_scores",
           [](Rows<T> X, ConstPlaces lo, ConstPlaces width, ConstDoubles table, ConstDoubles constant, Wanted all, Best best,
              Wanted evidence) {
@@ -189,6 +229,14 @@ void reduce(ConstDoubles scores, Wanted all, Best best, Wanted evidence) {
     Scores out = wanted(all, best, evidence);
     if (out.all == scores.data()) out.all = nullptr;  // it is there already
     kernels<Reduction>().reduce(scores.data(), Index(scores.shape(0)), Index(scores.shape(1)), out);
+}
+
+// Fallback has one row, or as many as joint.
+std::pair<double, double> soften(Doubles joint, ConstDoubles fallback, Weights weight) {
+    const Index n = Index(joint.shape(0)), k = Index(joint.shape(1));
+    double sums[2];
+    kernels<Reduction>().soften(joint.data(), n, k, fallback.data(), fallback.shape(0) == 1 ? 0 : k, pointer(weight), sums);
+    return {sums[0], sums[1]};
 }
 
 using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
@@ -292,6 +340,7 @@ NB_MODULE(_native, m) {
     bind_all_sparse<float, double, std::int32_t, std::int64_t>(m);
     m.def("reduce", &reduce, nb::arg().noconvert(), nb::arg().noconvert().none(), nb::arg().noconvert().none(),
           nb::arg().noconvert().none(), Free());
+    m.def("soften", &soften, "joint"_a.noconvert(), "fallback"_a, "weight"_a.none(), Free());
     m.def("encode_items", &encode_items, "items"_a.noconvert(), "code"_a.noconvert());
     m.def("encode_objects", &encode_objects, "items"_a, "code"_a.noconvert());
     m.def("split_scores",

@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from types import ModuleType
 
 from . import reference
+from .reference import Moments as Moments
 from .reference import Numbers as Numbers
 
 native: ModuleType | None

@@ -47,6 +47,42 @@ def full_moments(X: Numbers, code: Array, weight: Array | None, k: int, pooled: 
     return moments
 
 
+def _check_shares(n: int, share: Array, weight: Array | None) -> None:
+    if len(share) != n or (weight is not None and len(weight) != n):
+        raise ValueError(f"{n} rows, {len(share)} soft labels, {'no' if weight is None else len(weight)} weights")
+
+
+def _soft_shape(X: Numbers, share: Array, weight: Array | None) -> tuple[int, int]:
+    """The numbers of classes and columns, if all rows have soft labels."""
+    if isinstance(X, tuple) and not X:
+        raise ValueError("no columns")
+    for column in X if isinstance(X, tuple) else (X,):
+        _check_shares(len(column), share, weight)
+    return share.shape[1], len(X) if isinstance(X, tuple) else X.shape[1]
+
+
+def soft_diag_moments(X: Numbers, share: Array, weight: Array | None) -> Moments:
+    k, d = _soft_shape(X, share, weight)
+    moments = np.zeros(k), np.zeros((k, d)), np.zeros((k, d))
+    _native.soft_diag_moments(X, share, weight, *moments)
+    return moments
+
+
+def soft_full_moments(X: Numbers, share: Array, weight: Array | None, pooled: bool) -> Moments:
+    k, d = _soft_shape(X, share, weight)
+    moments = np.zeros(k), np.zeros((k, d)), np.zeros((d, d) if pooled else (k, d, d))
+    _native.soft_full_moments(X, share, weight, pooled, *moments)
+    return moments
+
+
+def soften(joint: Array, fallback: Array, weight: Array | None) -> tuple[float, float]:
+    n, k = joint.shape
+    fallback = np.atleast_2d(fallback)
+    if fallback.shape not in ((1, k), (n, k)) or (weight is not None and len(weight) != n):
+        raise ValueError(f"log weights of shape {fallback.shape} or weights do not fit {n} rows of {k} classes")
+    return _native.soften(joint, np.ascontiguousarray(fallback), weight)
+
+
 def _checked(score: Callable[..., bool]) -> Callable[..., bool]:
     """Refuse X whose columns are not those of the parameters; the outputs are slices made for X."""
 
@@ -74,6 +110,14 @@ def category_counts(X: Array, code: Array, weight: Array | None, lo: Array, widt
     _check(len(X), code, weight)
     X = _categories(X, lo, width, width.sum(), table)
     return _native.category_counts(X, code, weight, lo, width, table)
+
+
+def soft_category_counts(X: Array, share: Array, weight: Array | None, lo: Array, width: Array, table: Array) -> int:
+    _check_shares(len(X), share, weight)
+    if table.shape[1] != share.shape[1]:
+        raise ValueError(f"a table of {table.shape[1]} classes for soft labels of {share.shape[1]}")
+    X = _categories(X, lo, width, width.sum(), table)
+    return _native.soft_category_counts(X, share, weight, lo, width, table)
 
 
 def category_scores(X: Array, lo: Array, width: Array, table: Array, constant: Array, *wanted: Array | None) -> None:

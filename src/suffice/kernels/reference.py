@@ -2,7 +2,7 @@
 
 Shapes: X (n, d) float32 or float64 with any strides, for moments also a tuple of d columns (n,) float64; code (n,)
 int32 in [0, k); weight (n,) float64 or None for ones. Rows are taken in blocks that fit the cache, and all sums are in
-float64. Rows of weight zero are absent.
+float64. Rows of weight zero are absent. Soft labels are a share (n, k) float64 of each row for each class.
 """
 
 from __future__ import annotations
@@ -98,6 +98,45 @@ def full_moments(X: Numbers, code: Array, weight: Array | None, k: int, pooled: 
                 zi = z[block.bounds[i] : block.bounds[i + 1]]
                 scatter[i] += zi.T @ zi - np.outer(block.a[i], block.shift[i])
     return n, mean, scatter
+
+
+def _by_class(share: Array, weight: Array | None) -> list[Array]:
+    return [column if weight is None else column * weight for column in share.T]
+
+
+def soft_diag_moments(X: Numbers, share: Array, weight: Array | None) -> Moments:
+    """`diag_moments` where every row belongs to every class by a share. X is finite."""
+    code = np.zeros(len(share), np.int32)
+    n, mean, scatter = zip(*(diag_moments(X, code, own, 1) for own in _by_class(share, weight)), strict=True)
+    return np.concatenate(n), np.concatenate(mean), np.concatenate(scatter)
+
+
+def soft_full_moments(X: Numbers, share: Array, weight: Array | None, pooled: bool) -> Moments:
+    """`full_moments` where every row belongs to every class by a share. X is finite."""
+    code = np.zeros(len(share), np.int32)
+    n, mean, scatter = zip(*(full_moments(X, code, own, 1, False) for own in _by_class(share, weight)), strict=True)
+    both = np.concatenate(scatter)
+    return np.concatenate(n), np.concatenate(mean), both.sum(axis=0) if pooled else both
+
+
+def soften(joint: Array, fallback: Array, weight: Array | None) -> tuple[float, float]:
+    """Replace log p(row, class) (n, k) by P(class | row); return the weighted sums of log p(row) and of the entropies.
+
+    A row that is impossible under every class goes by its log weights in `fallback`, (k,) or (n, k).
+    """
+    lost = np.isneginf(joint.max(axis=1))
+    joint[lost] = np.broadcast_to(fallback, joint.shape)[lost]
+    top = joint.max(axis=1)
+    joint -= top[:, None]
+    logs = np.maximum(joint, -_MAX)  # of zero, which counts nothing
+    np.exp(joint, out=joint)
+    total = joint.sum(axis=1)
+    entropy = np.log(total) - np.einsum("ij,ij->i", joint, logs) / total
+    joint /= total[:, None]
+    density = np.where(lost, -np.inf, top + np.log(total))
+    w = np.ones(len(joint)) if weight is None else weight
+    some = w != 0.0  # a row without weight may be impossible
+    return float(w[some] @ density[some]), float(w @ entropy)
 
 
 def reduce_scores(scores: Array, all: Array | None, best: Array | None, evidence: Array | None) -> None:
@@ -214,12 +253,10 @@ def _places(X: Array, lo: Array, width: Array) -> list[Array]:
     return places
 
 
-def category_counts(X: Array, code: Array, weight: Array | None, lo: Array, width: Array, table: Array) -> int:
-    """Add the weight of each category of each column, one after the other, and class to table (sum(width), k).
-
-    Returns the first row that holds something else, with the rows before it counted, or n.
-    """
-    k = table.shape[1]
+def _known_places(
+    X: Array, weight: Array | None, lo: Array, width: Array
+) -> Iterator[tuple[Array, list[Array], int | None]]:
+    """Block by block: the rows of any weight up to one that holds something else, their places, and that row."""
     for rows in _blocks(len(X), X.shape[1]):
         kept = np.arange(rows.start, rows.stop)
         if weight is not None:
@@ -229,13 +266,37 @@ def category_counts(X: Array, code: Array, weight: Array | None, lo: Array, widt
         for place in places:
             strange |= place < 0
         known = int(strange.argmax()) if strange.any() else len(kept)
-        c, w = code[kept[:known]], None if weight is None else weight[kept[:known]]
+        yield kept[:known], [place[:known] for place in places], int(kept[known]) if known < len(kept) else None
+
+
+def category_counts(X: Array, code: Array, weight: Array | None, lo: Array, width: Array, table: Array) -> int:
+    """Add the weight of each category of each column, one after the other, and class to table (sum(width), k).
+
+    Returns the first row that holds something else, with the rows before it counted, or n.
+    """
+    k = table.shape[1]
+    for kept, places, strange in _known_places(X, weight, lo, width):
+        c, w = code[kept], None if weight is None else weight[kept]
         stop = 0
         for place, size in zip(places, width.tolist(), strict=True):
             start, stop = stop, stop + size
-            table[start:stop] += np.bincount(place[:known] * k + c, w, size * k).reshape(size, k)
-        if known < len(kept):
-            return int(kept[known])
+            table[start:stop] += np.bincount(place * k + c, w, size * k).reshape(size, k)
+        if strange is not None:
+            return strange
+    return len(X)
+
+
+def soft_category_counts(X: Array, share: Array, weight: Array | None, lo: Array, width: Array, table: Array) -> int:
+    """`category_counts` where every row belongs to every class by a share."""
+    for kept, places, strange in _known_places(X, weight, lo, width):
+        own = share[kept] if weight is None else share[kept] * weight[kept, None]
+        stop = 0
+        for place, size in zip(places, width.tolist(), strict=True):
+            start, stop = stop, stop + size
+            for c, w in enumerate(own.T):
+                table[start:stop, c] += np.bincount(place, w, size)
+        if strange is not None:
+            return strange
     return len(X)
 
 

@@ -241,24 +241,44 @@ _SOFT_ROWS = 4096  # of a soft-labelled batch, read once for each class while in
 S = TypeVar("S", bound=Statistics)
 
 
-def by_class(batch: Batch, collect: Callable[[Table, Array, Array, Array | None], S]) -> S:
+def by_class(
+    batch: Batch,
+    collect: Callable[[Table, Array, Array, Array | None], S],
+    collect_soft: Callable[[Table, Array, Array, Array | None], S | None] = lambda *_: None,
+) -> S:
     """``collect(table, classes, code, weight)`` of a batch of labelled rows, hard or soft.
 
-    A soft label is one weight per class: the same collector, class after class.
+    A soft label is one weight per class. ``collect_soft(table, classes, share, weight)`` takes all of them at once;
+    where it returns None, the rows are collected class after class.
     """
     if batch.y is None:
         raise DataError("labels are needed to collect the statistics of classes")
     if not isinstance(batch.y, SoftLabels):
         return collect(batch.table, *(batch.coded or encode(batch.y)), batch.weight)
+    classes, table, weight = batch.y.classes, batch.table, batch.weight
+    share = np.ascontiguousarray(batch.y.responsibility, dtype=np.float64)
+    if weight is not None and not weight.all():  # rows of weight zero are absent, whatever they hold
+        kept = np.flatnonzero(weight)
+        table, share, weight = table[kept], share[kept], weight[kept]
+    found = collect_soft(table, classes, share, weight) if len(table) else None
+    return _class_after_class(table, classes, share, weight, collect) if found is None else found
+
+
+def _class_after_class(
+    table: Table,
+    classes: Array,
+    share: Array,
+    weight: Array | None,
+    collect: Callable[[Table, Array, Array, Array | None], S],
+) -> S:
+    """The statistic of softly labelled rows from a collector of hard labels."""
     total: S | None = None
-    for start in range(0, max(len(batch), 1), _SOFT_ROWS):
+    for start in range(0, max(len(table), 1), _SOFT_ROWS):
         rows = slice(start, start + _SOFT_ROWS)
-        table, soft = batch.table[rows], batch.y[rows]
-        same_class = np.zeros(len(table), np.int32)
-        for c in range(len(soft.classes)):
-            w = np.ascontiguousarray(soft.responsibility[:, c], dtype=np.float64)
-            w = w if batch.weight is None else w * batch.weight[rows]
-            part = collect(table, soft.classes[c : c + 1], same_class, w)
+        some, same_class = table[rows], np.zeros(len(share[rows]), np.int32)
+        for c in range(len(classes)):
+            w = np.ascontiguousarray(share[rows, c])
+            part = collect(some, classes[c : c + 1], same_class, w if weight is None else w * weight[rows])
             total = part if total is None else total + part
     assert total is not None
     return total

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,18 +116,28 @@ class CategoryStats(Statistics):
 
     @classmethod
     def of(cls, batch: Batch) -> Self:
-        return by_class(batch, cls._of_table)
+        return by_class(batch, cls._of_table, cls._of_shares)
 
     @classmethod
     def _of_table(cls, table: Table, classes: Array, code: Array, weight: Array | None) -> Self:
         k = len(classes)
+        total = np.bincount(code, weight, minlength=k).astype(np.float64)
+        return cls._counted(table, classes, total, _Labelled(kernels.active.category_counts, code, weight, k))
+
+    @classmethod
+    def _of_shares(cls, table: Table, classes: Array, share: Array, weight: Array | None) -> Self:
+        total = share.sum(axis=0) if weight is None else weight @ share
+        labels = _Labelled(kernels.active.soft_category_counts, share, weight, len(classes))
+        return cls._counted(table, classes, total, labels)
+
+    @classmethod
+    def _counted(cls, table: Table, classes: Array, total: Array, labels: _Labelled) -> Self:
         integers = isinstance(table, Matrix) and table.values.dtype.kind in "iub"
-        counted = _count_integers(table.values, code, weight, k) if integers and len(table) else None  # type: ignore[attr-defined]
+        counted = _count_integers(table.values, labels) if integers and len(table) else None  # type: ignore[attr-defined]
         if counted is None:
             columns = enumerate(table.columns())
-            parts = [_count_column(column, code, weight, k, table.column_name(j)) for j, column in columns]
+            parts = [_count_column(column, labels, table.column_name(j)) for j, column in columns]
             counted = tuple(part[0] for part in parts), np.concatenate([part[1] for part in parts], axis=1)
-        total = np.bincount(code, weight, minlength=k).astype(np.float64)
         return cls(classes, total, *counted, table.names)._trimmed()
 
     @classmethod
@@ -270,13 +280,27 @@ def _add_columns(count: Array, indices: Array, more: Array) -> None:
     np.add.at(count.T, indices, more.T)
 
 
-def _count_column(column: Column, code: Array, weight: Array | None, k: int, name: str) -> tuple[Array, Array]:
+class _Labelled(NamedTuple):
+    """Labels of rows, hard or soft, and the kernel that counts their categories."""
+
+    kernel: Callable[[Array, Array, Array | None, Array, Array, Array], int]
+    label: Array  # (n,) codes, or (n, k) shares
+    weight: Array | None
+    k: int
+
+    def add(self, values: Array, start: int, lo: Array, width: Array, table: Array) -> int:
+        """Add rows from `start` on to a table; return how many fit."""
+        weight = None if self.weight is None else self.weight[start:]
+        return self.kernel(values[start:], self.label[start:], weight, lo, width, table)
+
+
+def _count_column(column: Column, labels: _Labelled, name: str) -> tuple[Array, Array]:
     """Categories (v,) of one column and their weights (k, v)."""
     try:
         distinct, value = column.coded()
-        table = np.zeros((1 + len(distinct), k))
+        table = np.zeros((1 + len(distinct), labels.k))
         lo, width = np.array([-1]), np.array([1 + len(distinct)])
-        kernels.active.category_counts(value[:, None], code, weight, lo, width, table)
+        labels.add(value[:, None], 0, lo, width, table)
         return _categories(distinct, table[1:].T)
     except DataError as error:
         raise DataError(f"column {name}: {error}") from None
@@ -291,9 +315,9 @@ def _categories(distinct: Array, count: Array) -> tuple[Array, Array]:
     return categories, out
 
 
-def _count_integers(X: Array, code: Array, weight: Array | None, k: int) -> tuple[tuple[Array, ...], Array] | None:
+def _count_integers(X: Array, labels: _Labelled) -> tuple[tuple[Array, ...], Array] | None:
     """Categories and counts of a matrix of integers, or None where they lie too far apart to be counted by value."""
-    n, boolean = len(X), X.dtype.kind == "b"
+    n, k, boolean = len(X), labels.k, X.dtype.kind == "b"
     values = X.view(np.uint8) if boolean else native(X)
     lo, width = np.zeros(X.shape[1], np.int64), np.zeros(X.shape[1], np.int64)
     table, start = np.zeros((0, k)), 0
@@ -313,8 +337,7 @@ def _count_integers(X: Array, code: Array, weight: Array | None, k: int) -> tupl
             return None
         table = _widened(table, lo, width, least.astype(np.int64), np.array(spans))
         lo, width = least.astype(np.int64), np.array(spans)
-        w = None if weight is None else weight[start:]
-        start += kernels.active.category_counts(values[start:], code[start:], w, lo, width, table)
+        start += labels.add(values, start, lo, width, table)
     parts = tuple(np.arange(a, a + v) for a, v in zip(lo, width, strict=True))
     return tuple(part.astype(bool) for part in parts) if boolean else parts, np.ascontiguousarray(table.T)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from typing import Any, Self
@@ -194,7 +194,28 @@ class MomentStats(Statistics):
         MomentStats
             What is kept of the rows.
         """
-        return by_class(batch, partial(cls._of_table, layout=layout, skip_missing=skip_missing))
+        return by_class(
+            batch,
+            partial(cls._of_table, layout=layout, skip_missing=skip_missing),
+            partial(cls._of_shares, layout=layout, skip_missing=skip_missing),
+        )
+
+    @classmethod
+    def _of_shares(
+        cls, table: Table, classes: Array, share: Array, weight: Array | None, layout: str, skip_missing: bool
+    ) -> Self | None:
+        """The moments of softly labelled rows, all classes at once; None where this is not possible."""
+        if isinstance(table, Sparse) or layout == "quartic" or (layout == "full" and table.n_features >= _WIDE):
+            return None
+        if layout == "diag":
+            n, mean, scatter = kernels.active.soft_diag_moments(table.numbers(), share, weight)
+            moments = cls(classes, n, mean, scatter, layout)
+            if skip_missing and not moments.is_finite():
+                moments = moments._skipping_missing(table.floats(), partial(_soft_column, share=share, weight=weight))
+        else:
+            n, mean, scatter = kernels.active.soft_full_moments(table.numbers(), share, weight, layout == "pooled")
+            moments = cls(classes, n, mean, scatter, layout)
+        return moments if moments.is_finite() else None  # a row spoils classes that have no share of it, too
 
     @classmethod
     def _of_table(
@@ -213,7 +234,8 @@ class MomentStats(Statistics):
             n, mean, scatter = kernels.active.diag_moments(table.numbers(), code, weight, k)
             moments = cls(classes, n, mean, scatter, layout)
             unseen = skip_missing and not moments.is_finite()
-            return moments._skipping_missing(table.floats(), code, weight) if unseen else moments
+            column = partial(_hard_column, code=code, weight=weight, k=k)
+            return moments._skipping_missing(table.floats(), column) if unseen else moments
         if layout == "full" and table.n_features >= _WIDE:
             return cls._of_wide(table, classes, code, weight)
         if layout != "quartic":
@@ -268,14 +290,13 @@ class MomentStats(Statistics):
             quartic = np.bincount(code, w * square**2, minlength=k)
         return cls(classes, n, mean, scatter, "quartic", cubic, quartic)
 
-    def _skipping_missing(self, X: Array, code: Array, weight: Array | None) -> Self:
-        """Return the moments of each column over the rows that have it."""
-        k, d = self.mean.shape
+    def _skipping_missing(self, X: Array, column_moments: Callable[[Array, Array], kernels.Moments]) -> Self:
+        """Return the moments of each column over the rows that have it: ``column_moments(x, rows)``."""
+        d = self.n_features
         mean, scatter, observed = self.mean.copy(), self.scatter.copy(), np.tile(self.weight[:, None], d)
         for j in np.flatnonzero(~np.isfinite(self.mean).all(axis=0)):
             kept = ~np.isnan(X[:, j])
-            w = None if weight is None else weight[kept]
-            one = kernels.active.diag_moments(X[kept, j : j + 1], code[kept], w, k)
+            one = column_moments(X[kept, j : j + 1], kept)
             observed[:, j], mean[:, j], scatter[:, j] = one[0], one[1][:, 0], one[2][:, 0]
         return replace(self, mean=mean, scatter=scatter, observed=observed)
 
@@ -508,6 +529,16 @@ class MomentStats(Statistics):
             )
         copies = {name: np.array(array) for name, array in arrays.items()}
         return cls(np.array(classes), scatter=copies.pop(f"scatter_{layout}"), layout=layout, **copies)
+
+
+def _hard_column(x: Array, kept: Array, code: Array, weight: Array | None, k: int) -> kernels.Moments:
+    """The moments of one column (n, 1), where `kept` says which rows it has."""
+    return kernels.active.diag_moments(x, code[kept], None if weight is None else weight[kept], k)  # type: ignore[no-any-return]
+
+
+def _soft_column(x: Array, kept: Array, share: Array, weight: Array | None) -> kernels.Moments:
+    """As `_hard_column`, of soft labels."""
+    return kernels.active.soft_diag_moments(x, share[kept], None if weight is None else weight[kept])  # type: ignore[no-any-return]
 
 
 def _fits(array: Array, like: Array) -> bool:
