@@ -9,7 +9,6 @@ Labels that are known say which components a row may belong to: those of its cla
 
 from __future__ import annotations
 
-import functools
 import operator
 import os
 import warnings
@@ -22,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from . import kernels
 from .checkpoint import Checkpoint, described
 from .densities import Density
 from .errors import DataError, EmptyClassWarning, SingularWarning
@@ -36,7 +36,8 @@ Array = NDArray[Any]
 Estimate = Callable[[Any], Density]
 Reduce = Callable[[Callable[[Batch], Any], Callable[[Any, Any], Any]], Any]  # as `Source.reduce`
 
-_ROWS = 4096  # that are scored and collected while they are in the cache
+_CELLS = 1 << 18  # of rows and responsibilities that are scored and collected while they are in the cache
+_ROWS = 1024  # or so many rows, where they are wide
 _LOST = 1e-3  # rows: a component with less has lost its rows to others
 
 
@@ -110,13 +111,18 @@ class Pass:
     statistics: Statistics | None  # of the soft labels, where they are asked for
 
     def __add__(self, other: Pass) -> Pass:
-        both = None if self.statistics is None or other.statistics is None else self.statistics + other.statistics
+        return self.plus(other)
+
+    def plus(self, *others: Pass) -> Pass:
+        """The sum of this pass and others."""
+        passes = (self, *others)
+        parts = [one.statistics for one in passes if one.statistics is not None]
         return Pass(
-            self.n_rows + other.n_rows,
-            self.weight + other.weight,
-            self.log_likelihood + other.log_likelihood,
-            self.entropy + other.entropy,
-            both,
+            sum(one.n_rows for one in passes),
+            sum(one.weight for one in passes),
+            sum(one.log_likelihood for one in passes),
+            sum(one.entropy for one in passes),
+            parts[0].plus(*parts[1:]) if parts else None,
         )
 
     @property
@@ -286,43 +292,28 @@ class EStep:
     collect: Collector | None
 
     def __call__(self, batch: Batch) -> Pass:
-        parts = range(0, max(len(batch), 1), _ROWS)
-        return functools.reduce(operator.add, (self._of(batch.rows(slice(i, i + _ROWS))) for i in parts))
+        step = max(_ROWS, _CELLS // (batch.table.n_features + len(self.mixture.weight)))
+        first, *rest = [self._of(batch.rows(slice(i, i + step))) for i in range(0, max(len(batch), 1), step)]
+        return first.plus(*rest)
 
     def _of(self, rows: Batch) -> Pass:
         density, weight, known = self.mixture.density, self.mixture.weight, self.mixture.known
-        joint, total = np.empty((len(rows), len(weight))), np.empty(len(rows))
+        joint = np.empty((len(rows), len(weight)))
         with np.errstate(divide="ignore"):  # a component may have lost all its rows
             log_weight = np.log(weight)
-        if not density.score(density.read(rows.table), log_weight, all=joint, evidence=total):
+        if not density.score(density.read(rows.table), log_weight, all=joint):
             raise DataError("X contains NaN or infinity")
-        own = np.ones(len(rows)) if rows.weight is None else rows.weight
-        fallback: Array = log_weight
+        fallback: Array = log_weight  # of a row that is impossible under every component, which says nothing
         if known is not None:
             code = known.code(rows)
             other = (known.owner != code[:, None]) & (code >= 0)[:, None]
             joint[other] = -np.inf
             fallback = np.where(other, -np.inf, log_weight)
-            own = np.where(code < 0, known.unlabeled_weight * own, own)
-            rows, total = replace(rows, weight=own), np.logaddexp.reduce(joint, axis=1)
-        soft, entropy = _responsibilities(joint, total, fallback)
-        total[own == 0] = 0.0  # a row without weight may be impossible
+            own = np.ones(len(rows)) if rows.weight is None else rows.weight
+            rows = replace(rows, weight=np.where(code < 0, known.unlabeled_weight * own, own))
+        log_likelihood, entropy = kernels.active.soften(joint, fallback, rows.weight)
+        total = float(len(rows) if rows.weight is None else rows.weight.sum())
         statistics = None
         if self.collect is not None:
-            statistics = self.collect(softly(rows, SoftLabels(np.arange(len(weight)), soft)))
-        return Pass(len(rows), float(own.sum()), float(own @ total), float(own @ entropy), statistics)
-
-
-def _responsibilities(joint: Array, total: Array, fallback: Array) -> tuple[Array, Array]:
-    """P(component | row), (n, K), from log p(row, component) and log p(row), and its entropy, (n,).
-
-    A row that is impossible under every component says nothing: it goes by the log weights in `fallback`.
-    """
-    lost = np.isneginf(total)
-    with np.errstate(invalid="ignore"):
-        joint -= total[:, None]
-    if lost.any():
-        fallback = np.broadcast_to(fallback, joint.shape)[lost]
-        joint[lost] = fallback - np.logaddexp.reduce(fallback, axis=1)[:, None]
-    soft = np.exp(joint)
-    return soft, -np.einsum("ij,ij->i", soft, np.where(soft > 0, joint, 0.0))
+            statistics = self.collect(softly(rows, SoftLabels(np.arange(len(weight)), joint)))
+        return Pass(len(rows), total, log_likelihood, entropy, statistics)
