@@ -5,7 +5,7 @@
 #pragma once
 #include <cmath>
 
-#include "simd.hpp"
+#include "functions.hpp"
 
 namespace suffice::SUFFICE_ISA {
 namespace {
@@ -63,13 +63,23 @@ double transpose(const Matrix<T>& X, Index first, Index count, const double* cen
     return check;
 }
 
-inline double log_sum_exp(const double* s, Index k, Index stride) {
-    double top = s[0];
-    for (Index c = 1; c < k; ++c) top = larger(top, s[c * stride]);
-    if (top == -std::numeric_limits<double>::infinity()) return top;
-    double sum = 0.0;
-    for (Index c = 0; c < k; ++c) sum += std::exp(s[c * stride] - top);
-    return top + std::log(sum);
+constexpr double kNever = -std::numeric_limits<double>::infinity();
+
+// The largest of s[class] of four lanes, or zero where all are -inf.
+inline v4 origin_of(const double* s, Index k, Index lanes) {
+    v4 top = load(s);
+    for (Index c = 1; c < k; ++c) {
+        const v4 sc = load(s + c * lanes);
+        top = sc > top ? sc : top;
+    }
+    return top > broadcast(kNever) ? top : v4{};
+}
+
+inline v4 log_sum_exp(const double* s, Index k, Index lanes) {
+    const v4 origin = origin_of(s, k, lanes);
+    v4 sum = {};
+    for (Index c = 0; c < k; ++c) sum += exp_negative(load(s + c * lanes) - origin);
+    return sum == v4{} ? broadcast(kNever) : origin + log_positive(sum);
 }
 
 // Writes what is wanted of s[class][lane], the scores of `count` rows from `first`; all lanes up to kLanes' multiple exist.
@@ -91,7 +101,10 @@ inline void reduce_lanes(const double* s, Index lanes, Index k, Index first, Ind
         }
     }
     if (out.evidence)
-        for (Index r = 0; r < count; ++r) out.evidence[first + r] = log_sum_exp(s + r, k, lanes);
+        for (Index r = 0; r < count; r += 4) {
+            const v4 total = log_sum_exp(s + r, k, lanes);
+            std::memcpy(out.evidence + first + r, &total, sizeof(double) * smaller<Index>(4, count - r));
+        }
 }
 
 // Runs score(x, lanes, used, s) on block after block, where s[class][lane] is its result, and reduces s to `out`.

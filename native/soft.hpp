@@ -7,53 +7,31 @@
 namespace suffice::SUFFICE_ISA {
 namespace {
 
-constexpr double kLowest = -708.0;  // exp of less is not a normal number: zero is returned
-
-// exp(x) for x <= 0, to about one unit in the last place: 2^n exp(r) with |r| <= log(2) / 2, where exp is its series.
-inline v4 exp_negative(v4 x) {
-    const v4 shift = broadcast(0x1.8p52);  // adding it leaves the integer in the lowest bits
-    const i4 some = x > broadcast(kLowest);
-    const v4 z = some ? x : broadcast(kLowest), t = z * broadcast(0x1.71547652b82fep+0) + shift, n = t - shift;
-    const v4 r = (z - n * broadcast(0x1.62e42feep-1)) - n * broadcast(0x1.a39ef35793c76p-33);
-    constexpr double series[] = {1.0 / 479001600.0, 1.0 / 39916800.0, 1.0 / 3628800.0, 1.0 / 362880.0, 1.0 / 40320.0,
-                                 1.0 / 5040.0, 1.0 / 720.0, 1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5, 1.0, 1.0};
-    v4 p = broadcast(1.0 / 6227020800.0);
-    for (double c : series) p = p * r + broadcast(c);
-    const i4 scaled = reinterpret_cast<i4>(p) + (reinterpret_cast<i4>(t) << 52);
-    return some ? reinterpret_cast<v4>(scaled) : v4{};
-}
-
 // Responsibilities s[class][lane] of four rows in place of their log joint densities; returns log p(row) and the entropy.
 inline void soften_lanes(double* s, Index lanes, Index k, double* log_density, double* entropy) {
-    v4 top = load(s);
-    for (Index c = 1; c < k; ++c) {
-        const v4 sc = load(s + c * lanes);
-        top = sc > top ? sc : top;
-    }
-    const v4 origin = top > broadcast(-kMax) ? top : v4{};  // impossible rows: the caller looks after them
+    const v4 origin = origin_of(s, k, lanes);
     v4 sum = {}, weighted = {};
     for (Index c = 0; c < k; ++c) {
         const v4 x = load(s + c * lanes) - origin, e = exp_negative(x);
         store(s + c * lanes, e);
         sum += e;
-        weighted += e * (x > broadcast(kLowest) ? x : v4{});
+        weighted += e * (x <= broadcast(kLowest) ? v4{} : x);
     }
     const v4 scale = 1.0 / sum;
     for (Index c = 0; c < k; ++c) store(s + c * lanes, load(s + c * lanes) * scale);
-    v4 logs;
-    for (int q = 0; q < 4; ++q) logs[q] = std::log(sum[q]);
-    store(log_density, origin + logs);
+    const v4 logs = log_positive(sum);
+    store(log_density, sum == v4{} ? broadcast(kNever) : origin + logs);
     store(entropy, logs - weighted * scale);
 }
 
 // The same of one row by log weights alone; returns the entropy.
 inline double soften_row(const double* log_weight, double* s, Index lanes, Index k) {
-    const double total = log_sum_exp(log_weight, k, 1);
-    double entropy = 0.0;
+    double top = log_weight[0], sum = 0.0, entropy = 0.0;
+    for (Index c = 1; c < k; ++c) top = larger(top, log_weight[c]);
+    for (Index c = 0; c < k; ++c) sum += s[c * lanes] = std::exp(log_weight[c] - top);
     for (Index c = 0; c < k; ++c) {
-        const double x = log_weight[c] - total;
-        s[c * lanes] = std::exp(x);
-        if (s[c * lanes] > 0.0) entropy -= s[c * lanes] * x;
+        s[c * lanes] /= sum;
+        if (s[c * lanes] > 0.0) entropy -= s[c * lanes] * std::log(s[c * lanes]);
     }
     return entropy;
 }
@@ -71,7 +49,7 @@ inline void soften(double* joint, Index n, Index k, const double* fallback, Inde
         for (Index r = 0; r < count; r += 4) soften_lanes(&s[r], lanes, k, &log_density[r], &entropy[r]);
         double log_sum = 0.0, entropy_sum = 0.0;
         for (Index r = 0; r < count; ++r) {
-            if (log_density[r] == -std::numeric_limits<double>::infinity())
+            if (log_density[r] == kNever)
                 entropy[r] = soften_row(fallback + (first + r) * stride, &s[r], lanes, k);
             const double w = weight ? weight[first + r] : 1.0;
             if (w == 0.0) continue;  // even of a row that is impossible

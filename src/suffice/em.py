@@ -36,7 +36,7 @@ Array = NDArray[Any]
 Estimate = Callable[[Any], Density]
 Reduce = Callable[[Callable[[Batch], Any], Callable[[Any, Any], Any]], Any]  # as `Source.reduce`
 
-_CELLS = 1 << 18  # of rows and responsibilities that are scored and collected while they are in the cache
+_CELLS = 1 << 19  # of rows and responsibilities that are scored and collected while they are in the cache
 _ROWS = 1024  # or so many rows, where they are wide
 _LOST = 1e-3  # rows: a component with less has lost its rows to others
 

@@ -168,3 +168,14 @@ def test_a_constant_column_has_exactly_no_scatter():
 def test_unknown_kernels_are_refused():
     with pytest.raises(ValueError, match=r"choose one of .*reference"):
         kernels.select("abacus")
+
+
+@native_kernels
+def test_the_evidence_has_the_digits_of_exp_and_log():
+    rng = np.random.default_rng(5)
+    scores = np.concatenate([rng.normal(size=(20_001, 3)) * 10.0 ** rng.integers(-8, 3, (20_001, 1)), [[np.nan, 0, 1]]])
+    exact = scores.astype(np.longdouble)
+    exact = (exact.max(axis=1) + np.log(np.exp(exact - exact.max(axis=1, keepdims=True)).sum(axis=1))).astype(float)
+    evidence = np.empty(len(scores))
+    kernels.active.reduce(scores, None, None, evidence)
+    np.testing.assert_allclose(evidence, exact, rtol=4e-16, atol=4e-16)

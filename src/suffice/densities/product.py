@@ -262,22 +262,26 @@ class ProductDensity(Density):
         return pa.table(values, names=list(self.names))
 
     def _score(self, X: BlockRows, offset: Array | float, wanted: Wanted, relative: bool) -> bool:
-        total, own = np.zeros((len(X), self.n_classes)), np.empty((len(X), self.n_classes))
-        for name, part in self.parts.items():
-            if not part.score(X.parts[name], all=own, relative=relative):
-                self._score_incomplete(name, X.parts[name], own)
-            total += own
-        kernels.active.reduce(total + offset, *wanted)
+        total = np.empty((len(X), self.n_classes)) if wanted.all is None else wanted.all
+        own = np.empty_like(total) if len(self.parts) > 1 else total
+        for i, (name, part) in enumerate(self.parts.items()):
+            out, constant = (total, offset) if i == 0 else (own, 0.0)
+            if not part.score(X.parts[name], constant, all=out, relative=relative):
+                self._score_incomplete(name, X.parts[name], constant, out)
+            if i > 0:
+                total += own
+        if wanted.best is not None or wanted.evidence is not None:
+            kernels.active.reduce(total, None, wanted.best, wanted.evidence)
         return True
 
-    def _score_incomplete(self, name: str, x: Array, out: Array) -> None:
+    def _score_incomplete(self, name: str, x: Array, offset: Array | float, out: Array) -> None:
         """Score rows with missing cells by what they have; rows without are scored already."""
         if np.isinf(x).any():
             found = np.flatnonzero(np.isinf(x).any(axis=0))
             columns = listed([self.names[self.columns[name][i]] for i in found])
             raise DataError(f"column {columns} holds infinity; remove these rows or make the values missing")
         rows = np.isnan(x).any(axis=1)
-        out[rows] = self.parts[name].marginal(x[rows])
+        out[rows] = self.parts[name].marginal(x[rows]) + offset
 
     def marginal(self, X: BlockRows) -> Array:
         return np.asarray(sum(part.marginal(X.parts[name]) for name, part in self.parts.items()))
