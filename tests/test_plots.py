@@ -27,7 +27,18 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
-from suffice import LDA, PCA, GaussianClassifier, LogisticClassifier, MixedClassifier, MultinomialClassifier, plots
+from suffice import (
+    LDA,
+    PCA,
+    GaussianClassifier,
+    LogisticClassifier,
+    MixedClassifier,
+    MixtureClassifier,
+    MixtureModel,
+    MultinomialClassifier,
+    SemiSupervisedClassifier,
+    plots,
+)
 from suffice.errors import DataError, DecisionError
 from suffice.plots.style import PALETTE, color, dashes, marker
 from suffice.sources import Source
@@ -676,6 +687,117 @@ def test_no_class_is_painted_over(kind):
         assert points.get_alpha() == alpha
 
 
+# Mixtures.
+
+
+@pytest.fixture(scope="module")
+def clusters(birds):
+    """A mixture of the measurements and the islands, without labels: the Gaussian columns are not all columns."""
+    X, y = birds
+    table = X.assign(island=np.where(y == "Gentoo", "Biscoe", "Dream"))[["island", *FEATURES]]
+    return MixtureModel(3, random_state=0).fit(table), table
+
+
+@pytest.fixture(scope="module")
+def groups(birds):
+    return MixtureClassifier({"Adelie": 2, "Chinstrap": 1, "Gentoo": 3}, random_state=0).fit(*birds)
+
+
+def gaussians(model, columns):
+    """Means and covariances of the components in some columns."""
+    parameters = model.parameters_.get("components", model.parameters_)["gaussian"]
+    own = [FEATURES.index(name) for name in columns]
+    return parameters["means"][:, own], parameters["covariances"][:, own][:, :, own]
+
+
+def assert_contour(contour, mean, covariance, deviations):
+    off = contour - mean
+    distance = np.sqrt(np.einsum("ij,jk,ik->i", off, np.linalg.inv(covariance), off))
+    np.testing.assert_allclose(distance, deviations)
+
+
+def test_components_have_ellipses_in_the_colour_of_their_class(birds, groups):
+    X, y = birds
+    columns = ["flipper_length_mm", "bill_length_mm"]
+    display = drawn(plots.ScatterDisplay.from_estimator(groups, X, y, columns))
+    found = display.ax_.get_lines()
+    assert len(found) == 2 * 6
+    weights = groups.parameters_["weights"]
+    assert weights[2] == 1
+    for j, (mean, covariance) in enumerate(zip(*gaussians(groups, columns), strict=True)):
+        for deviations, line in zip((1, 2), found[2 * j : 2 * j + 2], strict=True):
+            assert_contour(line.get_xydata(), mean, covariance, deviations)
+            assert line.get_color() == color([0, 0, 1, 2, 2, 2][j])
+            assert line.get_alpha() == pytest.approx(0.3 + 0.7 * weights[j])
+    assert [len(rows) for rows, _, _ in cloud(display)] == y.value_counts().sort_index().tolist()
+    assert legend_texts(display)[:3] == ["Adelie", "Chinstrap", "Gentoo"]
+
+
+def test_clusters_have_ellipses_and_rows(clusters):
+    model, table = clusters
+    columns = ["bill_depth_mm", "body_mass_g"]
+    display = drawn(plots.ScatterDisplay.from_estimator(model, table, columns=columns))
+    for j, (mean, covariance) in enumerate(zip(*gaussians(model, columns), strict=True)):
+        line = display.ax_.get_lines()[2 * j]
+        assert_contour(line.get_xydata(), mean, covariance, 1)
+        assert line.get_color() == color(j)
+        assert line.get_alpha() == pytest.approx(0.3 + 0.7 * model.weights_[j] / model.weights_.max())
+        own = table.loc[model.predict(table) == j, columns]
+        np.testing.assert_array_equal(np.sort(cloud(display)[j][0], axis=0), np.sort(own, axis=0))
+    assert legend_texts(display)[:3] == ["component 0", "component 1", "component 2"]
+
+    alone = drawn(plots.ScatterDisplay.from_estimator(model, columns=[2, 4]))
+    np.testing.assert_array_equal(lines(alone), lines(display))
+    assert not alone.ax_.collections
+    assert legend_texts(alone) == legend_texts(display)
+    assert (alone.ax_.get_xlabel(), alone.ax_.get_ylabel()) == tuple(columns)
+
+
+def test_components_are_under_the_density_of_their_class(birds, groups):
+    X, y = birds
+    display = drawn(plots.DensityDisplay.from_estimator(groups, X, y, ["body_mass_g"]))
+    mean, covariance = gaussians(groups, ["body_mass_g"])
+    weights, owner = groups.parameters_["weights"], np.array([0, 0, 1, 2, 2, 2])
+    found = display.ax_.get_lines()
+    x = found[0].get_xdata()
+    shares = weights * stats.norm.pdf(x[:, None], mean[:, 0], covariance[:, 0, 0] ** 0.5)
+    for c, line in enumerate(found[:3]):
+        np.testing.assert_allclose(line.get_ydata(), shares[:, owner == c].sum(axis=1), atol=1e-12)
+    several = [0, 1, 3, 4, 5]  # the class with one component needs no second line
+    for j, line in zip(several, found[3:], strict=True):
+        np.testing.assert_allclose(line.get_ydata(), shares[:, j], atol=1e-12)
+        assert line.get_color() == color(owner[j])
+    assert legend_texts(display) == ["Adelie", "Chinstrap", "Gentoo", "components"]
+
+
+def test_clusters_are_under_the_density_of_the_mixture(clusters):
+    model, table = clusters
+    display = drawn(plots.DensityDisplay.from_estimator(model, table, bins=15))
+    assert [panel.get_xlabel() for panel in display.axes_] == FEATURES
+    for panel, name in zip(display.axes_, FEATURES, strict=True):
+        mean, covariance = gaussians(model, [name])
+        total, *parts = panel.get_lines()
+        x = total.get_xdata()
+        shares = model.weights_ * stats.norm.pdf(x[:, None], mean[:, 0], covariance[:, 0, 0] ** 0.5)
+        np.testing.assert_allclose(total.get_ydata(), shares.sum(axis=1), atol=1e-12)
+        for j, line in enumerate(parts):
+            np.testing.assert_allclose(line.get_ydata(), shares[:, j], atol=1e-12)
+            assert line.get_color() == color(j)
+        outline = panel.patches[-1].get_data()
+        np.testing.assert_allclose(outline.values, np.histogram(table[name], outline.edges, density=True)[0])
+    assert legend_texts(display) == ["mixture", "component 0", "component 1", "component 2"]
+
+
+def test_models_of_some_labels_are_drawn(birds):
+    X, y = birds
+    some = y.where(np.arange(len(y)) % 3 == 0, None)
+    clf = SemiSupervisedClassifier(GaussianClassifier("tied")).fit(X[FEATURES[:2]], some)
+    display = drawn(plots.ScatterDisplay.from_estimator(clf, X, y))
+    mean, covariance = clf.estimator_.means_, clf.estimator_.covariances_
+    for c in range(3):
+        assert_contour(lines(display)[2 * c], mean[c], covariance, 1)
+
+
 @pytest.mark.filterwarnings("ignore::suffice.errors.EmptyClassWarning", "ignore::suffice.errors.SingularWarning")
 def test_awkward_rows_are_drawn(birds):
     X, y = birds
@@ -897,6 +1019,15 @@ MIXED = MixedClassifier().fit(TABLE, "y")
         ),
         (lambda: plots.DensityDisplay.from_estimator(*gaussian()[:2], None), "one label per row"),
         (lambda: plots.DensityDisplay.from_estimator(gaussian()[0], Stream(), None), "Stream streams them"),
+        (lambda: plots.ScatterDisplay.from_estimator(*gaussian()[:2]), "one label per row"),
+        (
+            lambda: plots.ScatterDisplay.from_estimator(MixtureModel(1).fit(gaussian()[1]), *gaussian()[1:]),
+            "a MixtureModel has no classes to show y with; leave y out",
+        ),
+        (
+            lambda: plots.DensityDisplay.from_estimator(LogisticClassifier().fit(*gaussian()[1:]), *gaussian()[1:]),
+            "this LogisticClassifier has no Gaussian columns",
+        ),
         (lambda: plots.DecisionRegionsDisplay.from_estimator(*gaussian(3)), "choose two with columns"),
         (lambda: plots.DecisionRegionsDisplay.from_estimator(*gaussian(3), [0, 0]), "choose two with columns"),
         (lambda: plots.DecisionRegionsDisplay.from_estimator(*gaussian(3), [0, 1]), "column 'x2' .* pass at=\"mean\""),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
@@ -10,29 +9,31 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError
 from .marginals import GaussianBlock
-from .rows import codes, floats, labelled, whole
-from .style import Display, color, dashes, pyplot
+from .rows import codes, component_names, floats, has_classes, labelled, local, refuse_labels, whole
+from .style import GREY, Display, color, dashes
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
 
 Array = NDArray[Any]
 
-_ACROSS = 3  # panels that fit side by side
 _FEW = 4  # classes up to which histograms are filled
 
 
 @dataclass(frozen=True, eq=False)
 class ColumnDensity:
-    """One column: the histogram of each class, and its density under the model."""
+    """One column: the histogram of each class, and its density under the model.
+
+    A mixture without classes counts as one class.
+    """
 
     name: str
     edges: Array  # (m + 1,) of the bins
     heights: Array  # (k, m) densities of the histograms; zero where a class has no rows
     grid: Array  # (g,)
     density: Array  # (k, g) of the model
+    components: Array  # (K, g) the share of each component of a mixture in the density of its class
 
 
 @dataclass(eq=False)
@@ -40,14 +41,18 @@ class DensityDisplay(Display):
     """Histograms of each class with the fitted Gaussian densities, one panel per column.
 
     The densities are marginals of the model, whatever its covariance. With more than four classes, histograms are
-    outlines, cut off at three times the highest density. After plotting, `axes_` holds all panels and `ax_` the first.
+    outlines, cut off at three times the highest density. Thin lines are the components of mixtures, times their
+    weights: their sum is the density. A `MixtureModel` has no classes, so that there is one histogram of all rows, and
+    each component has a colour. After plotting, `axes_` holds all panels and `ax_` the first.
 
     Parameters
     ----------
     columns : list of ColumnDensity
         The histograms and densities of each column.
-    classes : array of shape (k,)
-        The class labels.
+    classes : array of shape (k,) or None
+        The class labels; None for a mixture without classes.
+    owner : array of shape (K,), default=None
+        The class index of each component, in ascending order. None if each class has one.
 
     Examples
     --------
@@ -60,22 +65,30 @@ class DensityDisplay(Display):
     """
 
     columns: list[ColumnDensity]
-    classes: Array
+    classes: Array | None
+    owner: Array | None = None
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, y: Any, columns: Sequence[Any] | None = None, *, bins: Any = "rice", ax: Any = None
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any = None,
+        columns: Sequence[Any] | None = None,
+        *,
+        bins: Any = "rice",
+        ax: Any = None,
     ) -> Self:
-        """Plot labelled rows and the densities of a fitted model.
+        """Plot rows and the densities of a fitted model.
 
         Parameters
         ----------
-        estimator : GaussianClassifier or MixedClassifier
+        estimator : GaussianClassifier, MixedClassifier, MixtureClassifier or MixtureModel
             A fitted model with Gaussian columns.
         X : table of shape (n, d)
             The rows.
-        y : array-like of shape (n,) or str
-            The labels, or the name of their column in `X`.
+        y : array-like of shape (n,) or str, default=None
+            The labels, or the name of their column in `X`. Leave it out for a `MixtureModel`.
         columns : list of str or int, default=None
             Names or indices of columns. None means all Gaussian columns.
         bins : int, str or array-like, default="rice"
@@ -89,11 +102,20 @@ class DensityDisplay(Display):
         self
             The display, after plotting.
         """
-        source, labels = labelled(estimator, X, y)
-        table, code = whole(source), codes(labels, estimator.classes_)
+        if has_classes(estimator):
+            source, labels = labelled(estimator, X, y)
+            classes = estimator.classes_
+            code = codes(labels, classes)
+        else:
+            refuse_labels(estimator, y)
+            source, classes = local(estimator, X), None
+            code = np.zeros(source.n_rows, np.intp)
+        table = whole(source)
         block = GaussianBlock.of(estimator, table)
-        shown = [_column(block, j, floats(table, [j])[:, 0], code, bins) for j in block.chosen(columns)]
-        return cls(shown, estimator.classes_).plot(ax)
+        owner = np.zeros_like(block.owner) if classes is None else block.owner
+        member = owner == np.arange(1 if classes is None else len(classes))[:, None]  # (k, K)
+        shown = [_column(block, member, j, floats(table, [j])[:, 0], code, bins) for j in block.chosen(columns)]
+        return cls(shown, classes, owner).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the plot.
@@ -108,8 +130,9 @@ class DensityDisplay(Display):
         self
             The display, after plotting.
         """
-        for panel, column in zip(self._panels(ax), self.columns, strict=True):
-            lines = [self._draw(panel, column, c) for c in range(len(self.classes))]
+        for panel, column in zip(self._panels(ax, len(self.columns), "columns"), self.columns, strict=True):
+            lines = [self._draw(panel, column, c) for c in range(len(column.density))]
+            lines += self._draw_components(panel, column)
             panel.set(xlabel=column.name, ylabel="density", ylim=(0, 1.1 * self._top(column)))
         self._legend(lines, beside=len(self.columns) > 1)
         return self
@@ -119,54 +142,60 @@ class DensityDisplay(Display):
         tallest, fitted = float(column.heights.max()), float(column.density.max())
         if tallest == 0:
             return fitted
-        if len(self.classes) > _FEW:  # so that a very frequent value does not flatten the curves
+        if len(column.density) > _FEW:  # so that a very frequent value does not flatten the curves
             tallest = min(tallest, 3 * fitted)
         # The density of a class that hardly varies is unbounded.
         return max(min(fitted, 3 * tallest), tallest)
 
     def _draw(self, panel: Any, column: ColumnDensity, c: int) -> Artist:
-        few = len(self.classes) <= _FEW
+        """Draw the histogram and the density of a class, and return the handle for a legend."""
+        few = len(column.density) <= _FEW
+        if self.classes is None:
+            label, look = "mixture", {"color": GREY, "linestyle": "-"}
+        else:
+            label, look = str(self.classes[c]), _look(c)
+        stairs = {"edges": column.edges, "color": look["color"]}
         if few:
-            panel.stairs(column.heights[c], column.edges, fill=True, color=color(c), alpha=0.25)
-        panel.stairs(column.heights[c], column.edges, color=color(c), linewidth=0.7, alpha=1.0 if few else 0.6)
-        label, look = str(self.classes[c]), {"color": color(c), "linestyle": dashes(c)}
+            panel.stairs(column.heights[c], **stairs, fill=True, alpha=0.25)
+        panel.stairs(column.heights[c], **stairs, linewidth=0.7, alpha=1.0 if few else 0.6)
         line: Artist = panel.plot(column.grid, column.density[c], **look, label=label, linewidth=1.5 if few else 2)[0]
         return line
 
-    def _panels(self, ax: Any) -> list[Any]:
-        """Return one axes per column."""
-        n = len(self.columns)
-        if ax is None:
-            across = n if n <= _ACROSS else math.isqrt(n - 1) + 1
-            down = -(-n // across)
-            size = (3.4 * across + 1.8, 2.8 * down + 0.4)
-            figure, grid = pyplot().subplots(down, across, figsize=size, layout="constrained", squeeze=False)
-            panels = list(grid.flat)
-            for spare in panels[n:]:
-                figure.delaxes(spare)
-            panels = panels[:n]
-        else:
-            panels = list(np.ravel(ax))
-            if len(panels) != n:
-                raise DataError(f"{n} columns need {n} axes, got {len(panels)}")
-        self.axes_ = np.array(panels, object)
-        self._axes(panels[0])
-        self._owns_figure = ax is None
-        return panels
+    def _draw_components(self, panel: Any, column: ColumnDensity) -> list[Artist]:
+        """Draw the components of classes that have several, and return the handles for a legend."""
+        if self.owner is None or len(self.owner) == len(column.density):
+            return []
+        if self.classes is None:
+            names = component_names(len(self.owner))
+            return [
+                panel.plot(column.grid, share, **_look(j), linewidth=1, label=names[j])[0]
+                for j, share in enumerate(column.components)
+            ]
+        from matplotlib.lines import Line2D
+
+        several = np.bincount(self.owner)[self.owner] > 1
+        for c, share in zip(self.owner[several], column.components[several], strict=True):
+            panel.plot(column.grid, share, **_look(c), linewidth=0.8)
+        return [Line2D([], [], color=GREY, linewidth=0.8, label="components")]
 
 
-def _column(block: GaussianBlock, index: int, values: Array, code: Array, bins: Any) -> ColumnDensity:
+def _look(c: int) -> dict[str, Any]:
+    return {"color": color(c), "linestyle": dashes(c)}
+
+
+def _column(block: GaussianBlock, member: Array, index: int, values: Array, code: Array, bins: Any) -> ColumnDensity:
     seen = np.isfinite(values)
     values, code = values[seen], code[seen]
     edges = _edges(values, bins)
-    counts = np.stack([np.histogram(values[code == c], edges)[0] for c in range(block.density.n_classes)])
+    counts = np.stack([np.histogram(values[code == c], edges)[0] for c in range(len(member))])
     heights = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1) / np.diff(edges)
     margin = 0.05 * (edges[-1] - edges[0])
     mean, covariance = block.moments([index])
-    around = mean + np.sqrt(covariance[:, 0]) * np.linspace(-4, 4, 65)  # so that narrow classes are drawn smoothly
+    around = mean + np.sqrt(covariance[:, 0]) * np.linspace(-4, 4, 65)  # so that narrow components are drawn smoothly
     grid = np.linspace(edges[0] - margin, edges[-1] + margin, 200)
     grid = np.unique(np.concatenate([grid, around[(around > grid[0]) & (around < grid[-1])]]))
-    return ColumnDensity(block.names[index], edges, heights, grid, block.marginal(index, grid).T)
+    components = block.marginal(index, grid)
+    return ColumnDensity(block.names[index], edges, heights, grid, member @ components, components)
 
 
 def _edges(values: Array, bins: Any) -> Array:

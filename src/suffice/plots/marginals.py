@@ -9,32 +9,41 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..densities import Density
+from ..densities import Density, MixtureDensity
 from ..errors import DataError, listed
 from ..tables.table import Table
-from .rows import indices_of, names_of
+from .rows import has_classes, indices_of, names_of
 
 Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
 class GaussianBlock:
-    """The Gaussian columns of a model."""
+    """The Gaussian columns of a model: K components, of which each class has one, or several if it is a mixture."""
 
-    density: Density
+    density: Density  # of the components
+    owner: Array  # (K,) class of each component
+    weights: Array  # (K,) share of each component in its class, or among all where there are no classes
     indices: tuple[int, ...]  # of its columns in the table
     names: tuple[str, ...]  # of all columns of the table
 
     @classmethod
-    def of(cls, estimator: Any, table: Table) -> GaussianBlock:
-        """Return the block of a GaussianClassifier, or of the Gaussian columns of a MixedClassifier."""
-        density = getattr(estimator, "density_", None)
-        for part, columns in [] if density is None else density.blocks():
+    def of(cls, estimator: Any, table: Table | None) -> GaussianBlock:
+        """Return the Gaussian columns of a model. Without a table, columns have the names of the model."""
+        model: Any = estimator.to_model() if hasattr(estimator, "to_model") else None
+        components = getattr(model, "density", None)
+        if isinstance(components, MixtureDensity):
+            owner, weights, components = components.owner, components.weights, components.components
+        elif isinstance(components, Density):
+            owner = np.arange(components.n_classes)
+            weights = np.ones(len(owner)) if has_classes(estimator) else model.prior
+        for part, columns in components.blocks() if isinstance(components, Density) else []:
             if part.ellipses(()) is not None:
-                return cls(part, columns, names_of(table))
+                own = model.names or tuple(f"x{j}" for j in range(model.density.n_features))
+                return cls(part, owner, weights, columns, own if table is None else names_of(table))
         raise DataError(
-            f"this {type(estimator).__name__} has no Gaussian columns; plot a GaussianClassifier, or a MixedClassifier "
-            "of a table with numbers"
+            f"this {type(estimator).__name__} has no Gaussian columns; plot a GaussianClassifier, or a mixed model or "
+            "mixture of a table with numbers"
         )
 
     def chosen(self, columns: Sequence[Any] | None) -> list[int]:
@@ -49,16 +58,16 @@ class GaussianBlock:
         return indices
 
     def moments(self, indices: Sequence[int]) -> tuple[Array, Array]:
-        """Return means (k, m) and covariances (k, m, m), or scale matrices if predictive, of some columns."""
+        """Return means (K, m) and covariances (K, m, m), or scale matrices if predictive, of some columns."""
         ellipses = self.density.ellipses(self._own(indices))
         assert ellipses is not None
         return ellipses
 
     def marginal(self, index: int, x: Array) -> Array:
-        """Return p(x | class) of one column at values (n,), of shape (n, k)."""
+        """Return the share of each component in p(x | class) of one column at values (n,), of shape (K, n)."""
         rows = np.full((len(x), self.density.n_features), np.nan)
         rows[:, self._own([index])[0]] = x
-        return np.exp(self.density.marginal(rows))
+        return np.asarray(self.weights[:, None] * np.exp(self.density.marginal(rows)).T)
 
     def _own(self, indices: Sequence[int]) -> list[int]:
         return [self.indices.index(j) for j in indices]

@@ -33,6 +33,22 @@ def labelled(model: Any, X: Any, y: Any) -> tuple[LocalSource, Array]:
     return source, labels
 
 
+def has_classes(model: Any) -> bool:
+    """Whether a model has classes with labels, unlike a mixture of rows without labels."""
+    return hasattr(model, "classes_")
+
+
+def refuse_labels(model: Any, y: Any) -> None:
+    """Raise an error if labels are given for a model without classes."""
+    if y is not None:
+        raise DataError(f"a {type(model).__name__} has no classes to show y with; leave y out")
+
+
+def component_names(k: int) -> Array:
+    """Return what to call the components of a mixture without classes."""
+    return np.array([f"component {j}" for j in range(k)])
+
+
 def codes(labels: Array, classes: Array) -> Array:
     """Return the class index of each label, or raise an error that names unknown labels."""
     code = positions(labels, classes)

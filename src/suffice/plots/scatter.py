@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError
+from ..tables.table import Table
 from .marginals import GaussianBlock
-from .rows import codes, floats, labelled, whole
+from .rows import codes, component_names, floats, has_classes, labelled, local, refuse_labels, whole
 from .style import GREY, Display, color, dashes, marker
 
 if TYPE_CHECKING:
@@ -25,23 +26,25 @@ _CIRCLE = np.stack([np.cos(t := np.linspace(0, 2 * np.pi, 181)), np.sin(t)])  # 
 
 @dataclass(eq=False)
 class CloudDisplay(Display):
-    """Rows in two columns, with an ellipse of each class at 1 and 2 standard deviations."""
+    """Rows in two columns, with ellipses of the classes at 1 and 2 standard deviations."""
 
     points: Array  # (n, 2)
     code: Array  # (n,) class of each row
     classes: Array  # (k,)
-    mean: Array  # (k, 2)
-    covariance: Array  # (k, 2, 2)
-    seen: Array  # (k,) whether a class has an ellipse
+    mean: Array  # (K, 2) of the components: one for each class, unless `owner` says otherwise
+    covariance: Array  # (K, 2, 2)
+    seen: Array  # (K,) whether a component has an ellipse
     names: tuple[str, str]  # of the two columns
+    owner: Array | None = None  # (K,) class of each component
+    weights: Array | None = None  # (K,) share of each component
 
     def contour(self, c: int, deviations: float) -> Array:
-        """Return the points (m, 2) of an ellipse around the mean of a class.
+        """Return the points (m, 2) of an ellipse around the mean of a class, or of a component of a mixture.
 
         Parameters
         ----------
         c : int
-            The class index.
+            The index of the class or component.
         deviations : float
             The radius of the ellipse in standard deviations.
 
@@ -60,11 +63,17 @@ class CloudDisplay(Display):
         ax = self._axes(ax)
         from matplotlib.lines import Line2D
 
-        handles = draw_points(ax, self.points, self.code, self.classes)
-        for c in np.flatnonzero(self.seen).tolist():
+        owner = np.arange(len(self.mean)) if self.owner is None else self.owner
+        handles: list[Artist]
+        if len(self.points):
+            handles = draw_points(ax, self.points, self.code, self.classes)
+        else:
+            styles = [{"color": color(c), "linestyle": dashes(c)} for c in range(len(self.classes))]
+            handles = [Line2D([], [], **look, label=str(c)) for look, c in zip(styles, self.classes, strict=True)]
+        for j in np.flatnonzero(self.seen).tolist():
+            look = {"color": color(owner[j]), "linestyle": dashes(owner[j]), "alpha": self._opacity(j)}
             for deviations in (1, 2):
-                x, y = self.contour(c, deviations).T
-                ax.plot(x, y, color=color(c), linestyle=dashes(c), linewidth=2.0 / deviations)
+                ax.plot(*self.contour(j, deviations).T, **look, linewidth=2.0 / deviations)
         handles += [
             Line2D([], [], color=GREY, linewidth=2.0 / deviations, label=name)
             for deviations, name in ((1, "1 standard deviation"), (2, "2 standard deviations"))
@@ -73,11 +82,17 @@ class CloudDisplay(Display):
         self._legend(handles)
         return self
 
+    def _opacity(self, j: int) -> float:
+        """The heaviest components are drawn in full colour, the others fainter."""
+        return 1.0 if self.weights is None else float(0.3 + 0.7 * self.weights[j] / self.weights.max())
+
 
 class ScatterDisplay(CloudDisplay):
     """Scatter plot of two columns, with the Gaussian of each class at 1 and 2 standard deviations.
 
-    For a model of more columns it shows the marginal of these two; for a predictive model, the scale matrix.
+    For a model of more columns it shows the marginal of these two; for a predictive model, the scale matrix. The
+    components of a mixture have an ellipse each, in the colour of their class; the smaller their weight, the fainter.
+    A `MixtureModel` has no classes: rows have the colour of the component that they most probably belong to.
 
     Parameters
     ----------
@@ -87,14 +102,18 @@ class ScatterDisplay(CloudDisplay):
         The class index of each row.
     classes : array of shape (k,)
         The class labels.
-    mean : array of shape (k, 2)
-        The mean of each class.
-    covariance : array of shape (k, 2, 2)
-        The covariance of each class.
-    seen : array of shape (k,)
-        Whether the model had rows of each class, so that it has an ellipse.
+    mean : array of shape (K, 2)
+        The mean of each component. A class that is not a mixture has one.
+    covariance : array of shape (K, 2, 2)
+        The covariance of each component.
+    seen : array of shape (K,)
+        Whether the model had rows of each component, so that it has an ellipse.
     names : tuple of two str
         The labels of the axes.
+    owner : array of shape (K,), default=None
+        The class index of each component. None if each class has one.
+    weights : array of shape (K,), default=None
+        The weight of each component in its class. None draws all alike.
 
     Examples
     --------
@@ -110,18 +129,24 @@ class ScatterDisplay(CloudDisplay):
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, y: Any, columns: Sequence[Any] | None = None, *, ax: Axes | None = None
+        cls,
+        estimator: Any,
+        X: Any = None,
+        y: Any = None,
+        columns: Sequence[Any] | None = None,
+        *,
+        ax: Axes | None = None,
     ) -> Self:
-        """Plot labelled rows and the Gaussians of a fitted model.
+        """Plot rows and the Gaussians of a fitted model.
 
         Parameters
         ----------
-        estimator : GaussianClassifier or MixedClassifier
+        estimator : GaussianClassifier, MixedClassifier, MixtureClassifier or MixtureModel
             A fitted model with Gaussian columns.
-        X : table of shape (n, d)
-            The rows.
-        y : array-like of shape (n,) or str
-            The labels, or the name of their column in `X`.
+        X : table of shape (n, d), default=None
+            The rows. None shows the Gaussians alone.
+        y : array-like of shape (n,) or str, default=None
+            The labels, or the name of their column in `X`. Leave it out for a `MixtureModel`.
         columns : list of two str or int, default=None
             Names or indices of two columns. None if there are only two.
         ax : matplotlib.axes.Axes, default=None
@@ -132,18 +157,29 @@ class ScatterDisplay(CloudDisplay):
         self
             The display, after plotting.
         """
-        source, labels = labelled(estimator, X, y)
-        table, classes = whole(source), estimator.classes_
+        table, code = (None, np.empty(0, np.intp)) if X is None else _coded(estimator, X, y)
         block = GaussianBlock.of(estimator, table)
         one, two = pair_of(block.chosen(columns), block.names)
         return cls(
-            floats(table, [one, two]),
-            codes(labels, classes),
-            classes,
+            np.empty((0, 2)) if table is None else floats(table, [one, two]),
+            code,
+            estimator.classes_ if has_classes(estimator) else component_names(len(block.owner)),
             *block.moments([one, two]),
             block.density.seen,
             (block.names[one], block.names[two]),
+            block.owner,
+            block.weights,
         ).plot(ax)
+
+
+def _coded(estimator: Any, X: Any, y: Any) -> tuple[Table, Array]:
+    """Return rows and the index of the class of each, or of its component if the model has no classes."""
+    if has_classes(estimator):
+        source, labels = labelled(estimator, X, y)
+        return whole(source), codes(labels, estimator.classes_)
+    refuse_labels(estimator, y)
+    source = local(estimator, X)
+    return whole(source), np.asarray(estimator.predict(source))
 
 
 def pair_of(indices: Sequence[int], names: Sequence[str]) -> tuple[int, int]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from ..errors import one_of
+from ..errors import DataError, one_of
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -29,6 +30,7 @@ _UNITS = {
     "log10": (float(np.log(10.0)), "log10 of the likelihood ratio"),
 }
 
+_ACROSS = 3  # panels that fit side by side
 _INSIDE = 3  # entries of a legend that fit inside the axes
 
 
@@ -91,6 +93,26 @@ class Display:
         self.ax_ = pyplot().subplots(figsize=figsize, layout="constrained")[1] if ax is None else ax
         self.figure_ = self.ax_.figure
         return self.ax_
+
+    def _panels(self, ax: Any, n: int, things: str) -> list[Any]:
+        """Return n axes to draw on, one for each of some things: the given ones, or those of a new figure."""
+        if ax is None:
+            across = n if n <= _ACROSS else math.isqrt(n - 1) + 1
+            down = -(-n // across)
+            size = (3.4 * across + 1.8, 2.8 * down + 0.4)
+            figure, grid = pyplot().subplots(down, across, figsize=size, layout="constrained", squeeze=False)
+            panels = list(grid.flat)
+            for spare in panels[n:]:
+                figure.delaxes(spare)
+            panels = panels[:n]
+        else:
+            panels = list(np.ravel(ax))
+            if len(panels) != n:
+                raise DataError(f"{n} {things} need {n} axes, got {len(panels)}")
+        self.axes_ = np.array(panels, object)
+        self._axes(panels[0])
+        self._owns_figure = ax is None
+        return panels
 
     def _legend(self, handles: Sequence[Artist], beside: bool = False, title: str | None = None) -> None:
         """Add a legend: beside the axes if it is long, otherwise where it hides least.
