@@ -21,6 +21,7 @@ from scipy.special import expit
 from sklearn import decomposition
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import confusion_matrix, det_curve, roc_curve
 from sklearn.naive_bayes import GaussianNB
@@ -798,6 +799,62 @@ def test_models_of_some_labels_are_drawn(birds):
         assert_contour(lines(display)[2 * c], mean[c], covariance, 1)
 
 
+def assert_criteria(panel, table, criterion, chosen):
+    """The curves and the ring of one panel; what is held out has an axis of its own."""
+    order = np.argsort(table["n_components"])
+    twins = [ax for ax in panel.figure.axes if ax is not panel and ax.bbox.bounds == panel.bbox.bounds]
+    shown = {line.get_label(): line.get_xydata() for ax in (panel, *twins) for line in ax.get_lines()}
+    names = {"bic": "BIC", "aic": "AIC", "icl": "ICL", "held_out": "held-out (right axis)"}
+    for name in names.keys() & table.keys():
+        expected = np.column_stack([table["n_components"], table[name]])[order]
+        np.testing.assert_array_equal(shown[names[name]], expected)
+    assert len(twins) == ("held_out" in table)
+    ring = shown[f"chosen by {names[criterion].split()[0]}"]
+    assert ring.tolist() == [[chosen, table[criterion].min()]]
+    assert panel.get_lines()[0].get_xdata() == [chosen, chosen]
+    assert all(tick % 1 == 0 for tick in panel.get_xticks())
+
+
+@pytest.mark.parametrize("criterion", ["bic", "aic", "icl", "held_out"])
+def test_criteria_of_clusters_show_what_was_chosen(birds, criterion):
+    model = MixtureModel([4, 1, 3, 2], criterion=criterion, random_state=0).fit(birds[0])
+    display = drawn(plots.CriteriaDisplay.from_estimator(model))
+    assert display.chosen == {"": model.n_components_}
+    assert_criteria(display.ax_, model.criteria_, criterion, model.n_components_)
+    assert display.ax_.get_title() == ""
+    assert len(legend_texts(display)) == 4 + (criterion == "held_out")
+
+
+@pytest.mark.parametrize("criterion", ["bic", "held_out"])
+def test_criteria_have_a_panel_for_each_class_with_a_choice(birds, criterion):
+    numbers = {"Adelie": [1, 2, 3], "Chinstrap": 2, "Gentoo": "auto"}
+    clf = MixtureClassifier(numbers, criterion=criterion, random_state=0).fit(*birds)
+    display = drawn(plots.CriteriaDisplay.from_estimator(clf))
+    assert [panel.get_title() for panel in display.axes_] == ["Adelie", "Gentoo"]
+    for panel, label in zip(display.axes_, display.tables, strict=True):
+        assert_criteria(panel, clf.criteria_[label], criterion, clf.n_components_[label])
+
+
+def test_history_is_the_log_likelihood_of_each_step(birds):
+    X, y = birds
+    model = MixtureModel(3, init="random", random_state=0).fit(X)
+    with pytest.warns(ConvergenceWarning):
+        stopped = MixtureClassifier(2, max_iter=1, random_state=0).fit(X, y)
+    some = SemiSupervisedClassifier(GaussianClassifier()).fit(X, y.where(np.arange(len(y)) % 9 == 0, None))
+    display = drawn(plots.HistoryDisplay.from_estimator({"clusters": model, "stopped": stopped, "some": some}))
+    for line, fitted in zip(display.ax_.get_lines(), (model, stopped, some), strict=True):
+        np.testing.assert_array_equal(line.get_xdata(), np.arange(fitted.n_iter_ + 1))
+        np.testing.assert_array_equal(line.get_ydata(), fitted.history_)
+        assert (np.diff(line.get_ydata()) > -1e-9).all()
+    np.testing.assert_allclose(lines(display)[0][-1, 1], model.score(X))
+    assert legend_texts(display) == [
+        f"clusters: converged after {model.n_iter_} steps",
+        "stopped: not converged after 1 step",
+        f"some: converged after {some.n_iter_} steps",
+    ]
+    assert legend_texts(drawn(plots.HistoryDisplay.from_estimator(stopped))) == ["not converged after 1 step"]
+
+
 @pytest.mark.filterwarnings("ignore::suffice.errors.EmptyClassWarning", "ignore::suffice.errors.SingularWarning")
 def test_awkward_rows_are_drawn(birds):
     X, y = birds
@@ -1019,6 +1076,13 @@ MIXED = MixedClassifier().fit(TABLE, "y")
         ),
         (lambda: plots.DensityDisplay.from_estimator(*gaussian()[:2], None), "one label per row"),
         (lambda: plots.DensityDisplay.from_estimator(gaussian()[0], Stream(), None), "Stream streams them"),
+        (lambda: plots.HistoryDisplay.from_estimator({}), "empty dictionary; give at least one model"),
+        (lambda: plots.HistoryDisplay.from_estimator(gaussian()[0]), "GaussianClassifier has no history_; fit a Mixt"),
+        (lambda: plots.CriteriaDisplay.from_estimator(MixtureModel()), "MixtureModel has no criteria_; fit a Mixture"),
+        (
+            lambda: plots.CriteriaDisplay.from_estimator(MixtureClassifier(1).fit(*gaussian()[1:])),
+            'there was no choice: .* n_components="auto"',
+        ),
         (lambda: plots.ScatterDisplay.from_estimator(*gaussian()[:2]), "one label per row"),
         (
             lambda: plots.ScatterDisplay.from_estimator(MixtureModel(1).fit(gaussian()[1]), *gaussian()[1:]),
@@ -1116,10 +1180,14 @@ EVERY = {
     "BayesErrorDisplay": lambda ax: plots.BayesErrorDisplay.from_predictions([1, 0], [1.0, -1.0], ax=ax),
     "ConfusionDisplay": lambda ax: plots.ConfusionDisplay.from_predictions([1, 0], [1, 1], ax=ax),
     "CrossEntropyDisplay": lambda ax: plots.CrossEntropyDisplay.from_predictions([1, 0], [1.0, -1.0], ax=ax),
+    "CriteriaDisplay": lambda ax: plots.CriteriaDisplay(
+        {"": {"n_components": np.array([1, 2]), "bic": np.array([2.0, 1.0])}}, "bic"
+    ).plot(ax),
     "DecisionRegionsDisplay": lambda ax: plots.DecisionRegionsDisplay.from_estimator(*gaussian(), ax=ax),
     "DensityDisplay": lambda ax: plots.DensityDisplay.from_estimator(*gaussian(), [1], ax=ax),
     "DetDisplay": lambda ax: plots.DetDisplay.from_predictions([1, 0], [1.0, -1.0], ax=ax),
     "EvidenceDisplay": lambda ax: plots.EvidenceDisplay.from_estimator(gaussian()[0], [[1.0, 0.0]], ax=ax),
+    "HistoryDisplay": lambda ax: plots.HistoryDisplay.from_estimator(MixtureModel(1).fit(gaussian()[1]), ax=ax),
     "PosteriorMapDisplay": lambda ax: plots.PosteriorMapDisplay.from_estimator(*gaussian(), ax=ax),
     "ProjectionDisplay": lambda ax: plots.ProjectionDisplay.from_estimator(
         PCA().fit(gaussian()[1]), *gaussian()[1:], ax=ax

@@ -1,4 +1,4 @@
-"""Plots of log-likelihood ratios, decisions, densities and projections, as display classes like scikit-learn's.
+"""Plots of log-likelihood ratios, decisions, densities, mixtures and projections: display classes like scikit-learn's.
 
 ``from_estimator`` and ``from_predictions`` compute and plot. The display keeps what it shows, so that ``plot(ax=None)``
 can draw it again, and sets `ax_` and `figure_`. Showing, saving and closing figures is up to the caller. The plots need
@@ -12,6 +12,7 @@ from .cross_entropy import CrossEntropyDisplay
 from .density import DensityDisplay
 from .detection import DetDisplay, RocDisplay
 from .evidence import EvidenceDisplay
+from .fitting import CriteriaDisplay, HistoryDisplay
 from .regions import DecisionRegionsDisplay, PosteriorMapDisplay
 from .scatter import ScatterDisplay
 from .tippett import TippettDisplay
@@ -19,11 +20,13 @@ from .tippett import TippettDisplay
 __all__ = [
     "BayesErrorDisplay",
     "ConfusionDisplay",
+    "CriteriaDisplay",
     "CrossEntropyDisplay",
     "DecisionRegionsDisplay",
     "DensityDisplay",
     "DetDisplay",
     "EvidenceDisplay",
+    "HistoryDisplay",
     "PosteriorMapDisplay",
     "ProjectionDisplay",
     "RocDisplay",
