@@ -27,17 +27,17 @@ COLUMNS, CLASSES = 32, 10
 DATA = f"{ROWS:_} x {COLUMNS}, Parquet".replace("_", " ")
 
 
-def written() -> Path:
+def written(rows: int = ROWS) -> Path:
     """A file with the row groups that pyarrow makes by default; it is kept for the next time."""
-    path = Path(tempfile.gettempdir()) / f"suffice-bench-{ROWS}x{COLUMNS}.parquet"
+    path = Path(tempfile.gettempdir()) / f"suffice-bench-{rows}x{COLUMNS}.parquet"
     if path.exists():
         return path
     rng = np.random.default_rng(0)
     schema = pa.schema([*((f"x{j}", pa.float64()) for j in range(COLUMNS)), ("label", pa.int64())])
     unfinished = path.with_suffix(f".{os.getpid()}")
     with pq.ParquetWriter(unfinished, schema) as writer:
-        for start in range(0, ROWS, 1 << 20):
-            y = rng.integers(CLASSES, size=min(1 << 20, ROWS - start))
+        for start in range(0, rows, 1 << 20):
+            y = rng.integers(CLASSES, size=min(1 << 20, rows - start))
             columns = [rng.standard_normal(len(y)) + rng.standard_normal(CLASSES)[y] for _ in range(COLUMNS)]
             writer.write_table(pa.table([*columns, y], schema=schema))
     unfinished.rename(path)
