@@ -15,6 +15,7 @@ All of them are in this tree::
     SufficeWarning             (UserWarning)
     ├── SingularWarning        a variance was raised to the variance floor
     ├── EmptyClassWarning      a declared class has no rows
+    ├── ComponentWarning       components of a mixture lost their rows and are left out
     ├── ImpossibleWarning      a row has probability zero under every class
     ├── SeparableWarning       scores separate the classes perfectly
     ├── PrecisionWarning       forgetting rows left too few accurate digits

@@ -427,7 +427,7 @@ MIXED = Mixed()
 class Clusters(Mixed):
     """The same for the components of a mixture, whose numbers mean nothing to another mixture."""
 
-    adds = False
+    adds = subtracts = False
 
 
 CLUSTERS = Clusters()
@@ -436,7 +436,7 @@ CLUSTERS = Clusters()
 class Components(Mixed):
     """A mixture for each class, of components that are products of families."""
 
-    adds = False
+    subtracts = False  # which component had a row is not known any more
 
     def adopted(self, statistics: Any, choices: Choices) -> Any:
         known = ComponentStats.expected(statistics, "a mixture for each class")

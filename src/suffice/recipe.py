@@ -18,7 +18,8 @@ class Recipe(ABC):
 
     defaults: Choices  # the parameters that the model depends on, and what they are where nobody chose them
     classifies: bool = False  # whether a density comes of it
-    adds: bool = True  # whether statistics of other rows can be added and subtracted
+    adds: bool = True  # whether statistics of other rows can be added
+    subtracts: bool = True  # whether they can be subtracted
     merges_columns: bool = False  # whether statistics of different named columns align by name
 
     def chosen(self, params: Choices) -> dict[str, Any]:

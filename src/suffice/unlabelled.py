@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .densities import BetaBinomialDensity, BinomialDensity, Density
+from .densities import BetaBinomialDensity, BinomialDensity, Density, MixtureDensity
 from .densities.counts import as_trials, check_alpha
 from .errors import DataError, listed, one_of
 from .families import FAMILIES, Family
 from .sources import as_table
+from .starts import Sample, Search
 from .stats import CountStats, MomentStats
 from .tables.batch import Batch
 from .tables.table import Table
@@ -22,6 +23,7 @@ from .tables.table import Table
 Array = NDArray[Any]
 METHODS = ("ml", "moments")
 _BINOMIAL = "binomial"  # not a family of classifiers: it needs the number of trials
+_MIXTURE = "gaussian_mixture"  # nor is it one: its components are found step by step
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ def fit_density(family: str, x: Any, *, weight: Any = None, method: str = "ml", 
     ----------
     family : str
         "bernoulli", "binomial", "categorical", "multinomial", "poisson", "gaussian", "exponential", "gamma",
-        "lognormal", "inverse_gaussian", "geometric" or "negative_binomial".
+        "lognormal", "inverse_gaussian", "geometric", "negative_binomial" or "gaussian_mixture".
     x : table of shape (n, d), or one column of shape (n,)
         The rows.
     weight : array-like of shape (n,), optional
@@ -66,7 +68,8 @@ def fit_density(family: str, x: Any, *, weight: Any = None, method: str = "ml", 
         ``alpha=0``: pseudo-counts of a discrete family. ``predictive=True``: integrate over the parameters of a
         binomial, multinomial or Poisson density instead of plugging them in; ``alpha`` is then 1 by default.
         ``trials=``: of the binomial; by default they are estimated by the method of moments. ``covariance="full"`` and
-        ``shrinkage=None``: of the Gaussian.
+        ``shrinkage=None``: of the Gaussian. ``n_components=2``, ``covariance="full"``, ``n_init=3``, ``tol=1e-6``,
+        ``max_iter=500``, ``random_state=None``: of the mixture; `MixtureModel` has more.
 
     Returns
     -------
@@ -84,7 +87,7 @@ def fit_density(family: str, x: Any, *, weight: Any = None, method: str = "ml", 
     >>> fit_density("gamma", [1.0, 2.0, 4.0], method="moments").parameters["shape"].round(6)
     array([3.5])
     """
-    known = [*FAMILIES, _BINOMIAL]
+    known = [*FAMILIES, _BINOMIAL, _MIXTURE]
     if not isinstance(family, str) or family not in known:
         raise DataError(f"the family {family!r} is not known; choose one of {listed(known, len(known))}")
     one_of("method", method, METHODS)
@@ -96,6 +99,10 @@ def fit_density(family: str, x: Any, *, weight: Any = None, method: str = "ml", 
         if method != "ml":
             raise DataError(f"{family!r} estimates its trials by moments; leave method out")
         density: Density = _binomial(batch, **_known(choices, family, {"trials", "alpha", "predictive"}))
+    elif family == _MIXTURE:
+        if method != "ml":
+            raise DataError(f"{family!r} has no method of moments; leave method out")
+        density = _mixture(batch, **_known(choices, family, _MIXTURE_CHOICES))
     else:
         density = _estimated(FAMILIES[family], batch, method, choices)
     return FittedDensity(family, density, density.of_one_class())
@@ -129,6 +136,35 @@ def _estimated(family: Family, batch: Batch, method: str, choices: Mapping[str, 
     if not moments.is_finite():
         raise DataError("the values or their weights are too large: sums of squares overflow; rescale them")
     return family.by_moments(moments)
+
+
+_MIXTURE_CHOICES = {"n_components", "covariance", "n_init", "tol", "max_iter", "random_state"}
+
+
+def _mixture(
+    batch: Batch,
+    n_components: int = 2,
+    covariance: str = "full",
+    n_init: int = 3,
+    tol: float = 1e-6,
+    max_iter: int = 500,
+    random_state: Any = None,
+) -> MixtureDensity:
+    family = FAMILIES["gaussian"]
+    chosen = family.chosen({"covariance": covariance, "variance_floor": 1e-6})
+    if not isinstance(n_components, Integral) or int(n_components) < 1:
+        raise DataError(f"n_components={n_components!r} must be a positive whole number")
+    collect = family.collect(chosen)
+    if not collect(batch).is_finite():
+        raise DataError("x contains NaN or infinity; remove these rows or impute the values first")
+
+    def estimate(statistics: Any) -> Density:
+        return family.estimate(family.adopted(statistics, chosen), chosen, batch.table.names)
+
+    rng = np.random.default_rng(random_state)
+    search = Search(Sample([batch], collect, estimate), rng, "k-means++", n_init, tol, max_iter)
+    found = search.best(int(n_components))
+    return MixtureDensity(found.density, np.zeros(len(found.weight), np.int64), found.weight, 1)
 
 
 def _rows(x: Any) -> Table:

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from suffice.errors import StatisticsError
-from suffice.stats import BundleStats, CategoryStats, CountStats, MomentStats, Statistics
+from suffice.stats import BundleStats, CategoryStats, ComponentStats, CountStats, MomentStats, Statistics
+from suffice.stats.components import relabelled
 from suffice.stats.support import NOT_NEGATIVE
 from suffice.stats.transformed import TransformedStats
 from suffice.tables.batch import Batch
@@ -24,6 +25,16 @@ KINDS = {  # how a statistic is collected, and that of no rows
     ),
     BundleStats: (lambda batch: BundleStats.of(batch, BLOCKS), lambda classes: BundleStats.zeros(classes, NO_ROWS, 3)),
 }
+
+
+def components(batch):
+    """One component for each class."""
+    moments = MomentStats.of(batch)
+    each = np.arange(len(moments.classes))
+    return ComponentStats.of_parts(moments.classes, relabelled(moments, each), each)
+
+
+KINDS[ComponentStats] = components, lambda classes: ComponentStats.zeros(classes, MomentStats.zeros([], 3))
 every = pytest.mark.parametrize("kind", KINDS)
 ROWS = Batch.of([[1.0, 2.0, 0.0], [4.0, 0.0, 1.0], [2.0, 2.0, 2.0]], ["b", "a", "b"])
 
@@ -73,7 +84,7 @@ def test_lists_do_for_arrays():
         moments.mean[0, 0] = 1.0
 
 
-@every
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind is not ComponentStats])
 def test_what_is_left_is_faint_where_next_to_nothing_is(kind):
     of, _ = KINDS[kind]
     X, y = np.array([[1.0, 2.0, 0.0], [4.0, 0.0, 1.0], [2.0, 2.0, 2.0]]), ["a", "a", "a"]
@@ -92,3 +103,18 @@ def test_a_variance_that_is_left_may_be_faint_alone():
     for of in (MomentStats.of, lambda batch: BundleStats.of(batch, {"m": ((0,), MomentStats.of)})):
         rows, outlier = of(Batch.of(X, y)), of(Batch.of(X[:1], y[:1]))
         assert rows.is_faint_without(outlier, rows - outlier, rows)
+
+
+def test_the_components_of_both_are_in_the_sum():
+    ones, twos = (
+        ComponentStats.of_parts(["a", "b"], MomentStats.of(Batch.of(rows, [0, 0, 1])), owner)
+        for rows, owner in (([[1.0], [2.0], [9.0]], [0, 1]), ([[4.0], [5.0], [7.0]], [0, 0]))
+    )
+    both = ones + twos
+    assert both.owner.tolist() == [0, 0, 0, 1]
+    assert both.weight.tolist() == [5.0, 1.0]
+    assert both.parts.mean[:, 0].tolist() == [1.5, 4.5, 7.0, 9.0]
+    with pytest.raises(StatisticsError, match="a mixture cannot forget rows: fit it again without them"):
+        both - twos
+    with pytest.raises(StatisticsError, match="the index of a class, in ascending order"):
+        ComponentStats.of_parts(["a", "b"], ones.parts, [1, 0])

@@ -17,15 +17,19 @@ from .data import check_out, reading
 @click.option("--out", "-o", default="clusters.safetensors", show_default=True, help="The model file to write.")
 @click.option(
     "--covariance",
-    default="diag",
+    default="full",
     show_default=True,
     help="Of columns of numbers: full, diag, tied, tied_diag, spherical or tied_spherical.",
 )
 @click.option(
-    "--criterion", default="bic", show_default=True, help="What chooses the number of components: bic, aic or icl."
+    "--criterion",
+    default="bic",
+    show_default=True,
+    help="What chooses the number of components: bic, aic, icl or held_out.",
 )
 @click.option("--columns", help="The columns to use, separated by commas. Default: all.")
 @click.option("--seed", default=0, show_default=True, help="Another seed starts elsewhere.")
+@click.option("--checkpoint", help="A file that saves the progress; the same command resumes an interrupted run.")
 @options.weight
 @options.query
 def cluster(
@@ -36,6 +40,7 @@ def cluster(
     criterion: str,
     columns: str | None,
     seed: int,
+    checkpoint: str | None,
     weight: str | None,
     query: str | None,
 ) -> None:
@@ -48,7 +53,10 @@ def cluster(
 
     check_out(out)
     model = MixtureModel(_numbers(components), covariance, criterion=criterion, random_state=seed)
-    with reading(data, query, columns=options.names(columns)) as rows:
+    if query is not None and checkpoint:
+        raise DataError("--checkpoint is for files, not for --query")
+    own = {"checkpoint": checkpoint} if checkpoint else {}
+    with reading(data, query, columns=options.names(columns), bar=False, **own) as rows:
         check_out(out, rows)
         model.fit(rows, sample_weight=weight)
     model.save(out)

@@ -29,7 +29,7 @@ def check_out(out: str, rows: Any = None) -> None:
 
 @contextmanager
 def reading(
-    data: Sequence[str], query: str | None = None, columns: list[str] | None = None, **choices: Any
+    data: Sequence[str], query: str | None = None, columns: list[str] | None = None, bar: bool = True, **choices: Any
 ) -> Iterator[Any]:
     """Yield the table that DATA stands for, with a progress bar for files.
 
@@ -41,6 +41,8 @@ def reading(
         A table of the database, or a SELECT.
     columns : list of str, default=None
         The columns to read. None means all.
+    bar : bool, default=True
+        Whether to show a progress bar for files: not where they are read many times.
     **choices : dict
         Further arguments of `suffice.files`.
     """
@@ -57,7 +59,7 @@ def reading(
     if any(map(is_database, data)):
         raise DataError("the URL of a database needs --query, with the name of a table or a SELECT")
     done = 0.0
-    with progress("Reading", 1.0) as advance:
+    with progress("Reading", 1.0, None if bar else False) as advance:
 
         def read(now: Progress) -> None:
             nonlocal done

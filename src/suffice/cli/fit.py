@@ -23,7 +23,7 @@ from .data import check_out, reading
     "--model",
     default="auto",
     show_default=True,
-    help="auto tries several models and keeps the best. Or: mixed, logistic, or a family such as gaussian, "
+    help="auto tries several models and keeps the best. Or: mixed, mixture, logistic, or a family such as gaussian, "
     "categorical, multinomial, bernoulli, poisson or gamma.",
 )
 @click.option(
@@ -73,7 +73,8 @@ def fit(
         raise DataError(f"{locate(out)} cannot be both the model and the checkpoint; give two different files")
     check_out(out)
     asked = {"checkpoint": checkpoint, "on_error": "skip" if skip else "raise", "types": options.types_of(types)}
-    with reading(data, query, columns=options.names(columns), **asked) as rows:
+    bar = model != "mixture"  # which has its own, for many passes
+    with reading(data, query, columns=options.names(columns), bar=bar, **asked) as rows:
         check_out(out, rows)
         if kind is None:
             fitted: Any = selection.fit(rows, target, weight)
@@ -90,7 +91,7 @@ def _estimator(model: str) -> tuple[Any, dict[str, Any]]:
     from .. import estimators
     from ..families import FAMILIES
 
-    others = {"mixed": "MixedClassifier", "logistic": "LogisticClassifier"}
+    others = {"mixed": "MixedClassifier", "mixture": "MixtureClassifier", "logistic": "LogisticClassifier"}
     if model in others:
         return getattr(estimators, others[model]), {}
     if model not in FAMILIES:

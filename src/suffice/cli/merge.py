@@ -61,7 +61,7 @@ def forget(model: str, data: tuple[str, ...], target: str, out: str, weight: str
     from ..learning import collector_of, forgotten
     from ..scoring.columns import Columns
 
-    known = _trained(model)
+    known = _trained(model, subtracts=True)
     statistics, recipe = known.learnt, RECIPES[known.estimator]
     kinds, classes = statistics.category_kinds(), statistics.classes
     columns = Columns(known.names, statistics.n_features, known.estimator, kinds, classes)
@@ -73,7 +73,7 @@ def forget(model: str, data: tuple[str, ...], target: str, out: str, weight: str
     _write(replace(known, learnt=rest), out)
 
 
-def _trained(path: str) -> Any:
+def _trained(path: str, subtracts: bool = False) -> Any:
     """Return the contents of a file, or raise an error if it has no statistics."""
     from .. import modelfile
     from ..families import RECIPES
@@ -84,10 +84,11 @@ def _trained(path: str) -> Any:
         raise StatisticsError(
             f"{locate(path)} contains a {model.estimator}, which has no statistics to add or subtract"
         )
-    if not RECIPES[model.estimator].adds:
+    recipe = RECIPES[model.estimator]
+    if not (recipe.subtracts if subtracts else recipe.adds):
         raise StatisticsError(
-            f"{locate(path)} contains a {model.estimator}: rows cannot be added to clusters or removed from them; find "
-            "the clusters of all rows again"
+            f"{locate(path)} contains a {model.estimator}: rows cannot be "
+            f"{'removed from' if subtracts else 'added to'} its components; fit it again to the rows that you want"
         )
     return model
 

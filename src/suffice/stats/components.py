@@ -152,7 +152,9 @@ class ComponentStats(Statistics):
         parts = relabelled(self.parts, mine) + relabelled(other.parts, theirs)
         return self.of_parts(self.classes, parts, owner[order])
 
-    def _without(self, other: Self) -> Self:  # noqa: ARG002
+    def _without(self, other: Self) -> Self:
+        if not other.weight.any():
+            return self
         raise StatisticsError("a mixture cannot forget rows: fit it again without them")
 
     def is_finite(self) -> bool:
