@@ -148,7 +148,7 @@ class Loop:
     max_iter : int
         Stop after this many steps.
     prior : callable, optional
-        From the number of components to the statistic of their pseudo-rows, which are added in each step.
+        From a mixture to the statistic of the pseudo-rows of its components, which are added in each step.
     watch : callable
         Called with the mixture after each step.
     """
@@ -158,7 +158,7 @@ class Loop:
     estimate: Estimate
     tol: float
     max_iter: int
-    prior: Callable[[int], Statistics] | None = None
+    prior: Callable[[Mixture], Statistics] | None = None
     watch: Callable[[Mixture], object] = lambda _: None
 
     def maximise(self, start: Statistics, known: Known | None = None, history: Sequence[float] = ()) -> Mixture:
@@ -197,7 +197,7 @@ class Loop:
             assert found.statistics is not None
             statistics = found.statistics
             if self.prior is not None:
-                statistics = statistics + self.prior(len(mixture.weight))
+                statistics = statistics + self.prior(mixture)
             better = Mixture.of(statistics, self.estimate)
             mixture = replace(mixture, density=better.density, weight=better.weight, statistics=statistics)
             self.watch(mixture)

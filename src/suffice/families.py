@@ -113,6 +113,7 @@ class Mixed(Recipe):
     """Blocks of columns that are independent given the class, each with a family from the table."""
 
     classifies = True
+    floor_by = "within"  # which variance of a Gaussian column the variance floor is relative to
     defaults: Choices = MappingProxyType(
         {
             "alpha": 1.0,
@@ -146,6 +147,7 @@ class Mixed(Recipe):
 
     def estimate(self, statistics: BundleStats, choices: Choices, names: Names = None) -> ProductDensity:
         names = names or tuple(f"x{j}" for j in range(statistics.n_features))
+        choices = {**choices, "floor_by": self.floor_by}
         families = {
             name: partial(FAMILIES[name].estimate, choices=choices, names=tuple(names[j] for j in columns))
             for name, columns in statistics.columns.items()
@@ -200,7 +202,8 @@ def _gaussian(statistics: MomentStats, choices: Choices, names: Names) -> Gaussi
     covariance, floor = choices["covariance"], choices["variance_floor"]
     if choices.get("predictive"):
         return StudentDensity.estimate(statistics, covariance, floor=floor, names=names)
-    return GaussianDensity.estimate(statistics, covariance, choices["shrinkage"], floor=floor, names=names)
+    floor_by = choices.get("floor_by", "within")
+    return GaussianDensity.estimate(statistics, covariance, choices["shrinkage"], floor, names, floor_by)
 
 
 def _gaussian_held_out(statistics: MomentStats, density: Any, choices: Choices) -> leave_one_out.LeaveOneOut:
@@ -428,6 +431,7 @@ class Clusters(Mixed):
     """The same for the components of a mixture, whose numbers mean nothing to another mixture."""
 
     adds = subtracts = False
+    floor_by = "total"  # which stays the same from step to step
 
 
 CLUSTERS = Clusters()
@@ -443,7 +447,7 @@ class Components(Mixed):
         return replace(known, parts=super().adopted(known.parts, choices))
 
     def estimate(self, statistics: Any, choices: Choices, names: Names = None) -> Any:
-        return MixtureDensity.estimate(statistics, partial(MIXED.estimate, choices=choices, names=names))
+        return MixtureDensity.estimate(statistics, partial(CLUSTERS.estimate, choices=choices, names=names))
 
 
 COMPONENTS = Components()

@@ -46,7 +46,7 @@ class Sample:
         """As `Source.reduce`."""
         return functools.reduce(merge, map(of, self.batches))
 
-    def loop(self, tol: float, max_iter: int, prior: Callable[[int], Statistics] | None = None) -> Loop:
+    def loop(self, tol: float, max_iter: int, prior: Callable[[Mixture], Statistics] | None = None) -> Loop:
         """EM over these rows."""
         return Loop(self.reduce, self.collect, self.estimate, tol, max_iter, prior)
 
@@ -60,10 +60,10 @@ class Sample:
             start += len(batch)
         return parts[0].plus(*parts[1:])
 
-    def prior(self, weight: float) -> Callable[[int], Statistics] | None:
-        """From a number of components to their pseudo-rows: each has the whole sample, with this weight in all."""
-        share = weight / self.weight.sum()
-        return functools.cache(lambda k: self.statistic(np.full((len(self), k), share))) if weight else None
+    def prior(self, weight: float) -> Callable[[Mixture], Statistics] | None:
+        """From a mixture to the pseudo-rows of its components: each has the whole sample, with this weight in all."""
+        of = functools.cache(lambda k: self.statistic(np.full((len(self), k), weight / self.weight.sum())))
+        return (lambda mixture: of(len(mixture.weight))) if weight else None
 
     def halves(self) -> tuple[Sample, Sample]:
         """Every second row, and the others."""

@@ -122,14 +122,19 @@ def _intensity(
     return np.full(len(n), shrinkage, dtype=np.float64)
 
 
-def feature_variance(stats: MomentStats) -> Array:
-    """The variance of each feature within classes, (d,): the yardstick of the floor.
+def feature_variance(stats: MomentStats, of: str = "within") -> Array:
+    """The variance of each feature within classes, or in "total", (d,): the yardstick of the floor.
 
     A feature that never varies within a class is measured by its variance between them, and one that never varies at
     all says nothing: any positive number serves, and its own square keeps the scale.
     """
     diagonal = {"diag": "kd->d", "pooled": "dd->d"}.get(stats.layout, "kdd->d")
-    return yardstick(np.einsum(diagonal, stats.scatter), stats.mean, stats.column_weight)
+    scatter, weight = np.einsum(diagonal, stats.scatter), stats.column_weight
+    if of == "total":
+        total = weight.sum(axis=0)
+        grand = (weight * stats.mean).sum(axis=0) / np.where(total > 0, total, 1.0)
+        scatter = scatter + (weight * (stats.mean - grand) ** 2).sum(axis=0)
+    return yardstick(scatter, stats.mean, weight)
 
 
 def yardstick(scatter: Array, mean: Array, weight: Array) -> Array:

@@ -102,6 +102,7 @@ class GaussianDensity(Density):
         shrinkage: float | str | None = None,
         floor: float = 1e-9,
         names: tuple[str, ...] | None = None,
+        floor_by: str = "within",
     ) -> Self:
         """Estimate by maximum likelihood (divisor n), then shrink, then apply a variance floor.
 
@@ -114,9 +115,11 @@ class GaussianDensity(Density):
         shrinkage : float, "oas", "ledoit_wolf" or None
             How far covariances are pulled towards a multiple of the identity, from 0 to 1.
         floor : float, default=1e-9
-            The least variance in any direction, relative to that of the feature within classes.
+            The least variance in any direction, relative to that of the feature.
         names : tuple of str, optional
             The names of the columns, for warnings.
+        floor_by : {"within", "total"}
+            Whether the variance of a feature is that within classes, or that of all rows.
 
         Returns
         -------
@@ -129,7 +132,7 @@ class GaussianDensity(Density):
         mean = stats.mean
         if stats.observed is not None:
             mean, covariance = neutral(mean, stats.scatter, stats.observed, covariance, kind)
-        return cls._floored(stats, kind, mean, covariance, floor, names)
+        return cls._floored(stats, kind, mean, covariance, floor, names, floor_by)
 
     @classmethod
     def _floored(
@@ -140,13 +143,14 @@ class GaussianDensity(Density):
         covariance: Array,
         floor: float,
         names: tuple[str, ...] | None,
+        floor_by: str = "within",
     ) -> Self:
         seen = stats.weight > 0
         owners = np.array([None], object) if kind.tied else stats.classes
         report = FloorReport(
             owners, names or tuple(range(stats.n_features)), seen if not kind.tied else np.array([seen.any()])
         )
-        own = feature_variance(stats)
+        own = feature_variance(stats, floor_by)
         if kind.shape == "spherical":
             own = np.full_like(own, own.mean())
         refuse_overflow(report.names, mean[seen], covariance)

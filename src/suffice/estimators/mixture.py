@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 
 from .. import em
 from ..errors import ComponentWarning, DataError, one_of
-from ..families import CLUSTERS, MIXED
+from ..families import CLUSTERS
 from ..scoring.model import Model
 from ..sources import Source
 from ..sources.sampling import sample_rows
@@ -59,13 +59,14 @@ class MixtureModel(DensityMixin, MixedTable):
     init : {"k-means++", "lbg", "random"} or array-like
         How to start: from clusters by k-means; by splitting the widest component until there are enough (Linde, Buzo
         and Gray); from random labels; or from a label, or a row of responsibilities, for each row.
-    pseudo_rows : float
+    pseudo_rows : float or None
         Pseudo-rows that every component has from the start, spread as all rows are: a conjugate prior, so that no
-        component collapses on a few rows. 0 is maximum likelihood.
+        component collapses on a few rows. 0 is maximum likelihood. None means 0 for one number of components, and 1
+        for several: components that collapse have a high likelihood, and would be chosen for it.
     shrinkage : float in [0, 1], "oas", "ledoit_wolf" or None
         How far the covariances of the Gaussian columns are pulled towards a multiple of the identity.
     variance_floor : float
-        The least variance in any direction, relative to each column's own variance within components.
+        The least variance in any direction, relative to the variance of each column in all rows.
     unknown : {"smooth", "ignore", "error"}
         What a category is worth that was never seen in training.
     random_state : int, RandomState or None
@@ -119,7 +120,7 @@ class MixtureModel(DensityMixin, MixedTable):
         max_iter: int = 200,
         n_init: int = 3,
         init: Any = "k-means++",
-        pseudo_rows: float = 0.0,
+        pseudo_rows: float | None = None,
         shrinkage: float | str | None = None,
         variance_floor: float = 1e-6,
         unknown: str = "smooth",
@@ -172,8 +173,8 @@ class MixtureModel(DensityMixin, MixedTable):
 
     def _fit_source(self, source: Source) -> None:
         numbers, inferred = self._numbers(), self._infer(source)
-        search = self._search(source, self._collector(inferred))
         several = len(numbers) > 1
+        search = self._search(source, self._collector(inferred), several)
         mixtures = [self._best(source, search, k, several) for k in numbers]
         self.criteria_ = table_of([search.row(mixture, self.criterion) for mixture in mixtures])
         best = int(np.argmin(self.criteria_[self.criterion]))
@@ -183,14 +184,15 @@ class MixtureModel(DensityMixin, MixedTable):
         self.converged_ = mixture.converged
         warn_of_lost(len(mixture.weight), numbers[best])
 
-    def _search(self, source: Source, collect: Collector) -> Search:
+    def _search(self, source: Source, collect: Collector, several: bool) -> Search:
         """The search for starts, on a sample of the rows."""
         random = check_random_state(self.random_state)
         batches = sample_rows(source, SAMPLE, int(random.randint(1 << 20)))
         rng = np.random.default_rng(random.randint(1 << 31))
         init = self.init if isinstance(self.init, str) else "k-means++"
         sample = Sample(batches, collect, component_estimate(self._validate(), source.names))
-        return Search(sample, rng, init, self.n_init, self.tol, self.max_iter, self.pseudo_rows)
+        pseudo_rows = weight_of_pseudo_rows(self.pseudo_rows, several)
+        return Search(sample, rng, init, self.n_init, self.tol, self.max_iter, pseudo_rows)
 
     def _best(self, source: Source, search: Search, k: int, several: bool) -> em.Mixture:
         """The mixture of k components of all rows."""
@@ -369,7 +371,7 @@ class MixtureModel(DensityMixin, MixedTable):
 def component_estimate(choices: dict[str, Any], names: tuple[str, ...] | None) -> em.Estimate:
     """From the statistic of components to their density."""
     choices = choices | {"unknown": "smooth"}  # a start may not know all categories
-    return lambda statistics: MIXED.estimate(MIXED.adopted(statistics, choices), choices, names)
+    return lambda statistics: CLUSTERS.estimate(CLUSTERS.adopted(statistics, choices), choices, names)
 
 
 def check_em(model: Any) -> None:
@@ -381,8 +383,15 @@ def check_em(model: Any) -> None:
             raise DataError(f"{name}={value!r} must be a positive whole number")
     for name in ("tol", "pseudo_rows"):
         value = getattr(model, name)
+        if value is None and name == "pseudo_rows":
+            continue
         if not (isinstance(value, Real) and 0 <= float(value) < np.inf):
             raise DataError(f"{name}={value!r} must be a number that is not negative")
+
+
+def weight_of_pseudo_rows(asked: float | None, several: bool) -> float:
+    """The weight of the pseudo-rows of each component, by default where several numbers of them are compared."""
+    return float(several) if asked is None else float(asked)
 
 
 def numbers_of(name: str, asked: Any) -> list[int]:

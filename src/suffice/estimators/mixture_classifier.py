@@ -30,13 +30,12 @@ from ..tables.batch import Batch
 from ..tables.labels import code_known, is_missing
 from .generative import DensityClassifier
 from .mixed import MixedTable
-from .mixture import SAMPLE, check_em, component_estimate, numbers_of, table_of, warn_of_lost
+from .mixture import SAMPLE, check_em, component_estimate, numbers_of, table_of, warn_of_lost, weight_of_pseudo_rows
 from .table_estimator import given_labels
 
 Array = NDArray[Any]
 
 _AUTO = range(1, 11)
-_ENOUGH = 100  # rows of a class for each component, in the sample on which starts are found
 
 
 class MixtureClassifier(MixedTable, DensityClassifier):
@@ -49,7 +48,7 @@ class MixtureClassifier(MixedTable, DensityClassifier):
     ----------
     n_components : int, iterable of int, "auto" or dict
         The number of components of each class. Of several numbers, the best by `criterion` is taken for each class;
-        "auto" tries 1 to 10. A dictionary says so by class.
+        "auto" tries 1 to 10. A dictionary says so by class. No class has more components than rows.
     covariance : {"full", "diag", "tied", "tied_diag", "spherical", "tied_spherical"}
         Of the Gaussian columns. The tied ones are shared by all components of all classes: with them, this is mixture
         discriminant analysis.
@@ -69,12 +68,12 @@ class MixtureClassifier(MixedTable, DensityClassifier):
         The number of starts of each class. They are compared on a sample of the rows.
     init : {"k-means++", "lbg", "random"}
         How to start, as for `MixtureModel`.
-    pseudo_rows : float
-        Pseudo-rows of every component, as for `MixtureModel`.
+    pseudo_rows : float or None
+        Pseudo-rows of every component, as for `MixtureModel`, spread as the rows of its class are.
     shrinkage : float in [0, 1], "oas", "ledoit_wolf" or None
         How far the covariances of the Gaussian columns are pulled towards a multiple of the identity.
     variance_floor : float
-        The least variance in any direction, relative to each column's own variance within components.
+        The least variance in any direction, relative to the variance of each column in all rows.
     unknown : {"smooth", "ignore", "error"}
         What a category is worth that was never seen in training.
     random_state : int, RandomState or None
@@ -125,7 +124,7 @@ class MixtureClassifier(MixedTable, DensityClassifier):
         max_iter: int = 200,
         n_init: int = 3,
         init: str = "k-means++",
-        pseudo_rows: float = 0.0,
+        pseudo_rows: float | None = None,
         shrinkage: float | str | None = None,
         variance_floor: float = 1e-6,
         unknown: str = "smooth",
@@ -189,7 +188,7 @@ class MixtureClassifier(MixedTable, DensityClassifier):
             mixture = replace(loop, max_iter=0).maximise(relabelled(alone, labels.owner), labels)
             mixture = replace(mixture, converged=True)
         else:
-            starts = _Starts(self, source, loop, alone.classes, numbers)
+            starts = _Starts(self, source, loop, alone, numbers)
             job = {name: getattr(self, name) for name in ("alpha", "covariance", "variance_floor", "pseudo_rows")}
             job["n_components"] = repr(self.n_components)
             mixture = em.run(source, replace(loop, prior=starts.prior), starts, labels, job)
@@ -262,44 +261,57 @@ class _Starts:
         model: MixtureClassifier,
         source: Source,
         loop: em.Loop,
-        classes: Array,
+        alone: Statistics,
         numbers: dict[Any, list[int]],
     ) -> None:
-        self.model, self.source, self.loop, self.classes, self.numbers = model, source, loop, classes, numbers
+        self.model, self.source, self.loop, self.numbers = model, source, loop, numbers
+        self.classes, self.weight = alone.classes, alone.weight
         self.random = check_random_state(model.random_state)
         self.samples = self._samples(int(self.random.randint(1 << 20)))
-        every = [batch for sample in self.samples for batch in sample.batches]
-        self.prior = Sample(every, loop.collect, loop.estimate).prior(model.pseudo_rows)
+        several = any(len(tried) > 1 for tried in numbers.values())
+        self.pseudo_rows = weight_of_pseudo_rows(model.pseudo_rows, several)
+        self.prior = self._pseudo_rows if self.pseudo_rows else None
         self.criteria: dict[Any, dict[str, Array]] = {}
         self.n_asked = 0
+        self._known_rows: dict[tuple[int, ...], Statistics] = {}
 
     def __call__(self) -> tuple[Statistics, Array]:
         """The statistic of the components of all classes, and their owners."""
         rng, parts = np.random.default_rng(self.random.randint(1 << 31)), []
         for c, (label, tried) in enumerate(self.numbers.items()):
-            model = self.model
-            search = Search(
-                self.samples[c], rng, model.init, model.n_init, model.tol, model.max_iter, model.pseudo_rows
-            )
+            model, sample = self.model, self.samples[c]
+            if not len(sample):  # all its rows have weight 0
+                continue
+            search = Search(sample, rng, model.init, model.n_init, model.tol, model.max_iter, self.pseudo_rows)
             if len(tried) > 1:
                 best, rows = search.chosen(tried, model.criterion)
                 self.criteria[label] = table_of(rows)
+                self.n_asked += len(best.weight)
             else:
-                best = _of_class(label, search, tried[0])
-            self.n_asked += len(best.weight) if len(tried) > 1 else tried[0]
+                best = search.best(min(tried[0], len(sample)))
+                self.n_asked += min(tried[0], len(sample))
             parts.append(ComponentStats.of_parts(self.classes, best.statistics, np.full(len(best.weight), c)))
         both = reduce(operator.add, parts)
         return both.parts, both.owner
 
+    def _pseudo_rows(self, mixture: em.Mixture) -> Statistics:
+        """The pseudo-rows of components, spread as the rows of their classes are."""
+        assert mixture.known is not None
+        owner = tuple(mixture.known.owner.tolist())
+        if owner not in self._known_rows:
+            parts = [
+                sample.statistic(np.outer(np.ones(len(sample)), np.equal(owner, c) * share))
+                for c, sample in enumerate(self.samples)
+                if len(sample) and (share := self.pseudo_rows / sample.weight.sum())
+            ]
+            self._known_rows[owner] = parts[0].plus(*parts[1:])
+        return self._known_rows[owner]
+
     def _samples(self, seed: int) -> list[Sample]:
-        """Rows of each class; those of classes that are rare in a sample come from a sample of their own."""
-        rows = self._by_class(sample_rows(self.source, SAMPLE, seed))
-        if sum(len(batch) for own in rows for batch in own) >= SAMPLE:  # there are more
-            needed = [_ENOUGH * max(tried) if max(tried) > 1 else 1 for tried in self.numbers.values()]
-            rare = np.array([sum(map(len, own)) < n for own, n in zip(rows, needed, strict=True)])
-            if rare.any():
-                more = self._by_class(sample_rows(self.source, SAMPLE, seed, lambda batch: rare[self._code(batch)]))
-                rows = [more[c] if rare[c] else own for c, own in enumerate(rows)]
+        """Rows of each class, more of those that have more components."""
+        most = np.array([max(tried) for tried in self.numbers.values()], np.float64)
+        rate = np.divide(most, self.weight, out=np.zeros_like(most), where=self.weight > 0)
+        rows = self._by_class(sample_rows(self.source, SAMPLE, seed, lambda batch: rate[self._code(batch)]))
         return [Sample(own, self.loop.collect, self.loop.estimate) for own in rows]
 
     def _code(self, batch: Batch) -> Array:
@@ -312,13 +324,6 @@ class _Starts:
             for c in np.unique(codes):
                 found[c].append(replace(batch.rows(np.flatnonzero(codes == c)), y=None))
         return found
-
-
-def _of_class(label: Any, search: Search, k: int) -> em.Mixture:
-    try:
-        return search.best(k)
-    except DataError as error:
-        raise DataError(f'in class {label!r}: {error}; use n_components="auto", or a dictionary by class') from None
 
 
 def _tried(asked: Any) -> list[int]:

@@ -428,7 +428,11 @@ class Model:
             rng.choice(k, n, p=self._as_prior(None)) if label is None else np.full(n, position(label, self.classes))
         )
         self._with_rows(np.unique(chosen).tolist())
-        return density.write(density.sample(chosen, rng)), self.classes[chosen]
+        rows = density.write(density.sample(chosen, rng))
+        if self.names is None and hasattr(rows, "columns"):  # no table, as the rows that it has learnt from
+            columns = [column.to_numpy() for column in rows.columns]
+            rows = np.column_stack(columns) if all(c.dtype != object for c in columns) else np.array(columns, object).T
+        return rows, self.classes[chosen]
 
     def impute(self, X: Any, prior: Prior = None) -> Any:
         """Fill in missing values, given the rest of the row.

@@ -16,7 +16,7 @@ Array = NDArray[Any]
 _Chosen = list[tuple[Batch, Array]]  # batches, and the keys of their rows
 
 
-def sample_rows(source: Source, n: int, seed: int, where: Callable[[Batch], Array] | None = None) -> list[Batch]:
+def sample_rows(source: Source, n: int, seed: int, rate: Callable[[Batch], Array] | None = None) -> list[Batch]:
     """Choose rows at random, in one pass. Rows without weight are left out.
 
     Every row gets a random number that depends on its position alone, and those with the least numbers are taken: the
@@ -30,8 +30,9 @@ def sample_rows(source: Source, n: int, seed: int, where: Callable[[Batch], Arra
         How many to choose; all of them where there are fewer.
     seed : int
         Another seed chooses other rows.
-    where : callable, optional
-        From a batch to which of its rows may be chosen, of shape (n,).
+    rate : callable, optional
+        From a batch to how readily each of its rows is chosen, of shape (n,): one of rate 2 twice as readily as one of
+        rate 1, and one of rate 0 never.
 
     Returns
     -------
@@ -41,12 +42,12 @@ def sample_rows(source: Source, n: int, seed: int, where: Callable[[Batch], Arra
 
     def chosen(batch: Batch, start: int) -> _Chosen:
         positions = np.arange(start, start + len(batch), dtype=np.uint64)
-        keys = _mixed(positions ^ _mixed(np.array([seed], np.uint64)))
-        if batch.weight is None and where is None:
+        keys = _mixed(positions ^ _mixed(np.array([seed], np.uint64))).astype(np.float64)
+        if batch.weight is None and rate is None:
             return _least([(batch, keys)], n)
-        allowed = np.ones(len(batch), bool) if where is None else where(batch)
-        kept = np.flatnonzero(allowed if batch.weight is None else allowed & (batch.weight > 0))
-        return _least([(batch.rows(kept), keys[kept])], n)
+        rates = np.ones(len(batch)) if rate is None else np.asarray(rate(batch), np.float64)
+        kept = np.flatnonzero(rates if batch.weight is None else rates * (batch.weight > 0))
+        return _least([(batch.rows(kept), keys[kept] / rates[kept])], n)
 
     def merged(a: _Chosen, b: _Chosen) -> _Chosen:
         return _least([*a, *b], n)
