@@ -38,6 +38,7 @@ Reduce = Callable[[Callable[[Batch], Any], Callable[[Any, Any], Any]], Any]  # a
 
 _CELLS = 1 << 19  # of rows and responsibilities that are scored and collected while they are in the cache
 _ROWS = 1024  # or so many rows, where they are wide
+_TINY = -700.0  # the logarithm of a weight of nearly zero
 _LOST = 1e-3  # rows: a component with less has lost its rows to others
 
 
@@ -303,12 +304,12 @@ class EStep:
             log_weight = np.log(weight)
         if not density.score(density.read(rows.table), log_weight, all=joint):
             raise DataError("X contains NaN or infinity")
-        fallback: Array = log_weight  # of a row that is impossible under every component, which says nothing
+        fallback = np.maximum(log_weight, _TINY)  # of a row that is impossible under every component: it says nothing
         if known is not None:
             code = known.code(rows)
             other = (known.owner != code[:, None]) & (code >= 0)[:, None]
             joint[other] = -np.inf
-            fallback = np.where(other, -np.inf, log_weight)
+            fallback = np.where(other, -np.inf, fallback)
             own = np.ones(len(rows)) if rows.weight is None else rows.weight
             rows = replace(rows, weight=np.where(code < 0, known.unlabeled_weight * own, own))
         log_likelihood, entropy = kernels.active.soften(joint, fallback, rows.weight)

@@ -61,7 +61,7 @@ class MixtureModel(DensityMixin, MixedTable):
         and Gray); from random labels; or from a label, or a row of responsibilities, for each row.
     pseudo_rows : float or None
         Pseudo-rows that every component has from the start, spread as all rows are: a conjugate prior, so that no
-        component collapses on a few rows. 0 is maximum likelihood. None means 0 for one number of components, and 1
+        component collapses on a few rows. 0 is maximum likelihood. None means 0 for one number of components, and 0.1
         for several: components that collapse have a high likelihood, and would be chosen for it.
     shrinkage : float in [0, 1], "oas", "ledoit_wolf" or None
         How far the covariances of the Gaussian columns are pulled towards a multiple of the identity.
@@ -391,7 +391,7 @@ def check_em(model: Any) -> None:
 
 def weight_of_pseudo_rows(asked: float | None, several: bool) -> float:
     """The weight of the pseudo-rows of each component, by default where several numbers of them are compared."""
-    return float(several) if asked is None else float(asked)
+    return 0.1 * several if asked is None else float(asked)
 
 
 def numbers_of(name: str, asked: Any) -> list[int]:
