@@ -19,6 +19,7 @@ from suffice import (
     GaussianClassifier,
     LogisticClassifier,
     MixedClassifier,
+    MixtureClassifier,
     Model,
     MultinomialClassifier,
     PoissonClassifier,
@@ -129,6 +130,8 @@ MODELS = [
     ("truths", CategoricalClassifier()),
     *(("amounts", MixedClassifier(family)) for family in ("exponential", "gamma", "lognormal", "inverse_gaussian")),
     *(("counts", MixedClassifier(family)) for family in ("geometric", "negative_binomial")),
+    *(("units", MixtureClassifier(2, structure, random_state=0)) for structure in ("full", "diag", "tied")),
+    ("counts", MixtureClassifier({"ham": 3, "it's": 1, "spam": 2}, families="poisson", random_state=0)),
 ]
 
 
