@@ -46,7 +46,7 @@ def describe(path: str | os.PathLike[str]) -> Description:
 
 def _tells(array: str) -> bool:
     """Whether a description needs an array: weights, prior and column indices."""
-    return array.rpartition(":")[2] in ("weight", "prior", "n_features") or array.endswith(".columns")
+    return array.rpartition(":")[2] in ("weight", "prior", "n_features", "owner") or array.endswith(".columns")
 
 
 def _model(
@@ -65,7 +65,7 @@ def _run(header: dict[str, Any], arrays: dict[str, Array], size: int) -> Descrip
     job, done, families = dict(header["job"]), header["done"].values(), _families(arrays)
     columns = [(name, families.get(j)) for j, name in enumerate(job.pop("features"))]
     classes = _classes(header, arrays) if "classes" in header else []
-    counted = sum(note["rows"] for note in done), len(done)
+    counted = (None, None) if "em" in job else (sum(note["rows"] for note in done), len(done))
     kind = header["statistic"] or "nothing yet"
     return Description("checkpoint", kind, header["version"], size, job, columns, classes, None, *counted)
 
@@ -74,6 +74,8 @@ def _classes(header: dict[str, Any], arrays: dict[str, Array]) -> list[tuple[Any
     """Labels and weights; every block of columns has the same weights."""
     labels = arrayfile.labels_from_header(header).tolist()
     weight = next((array.tolist() for name, array in arrays.items() if name.rpartition(":")[2] == "weight"), None)
+    if weight is not None and "owner" in arrays:  # the weights are those of components
+        weight = np.bincount(arrays["owner"], weight, len(labels)).tolist()
     return list(zip(labels, weight or [None] * len(labels), strict=True))
 
 

@@ -81,7 +81,7 @@ def test_the_number_of_components_of_each_class_is_found():
 
 def test_tied_covariances_are_shared_by_all_components_of_all_classes():
     clf = MixtureClassifier({"far": 2, "near": 1, "up": 1}, "tied", tol=1e-9, random_state=0).fit(X, Y)
-    covariance = clf.parameters_["components"]["gaussian"]["covariances"]
+    covariance = clf.parameters_["gaussian"]["covariances"]
     joint = (
         clf.density_.components.log_likelihood(X)
         + np.log(clf.density_.weights)

@@ -130,8 +130,11 @@ MODELS = [
     ("truths", CategoricalClassifier()),
     *(("amounts", MixedClassifier(family)) for family in ("exponential", "gamma", "lognormal", "inverse_gaussian")),
     *(("counts", MixedClassifier(family)) for family in ("geometric", "negative_binomial")),
-    *(("units", MixtureClassifier(2, structure, random_state=0)) for structure in ("full", "diag", "tied")),
-    ("counts", MixtureClassifier({"ham": 3, "it's": 1, "spam": 2}, families="poisson", random_state=0)),
+    *(
+        ("units", MixtureClassifier(2, structure, random_state=0, pseudo_rows=1))
+        for structure in ("full", "diag", "tied")
+    ),
+    ("counts", MixtureClassifier({"ham": 3, "it's": 1, "spam": 2}, families="poisson", random_state=0, pseudo_rows=1)),
 ]
 
 

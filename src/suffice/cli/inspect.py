@@ -41,6 +41,9 @@ def inspect(file: str, as_json: bool, parameters: bool) -> None:
         labels = [label for label, _ in found.classes]
         if "components" in learnt:  # of a PCA or an LDA
             labels = [f"component {i}" for i in range(len(learnt["components"]))]
+        if "owner" in learnt:  # of a mixture for each class
+            owner = learnt.pop("owner").tolist()
+            labels = [f"{labels[c]} {i - owner.index(c)}" for i, c in enumerate(owner)]
         tables = _tables(learnt, shared, labels, [name for name, _ in found.columns])
         print("\n\n".join([_text(found), *tables]))
 

@@ -125,8 +125,11 @@ class MixtureDensity(Density):
         }
 
     def labelled_parameters(self, names: Sequence[Any]) -> dict[str, Any]:
-        own = {"owner": self.owner, "weights": self.weights}
-        return own | {"components": self.components.labelled_parameters(names)}
+        return {"owner": self.owner, "weights": self.weights, **self.components.labelled_parameters(names)}
+
+    @property
+    def shared_parameters(self) -> frozenset[str]:
+        return self.components.shared_parameters
 
     def checked(self) -> Self:
         return self.from_parameters(self.components.checked(), self.owner, self.weights, self.n_classes)
