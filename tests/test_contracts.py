@@ -18,6 +18,7 @@ ALLOWED = {
     ("families.py", "CountStats"),
     ("families.py", "CategoryStats"),
     ("families.py", "MomentStats"),
+    ("families.py", "PatternStats"),
     ("families.py", "TransformedStats"),
     ("estimators/logistic.py", "LogisticModel"),
 }

@@ -152,7 +152,7 @@ ERRORS = {
     "too much shrinkage": (("gaussian", [1.0, 2]), {"shrinkage": 5}, "shrinkage=5 must be a number from 0 to 1"),
     "a word for shrinkage": (("gaussian", [1.0, 2]), {"shrinkage": "a lot"}, "shrinkage='a lot'"),
     "shrinkage of a diagonal": (("gaussian", [1.0]), {"shrinkage": "oas", "covariance": "diag"}, '"full" or "tied"'),
-    "NaN in a Gaussian": (("gaussian", [1.0, np.nan]), {}, "NaN"),
+    "infinity in a Gaussian": (("gaussian", [1.0, np.inf]), {}, "infinity"),
     "no such covariance": (("gaussian", [1.0, 2]), {"covariance": "round"}, "choose one of"),
     "words as numbers": (("poisson", ["a", "b"]), {}, "does not hold numbers"),
     "outside the support": (("gamma", [-1.0, 2.0]), {}, "needs positive numbers; choose another family, such as"),

@@ -72,13 +72,26 @@ def refuse_large(source: Source, weight: float) -> None:
 
 
 def refuse_nonfinite(source: Source) -> None:
-    """Raise an error that names the columns with NaN or infinity and counts the rows, if there are any.
+    """Raise an error that names the columns with infinity, or else those with NaN, and counts them, if there are any.
 
     Called only when a result shows that there must be some: looking first would be a pass of its own.
     """
+    refuse_cells(source, np.isinf, "infinity", "remove these rows or replace the values")
+    refuse_cells(
+        source,
+        np.isnan,
+        "NaN",
+        "remove these rows, impute the values first, or use a model that accepts missing values, such as "
+        'MixedClassifier, or GaussianClassifier without missing="error", predictive=True and shrinkage="loo" or '
+        '"ledoit_wolf"',
+    )
+
+
+def refuse_cells(source: Source, is_bad: Callable[[Array], Array], what: str, remedy: str) -> None:
+    """Raise an error that names the columns with bad cells and counts them, if there are any."""
 
     def count(batch: Batch) -> np.ndarray:
-        bad = (~np.isfinite(X) for X in _in_pieces(batch))
+        bad = (is_bad(X) for X in _in_pieces(batch))
         return np.asarray(np.sum([[cells.any(axis=1).sum(), *cells.sum(axis=0)] for cells in bad], axis=0))
 
     rows, *cells = source.reduce(count, operator.add)
@@ -87,7 +100,6 @@ def refuse_nonfinite(source: Source) -> None:
         found = [f"{name!r} ({n})" for name, n in zip(names, cells, strict=True) if n]
         more = f" and {len(found) - 8} more" if len(found) > 8 else ""
         raise DataError(
-            f"X contains NaN or infinity in {rows} row{'s' if rows > 1 else ''}, "
-            f"in columns {', '.join(found[:8])}{more}; remove these rows or impute the values first, or use "
-            "MixedClassifier, which takes missing cells as they are"
+            f"X contains {what} in {rows} row{'s' if rows > 1 else ''}, "
+            f"in columns {', '.join(found[:8])}{more}; {remedy}"
         )

@@ -19,6 +19,7 @@ All of them are in this tree::
     ├── ImpossibleWarning      a row has probability zero under every class
     ├── SeparableWarning       scores separate the classes perfectly
     ├── PrecisionWarning       forgetting rows left too few accurate digits
+    ├── ConvergenceWarning     an iteration ended before it converged
     ├── ColumnWarning          a column is probably an identifier, or numbers stored as text
     └── SkippedWarning         unreadable parts of files were skipped
 """
@@ -89,6 +90,10 @@ class SeparableWarning(SufficeWarning):
 
 class PrecisionWarning(SufficeWarning):
     """After forgetting rows, what is left is so small that rounding errors dominate it."""
+
+
+class ConvergenceWarning(SufficeWarning):
+    """An iteration took the greatest number of steps and has not converged."""
 
 
 class ColumnWarning(SufficeWarning):

@@ -51,12 +51,14 @@ from .stats import (
     CollectCategories,
     CollectCounts,
     CollectGaussian,
+    CollectGaussianBlock,
     CollectHistogram,
     CollectMoments,
     CollectTransformed,
     ComponentStats,
     CountStats,
     MomentStats,
+    PatternStats,
     TransformedStats,
 )
 from .stats.bundle import Collector
@@ -189,6 +191,7 @@ def _check_gaussian(choices: dict[str, Any]) -> None:
         raise DataError(f"shrinkage={shrinkage!r} must be a number from 0 to 1")
     if not (isinstance(floor, Real) and 0 < float(floor) < 1):
         raise DataError(f"variance_floor={floor!r} must be a number between 0 and 1")
+    one_of("missing", choices["missing"], ("ignore", "error"))
     if choices["predictive"] and shrinkage:
         raise DataError("predictive=True shrinks by its own prior; leave shrinkage out")
 
@@ -198,16 +201,40 @@ def _layout(choices: Choices) -> str:
     return STRUCTURES[choices["covariance"]].layout(choices["shrinkage"])
 
 
-def _gaussian(statistics: MomentStats, choices: Choices, names: Names) -> GaussianDensity | StudentDensity:
+def learns_from_missing(choices: Choices) -> bool:
+    """Return whether a Gaussian model with these parameters can learn from rows with missing values.
+
+    Parameters
+    ----------
+    choices : mapping
+        The parameters by name.
+
+    Returns
+    -------
+    bool
+        False where such rows raise an error.
+    """
+    return not (
+        choices["missing"] == "error" or choices["predictive"] or choices["shrinkage"] in ("loo", "ledoit_wolf")
+    )
+
+
+def _gaussian(statistics: Any, choices: Choices, names: Names) -> GaussianDensity | StudentDensity:
     covariance, floor = choices["covariance"], choices["variance_floor"]
     if choices.get("predictive"):
+        if statistics.has_missing:
+            raise DataError(
+                "predictive=True cannot learn from rows with missing values; use predictive=False, or impute them first"
+            )
         return StudentDensity.estimate(statistics, covariance, floor=floor, names=names)
     floor_by = choices.get("floor_by", "within")
     return GaussianDensity.estimate(statistics, covariance, choices["shrinkage"], floor, names, floor_by)
 
 
-def _gaussian_held_out(statistics: MomentStats, density: Any, choices: Choices) -> leave_one_out.LeaveOneOut:
+def _gaussian_held_out(statistics: Any, density: Any, choices: Choices) -> leave_one_out.LeaveOneOut:
     shrinkage = choices["shrinkage"]
+    if statistics.has_missing and statistics.layout != "diag":
+        raise no_closed_form(f"covariance={choices['covariance']!r} and rows with missing values")
     if choices.get("predictive"):
         raise no_closed_form("predictive models")
     if isinstance(shrinkage, str):
@@ -394,12 +421,18 @@ FAMILIES: dict[str, Family] = {
             name="gaussian",
             estimator="GaussianClassifier",
             needs="MomentStats",
-            is_held_by=lambda s: isinstance(s, MomentStats),
-            collect=lambda c: CollectMoments(_layout(c)),
-            collect_in_table=lambda c: CollectGaussian(_layout(c), c["covariance"]),
+            is_held_by=lambda s: isinstance(s, MomentStats | PatternStats),
+            collect=lambda c: (CollectGaussian if learns_from_missing(c) else CollectMoments)(_layout(c)),
+            collect_in_table=lambda c: CollectGaussianBlock(_layout(c)),
             estimated=_gaussian,
             held_out=_gaussian_held_out,
-            defaults={"covariance": "full", "shrinkage": None, "predictive": False, "variance_floor": 1e-9},
+            defaults={
+                "covariance": "full",
+                "shrinkage": None,
+                "predictive": False,
+                "variance_floor": 1e-9,
+                "missing": "ignore",
+            },
             check=_check_gaussian,
             converted=lambda s, c: s.to_layout(_layout(c)),
             infer=_why_gaussian,

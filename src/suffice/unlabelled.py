@@ -125,7 +125,9 @@ def _estimated(family: Family, batch: Batch, method: str, choices: Mapping[str, 
         raise DataError('shrinkage="loo" needs classes; give a number, "oas" or "ledoit_wolf"')
     statistics = family.collect(chosen)(batch)
     if not statistics.is_finite():
-        raise DataError("x contains NaN or infinity; remove these rows or impute the values first")
+        raise DataError(
+            "x contains infinity, or values too large to be squared; remove these rows or rescale the values"
+        )
     if method == "ml":
         return family.estimate(family.adopted(statistics, chosen), chosen, batch.table.names)
     if family.by_moments is None:

@@ -9,7 +9,7 @@ from hypothesis.extra import numpy as hnp
 
 from suffice import MixedClassifier
 from suffice.densities import typicality
-from suffice.densities.base import patterns
+from suffice.tables.missing import patterns
 
 TABLES = st.tuples(st.integers(0, 40), st.sampled_from([1, 2, 7, 8, 9, 63, 64, 65, 130])).flatmap(
     lambda shape: hnp.arrays(bool, shape, elements=st.booleans()) | hnp.arrays(bool, shape, fill=st.just(False))

@@ -205,7 +205,7 @@ def test_a_file_with_parameters_that_do_not_fit(flowers, tmp_path, monkeypatch):
         (lambda X, y: LogisticClassifier().fit(X, np.zeros(len(y))), DataError, "1 class"),
         (lambda X, y: LogisticClassifier().fit(X, y, y == 0), DataError, "1 class: 0; leave out the rows of 1"),
         (lambda X, y: LogisticClassifier().fit(X, np.r_[9, y[1:]], np.arange(len(y)) > 0), DataError, "rows of 9"),
-        (lambda X, y: LogisticClassifier().fit(np.where(X.max() == X, np.nan, X), y), DataError, "NaN or infinity"),
+        (lambda X, y: LogisticClassifier().fit(np.where(X.max() == X, np.nan, X), y), DataError, "X contains NaN"),
         (
             lambda X, y: LogisticClassifier().fit(X, SoftLabels(np.array([0, 1]), np.full((len(y), 2), 0.5))),
             DataError,

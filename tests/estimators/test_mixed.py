@@ -107,14 +107,10 @@ def same_model(a, b, data, rtol=1e-9):
 @parametrize_with_checks(
     [
         MixedClassifier(),
-        MixedClassifier(covariance="full"),  # does not learn from missing cells
+        MixedClassifier(covariance="full"),
         MixedClassifier(covariance="tied_diag", prior="uniform"),
         MixedClassifier({0: "categorical"}, alpha=0),
-    ],
-    # There is no tag for what does not learn from missing cells, but scores rows that have some.
-    expected_failed_checks=lambda clf: (
-        {"check_estimators_nan_inf": "missing cells are scored"} if clf.covariance == "full" else {}
-    ),
+    ]
 )
 def test_scikit_learn_conventions(estimator, check, monkeypatch):
     monkeypatch.setenv("SCIPY_ARRAY_API", "1")
@@ -239,17 +235,6 @@ def test_every_covariance_of_the_gaussian_block(covariance, shrinkage):
     alone = -0.5 * (z**2 / variance + np.log(2 * np.pi * variance)) + rest.log_likelihood(TABLE)
     np.testing.assert_allclose(clf.log_likelihood(holed)[odd], alone[odd], rtol=1e-9)
     np.testing.assert_allclose(clf.log_likelihood(holed)[~odd], expected[~odd], rtol=1e-9)
-
-
-@pytest.mark.parametrize("covariance", ["full", "tied"])
-def test_covariances_do_not_learn_from_missing_values(covariance):
-    with pytest.raises(DataError, match=rf"column 'width' has missing values, .*covariance='{covariance}'.*\"diag\""):
-        MixedClassifier(FAMILIES, covariance=covariance).fit(TABLE.assign(width=HOLED["width"]), LABELS)
-    clf = MixedClassifier(FAMILIES, covariance=covariance).fit(TABLE, LABELS)
-    before = clf.log_likelihood(TABLE)
-    with pytest.raises(DataError, match="'height', 'width'"):
-        clf.partial_fit(HOLED, LABELS)
-    np.testing.assert_array_equal(clf.log_likelihood(TABLE), before)
 
 
 @pytest.mark.parametrize("covariance", ["spherical", "tied_spherical"])

@@ -30,7 +30,6 @@ BIRDS = PENGUINS.drop(columns=["species", "sex", "year"])
     [MixtureModel(random_state=0), MixtureModel(covariance="diag", random_state=0)],
     expected_failed_checks=lambda model: {
         "check_sample_weight_equivalence_on_dense_data": "starts are drawn from the rows, whatever their weights",
-        **({"check_estimators_nan_inf": "missing cells are scored"} if model.covariance == "full" else {}),
     },
 )
 def test_scikit_learn_conventions(estimator, check, monkeypatch):

@@ -247,9 +247,9 @@ RESULTS = ["decision", "posterior_0", "posterior_1", "llr", "log_likelihood_0", 
 @pytest.mark.parametrize(
     ("clf", "cell"),
     [
-        (GaussianClassifier(), None),
+        (GaussianClassifier(), float("inf")),
         (GaussianClassifier("tied", predictive=True), float("inf")),
-        (GaussianClassifier("tied_diag"), float("nan")),
+        (GaussianClassifier("tied_diag"), float("-inf")),
         (PoissonClassifier(), -1.0),
         (MultinomialClassifier(), float("inf")),
         (BernoulliClassifier(), float("-inf")),

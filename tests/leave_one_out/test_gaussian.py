@@ -133,10 +133,13 @@ def test_many_rows_on_several_threads():
     [
         (lambda X, y: GaussianClassifier(shrinkage="oas").leave_one_out(X, y), "'oas'; .* cv=LeaveOneOut"),
         (lambda X, y: GaussianClassifier(predictive=True).leave_one_out(X, y), "predictive models; .* cv=LeaveOneOut"),
-        (lambda X, y: GaussianClassifier().leave_one_out(np.where(X > 7, np.nan, X), y), "NaN or infinity"),
         (
-            lambda X, y: GaussianClassifier().leave_one_out(np.where(X > 7, np.nan, X), y, (X <= 7).all(axis=1)),
-            "NaN or infinity",
+            lambda X, y: GaussianClassifier().leave_one_out(np.where(X > 7, np.nan, X), y),
+            "covariance='full' and rows with missing values; .* cv=LeaveOneOut",
+        ),
+        (
+            lambda X, y: GaussianClassifier().leave_one_out(np.where(X > 7, np.inf, X), y, (X <= 7).all(axis=1)),
+            "X contains infinity in 12 rows, in columns 'sepal|X contains infinity in 12 rows, in columns 0 \\(12\\)",
         ),
         (lambda X, y: GaussianClassifier().leave_one_out(X, None), "requires y"),
     ],

@@ -219,8 +219,8 @@ def broken(table, place, value):
 
 
 REFUSED = {
-    "NaN": (lambda t: broken(t, 250, float("nan")), {}, "NaN or infinity in 1 row, in columns 'x'"),
-    "infinity": (lambda t: broken(t, 2, float("inf")), {}, "NaN or infinity in 1 row, in columns 'x'"),
+    "infinity": (lambda t: broken(t, 2, float("inf")), {}, "infinity in 1 row, in columns 'x'"),
+    "a later infinity": (lambda t: broken(t, 250, float("inf")), {}, "infinity in 1 row, in columns 'x'"),
     "a missing column": (lambda t: t.drop_columns("z"), {}, "'z'|- z"),
     "no rows": (lambda t: t.slice(0, 0), {}, r"there is no row|0 sample\(s\)"),
     "an unknown column to keep": (lambda t: t, {"keep": "name"}, "'name'"),

@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 
 from suffice.errors import StatisticsError
-from suffice.stats import BundleStats, CategoryStats, ComponentStats, CountStats, MomentStats, Statistics
+from suffice.stats import (
+    BundleStats,
+    CategoryStats,
+    ComponentStats,
+    CountStats,
+    MomentStats,
+    PatternStats,
+    Statistics,
+)
 from suffice.stats.components import relabelled
 from suffice.stats.support import NOT_NEGATIVE
 from suffice.stats.transformed import TransformedStats
@@ -17,6 +25,7 @@ NO_ROWS = {
 }
 KINDS = {  # how a statistic is collected, and that of no rows
     MomentStats: (MomentStats.of, lambda classes: MomentStats.zeros(classes, 3)),
+    PatternStats: (PatternStats.of, lambda classes: PatternStats.zeros(classes, 3)),
     CountStats: (CountStats.of, lambda classes: CountStats.zeros(classes, 3)),
     CategoryStats: (CategoryStats.of, lambda classes: CategoryStats.zeros(classes, 3)),
     TransformedStats: (

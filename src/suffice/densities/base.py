@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -230,7 +230,7 @@ class Density(Scorer):
             raise DataError(f"X has {table.n_features} features, but this density has {self.n_features}")
         out = np.empty((len(table), self.n_classes))
         if not self.score(self.read(table), all=out):
-            raise DataError("X contains NaN or infinity")
+            raise DataError("X contains infinity")
         return out
 
     @abstractmethod
@@ -422,20 +422,6 @@ def refuse_zeros(zeros: bool) -> None:
     """Raise an error if some probabilities are zero, of which no linear form is possible."""
     if zeros:
         raise DataError("some probabilities are zero, so that log p(x | class) may be -inf; use alpha > 0")
-
-
-def patterns(missing: Array) -> Iterator[tuple[Array, Array]]:
-    """Each distinct row (d,) of `missing` (n, d), and the numbers of the rows that have it."""
-    if not len(missing) or (missing == missing[0]).all():
-        yield from [(row, np.arange(len(missing))) for row in missing[:1]]
-        return
-    bits = np.packbits(missing, axis=1)
-    keys = np.zeros((len(bits), -(-bits.shape[1] // 8) * 8), np.uint8)  # whole words sort faster than rows of Booleans
-    keys[:, : bits.shape[1]] = bits
-    words = keys.view(np.uint64 if keys.shape[1] == 8 else f"V{keys.shape[1]}").reshape(-1)
-    _, first, which, counts = np.unique(words, return_index=True, return_inverse=True, return_counts=True)
-    rows = np.argsort(which, kind="stable")
-    yield from zip(missing[first], np.split(rows, np.cumsum(counts)[:-1]), strict=True)
 
 
 def seen_classes(stats: Any) -> Array:

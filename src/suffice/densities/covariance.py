@@ -231,11 +231,13 @@ def _inverse_factors(matrices: Array, floor: float) -> tuple[Array, list[int]]:
     return inverses, np.flatnonzero(~(traces * floor <= 1.0)).tolist()
 
 
-def whitened(matrix: Array) -> tuple[Array, float]:
-    """Lower triangular W with W matrix W' = I, and log |matrix|; LinAlgError where it is not positive definite."""
-    unit = np.sqrt(np.diag(matrix))  # so that the scale of a column takes no digits from another
-    inverse = triangular_inverse(np.linalg.cholesky(matrix / unit / unit[:, None]))
-    return inverse / unit, 2 * float(np.log(unit).sum() - np.log(np.diag(inverse)).sum())
+def whitened(matrix: Array) -> tuple[Array, Array]:
+    """Lower triangular W with W matrix W' = I, and log |matrix|, of one matrix or of each of some (..., d, d);
+    LinAlgError where one is not positive definite."""
+    unit = np.sqrt(np.einsum("...ii->...i", matrix))  # so that the scale of a column takes no digits from another
+    inverse = triangular_inverse(np.linalg.cholesky(matrix / unit[..., None, :] / unit[..., :, None]))
+    log_det = 2 * (np.log(unit) - np.log(np.einsum("...ii->...i", inverse))).sum(axis=-1)
+    return inverse / unit[..., None, :], log_det
 
 
 _SMALL = 64  # columns up to which NumPy inverts as fast; to import SciPy takes longer than most commands

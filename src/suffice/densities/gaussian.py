@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
 from ..errors import DataError
-from ..stats import MomentStats
+from ..stats import MomentStats, PatternStats
 from ..stats.scatter import refuse_overflow
-from .base import Density, LinearForm, patterns, seen_classes
+from .base import Density, LinearForm, seen_classes
 from .covariance import (
     STRUCTURES,
     FloorReport,
@@ -26,7 +26,8 @@ from .covariance import (
     neutral,
     whitened,
 )
-from .missing import conditional_fill, conditional_marginal
+from .incomplete import IncompleteRows, completed
+from .missing import by_pattern, conditional_fill, score_incomplete
 from .parameters import blank, class_table, given_covariances
 from .scorer import Wanted
 
@@ -34,6 +35,7 @@ Array = NDArray[Any]
 
 _LOG_2PI = float(np.log(2 * np.pi))
 _BLOCK = 1 << 17  # elements of X whitened at a time
+_KEPT = 1 << 22  # elements of factors that are kept for patterns of missing cells
 _LINEAR_LIMIT = 1e8  # squared distance between classes, in standard deviations, beyond which sums would cancel
 
 
@@ -97,7 +99,7 @@ class GaussianDensity(Density):
     @classmethod
     def estimate(
         cls,
-        stats: MomentStats,
+        stats: MomentStats | PatternStats,
         structure: str = "full",
         shrinkage: float | str | None = None,
         floor: float = 1e-9,
@@ -106,9 +108,11 @@ class GaussianDensity(Density):
     ) -> Self:
         """Estimate by maximum likelihood (divisor n), then shrink, then apply a variance floor.
 
+        Full covariances from rows with missing cells are found by EM: each row counts with the cells that it has.
+
         Parameters
         ----------
-        stats : MomentStats
+        stats : MomentStats or PatternStats
             Moments in a layout that the structure can be estimated from.
         structure : {"full", "diag", "spherical", "tied", "tied_diag", "tied_spherical"}
             What is shared and what is free in the covariances.
@@ -128,6 +132,19 @@ class GaussianDensity(Density):
         """
         kind = STRUCTURES[structure]
         seen_classes(stats)  # warns
+        moments = completed_moments(stats, kind, shrinkage, floor, names, floor_by)
+        return cls._of_moments(moments, kind, shrinkage, floor, names, floor_by)
+
+    @classmethod
+    def _of_moments(
+        cls,
+        stats: MomentStats,
+        kind: Structure,
+        shrinkage: float | str | None,
+        floor: float,
+        names: tuple[str, ...] | None,
+        floor_by: str,
+    ) -> Self:
         covariance = covariances(stats, kind, shrinkage)
         mean = stats.mean
         if stats.observed is not None:
@@ -265,10 +282,14 @@ class GaussianDensity(Density):
         slope = means @ self.whitening[0] if self.structure.shape == "full" else means * self.whitening[0]
         return LinearForm(center, np.ascontiguousarray(slope), constant)
 
-    def log_likelihood_of(self, stats: MomentStats) -> float:
+    def log_likelihood_of(self, stats: MomentStats | PatternStats) -> float:
         self._check_statistic(stats)
         if (stats.weight > 0)[~self.seen].any():
             return -np.inf
+        if isinstance(stats, PatternStats):
+            if self.structure.shape == "full":
+                return IncompleteRows(stats, self.structure).log_likelihood(self)
+            stats = cast("MomentStats", stats.to_layout("diag"))
         if self.structure.shape != "full":
             stats = stats.to_layout("diag")
             n = np.broadcast_to(stats.column_weight, stats.mean.shape)
@@ -292,6 +313,11 @@ class GaussianDensity(Density):
         return scores if scores.constant[self.seen].min(initial=0.0) > -_LINEAR_LIMIT else None
 
     def _score(self, X: Array, offset: Array | float, wanted: Wanted, relative: bool) -> bool:
+        whole = self._score_whole(X, offset, wanted, relative)
+        return whole or score_incomplete(self, X, offset, wanted, relative)
+
+    def _score_whole(self, X: Array, offset: Array | float, wanted: Wanted, relative: bool) -> bool:
+        """Score the rows without missing cells; False if there are others."""
         if relative and self.linear_scores is not None:
             center, slope, constant = self.linear_scores
             return bool(kernels.active.linear_scores(X, center, slope, constant + offset, *wanted))
@@ -329,7 +355,7 @@ class GaussianDensity(Density):
             Infinite for a class without rows.
         """
         out = np.empty((len(X), self.n_classes))
-        self.score(X, np.where(self.seen, -self.constant, np.inf), all=out)
+        self._score_whole(X, np.where(self.seen, -self.constant, np.inf), Wanted(all=out), relative=False)
         with np.errstate(over="ignore"):  # scores of far outliers are the last finite number
             return np.where(self.seen, -2.0 * out, np.inf)
 
@@ -387,12 +413,7 @@ class GaussianDensity(Density):
     def explain(self, X: Array, c: int) -> Array:
         if not np.isnan(X).any():
             return self._explain_whole(X, c)
-        shares = np.zeros(X.shape)
-        for missing, rows in patterns(np.isnan(X)):
-            seen = np.ix_(rows, ~missing)
-            if not missing.all():
-                shares[seen] = self.of_features(~missing)._explain_whole(X[seen], c)
-        return shares
+        return by_pattern(self, X, lambda own, x: own._explain_whole(x, c), np.zeros(X.shape))
 
     def _explain_whole(self, X: Array, c: int) -> Array:
         covariance = self._own(c)[0]
@@ -413,15 +434,36 @@ class GaussianDensity(Density):
         GaussianDensity
             Of these features.
         """
-        mean = self.mean[:, kept]
+        known = self._marginals.get(key := kept.tobytes())
+        if known is None:
+            known = self._of_features(kept)
+            if len(self._marginals) * known.whitening.size > _KEPT:
+                self._marginals.clear()
+            self._marginals[key] = known
+        return known
+
+    @cached_property
+    def _marginals(self) -> dict[bytes, GaussianDensity]:
+        """The densities of some features that were asked for, so that rows that miss the others are scored at once."""
+        return {}
+
+    def _of_features(self, kept: Array) -> GaussianDensity:
+        mean = np.ascontiguousarray(self.mean[:, kept])
         if self.covariance.ndim == 2:
-            rest = {name: getattr(self, name)[:, kept] for name in ("covariance", "whitening")}
-            return replace(self, mean=mean, log_det=np.log(rest["covariance"]).sum(axis=1), **rest)
-        covariance = np.stack([matrix[np.ix_(kept, kept)] for matrix in self.covariance])
-        whitening, log_det = zip(*map(whitened, covariance), strict=True)
-        return replace(self, mean=mean, covariance=covariance, whitening=np.stack(whitening), log_det=np.array(log_det))
+            covariance = np.ascontiguousarray(self.covariance[:, kept])
+            whitening, log_det = np.ascontiguousarray(self.whitening[:, kept]), np.log(covariance).sum(axis=1)
+        else:
+            covariance = self.covariance[:, kept][:, :, kept]
+            whitening, log_det = whitened(covariance)
+        return replace(self, mean=mean, covariance=covariance, whitening=whitening, log_det=log_det)
 
     def typicality(self, X: Array) -> Array:
+        if not np.isnan(X).any():
+            return self._typicality_whole(X)
+        nothing = np.where(self.seen, 1.0, 0.0) * np.ones((len(X), 1))  # is known of a row without any cells
+        return by_pattern(self, X, lambda own, x: own._typicality_whole(x), nothing)
+
+    def _typicality_whole(self, X: Array) -> Array:
         from scipy.special import chdtrc
 
         return np.asarray(chdtrc(self.n_features, self.quadratic(X)))
@@ -437,13 +479,18 @@ class GaussianDensity(Density):
         return self.mean[:, own], np.broadcast_to(block, (self.n_classes, m, m))
 
     def marginal(self, X: Array) -> Array:
-        return conditional_marginal(self, X)
+        out = np.empty((len(X), self.n_classes))
+        self.score(X, all=out)
+        return out
+
+    def is_complete(self, X: Array) -> bool:
+        return not np.isinf(X).any()  # missing cells are integrated out
 
     def fill(self, X: Array, posterior: Array) -> Array:
         return conditional_fill(self, X, posterior)
 
-    def conditional(self, X: Array, c: int, missing: Array) -> tuple[Array, Array]:
-        """Return what the observed columns of a class say, for rows that all miss the same columns.
+    def conditional(self, X: Array, c: int, missing: Array) -> Array:
+        """Return the expectation of missing cells given the observed ones, for rows that all miss the same columns.
 
         Parameters
         ----------
@@ -456,39 +503,51 @@ class GaussianDensity(Density):
 
         Returns
         -------
-        tuple of arrays
-            The log-density of the observed cells, (n,), and the expectation of the missing ones, (n, missing.sum()).
+        array of shape (n, missing.sum())
+            The expectations.
         """
-        quadratic, log_det, expected = self.conditional_parts(X, c, missing)
-        return -0.5 * (quadratic + log_det + (~missing).sum() * _LOG_2PI), expected
+        slope, _ = self.regression(c, missing)
+        return np.asarray(self.mean[c, missing] + (X[:, ~missing] - self.mean[c, ~missing]) @ slope)
 
-    def conditional_parts(self, X: Array, c: int, missing: Array) -> tuple[Array, float, Array]:
-        """Return the parts of `conditional`.
+    def regression(self, c: int, missing: Array) -> tuple[Array, Array]:
+        """Return the regression of missing columns on observed ones.
 
         Parameters
         ----------
-        X : array of shape (n, d)
-            The rows.
         c : int
             The index of the class.
         missing : array of bool of shape (d,)
-            The columns that are missing.
+            The m columns that are missing.
 
         Returns
         -------
-        tuple
-            The squared distance of the observed cells, (n,); the log-determinant of their covariance; the expectation
-            of the missing cells.
+        tuple of arrays (d - m, m) and (m, m)
+            The slopes, and the covariance of the missing columns given the observed ones.
         """
         covariance, seen = self._own(c)[0], ~missing
-        if covariance.ndim == 1 or not seen.any():
-            shares = self.quadratic_shares(np.where(missing, self.mean[c], X), c)
-            log_det = np.log(covariance[seen]).sum() if seen.any() else 0.0
-            return shares.sum(axis=1), float(log_det), np.tile(self.mean[c, missing], (len(X), 1))
-        deviation = np.sqrt(np.diag(covariance))
-        correlation = covariance / deviation / deviation[:, None]
-        dev = (X[:, seen] - self.mean[c, seen]) / deviation[seen]
-        solved = np.linalg.solve(correlation[np.ix_(seen, seen)], dev.T).T
-        log_det = np.linalg.slogdet(correlation[np.ix_(seen, seen)])[1] + 2 * np.log(deviation[seen]).sum()
-        expected = self.mean[c, missing] + solved @ correlation[np.ix_(seen, missing)] * deviation[missing]
-        return np.einsum("ij,ij->i", dev, solved), float(log_det), expected
+        if covariance.ndim == 1:
+            return np.zeros((int(seen.sum()), int(missing.sum()))), np.diag(covariance[missing])
+        unit = np.sqrt(np.diag(covariance))  # so that the scale of a column takes no digits from another
+        matrix = covariance / unit / unit[:, None]
+        both = matrix[np.ix_(seen, missing)]
+        slope = np.linalg.solve(matrix[np.ix_(seen, seen)], both)
+        left = matrix[np.ix_(missing, missing)] - both.T @ slope
+        return slope * unit[missing] / unit[seen, None], (left + left.T) / 2 * np.outer(unit[missing], unit[missing])
+
+
+def completed_moments(
+    stats: MomentStats | PatternStats,
+    kind: Structure,
+    shrinkage: float | str | None,
+    floor: float,
+    names: tuple[str, ...] | None = None,
+    floor_by: str = "within",
+) -> MomentStats:
+    """The moments that a Gaussian density is estimated from: where cells are missing, as complete rows would have
+    them."""
+    if not isinstance(stats, PatternStats):
+        return stats
+    if kind.shape != "full":
+        return cast("MomentStats", stats.to_layout("diag"))
+    of = GaussianDensity._of_moments
+    return completed(stats, kind, lambda moments: of(moments, kind, shrinkage, floor, None, floor_by), names)

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from ..decisions import log
 from ..errors import DataError
 from ..stats import CountStats
-from .base import patterns, seen_classes
+from ..tables.missing import patterns
+from .base import seen_classes
 from .counts import CountDensity, draw_poisson, finite
 from .linear import SOME, Counts
 from .parameters import blank, class_table, class_vector, distributions

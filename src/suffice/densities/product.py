@@ -267,21 +267,17 @@ class ProductDensity(Density):
         for i, (name, part) in enumerate(self.parts.items()):
             out, constant = (total, offset) if i == 0 else (own, 0.0)
             if not part.score(X.parts[name], constant, all=out, relative=relative):
-                self._score_incomplete(name, X.parts[name], constant, out)
+                self._refuse_infinity(name, X.parts[name])
             if i > 0:
                 total += own
         if wanted.best is not None or wanted.evidence is not None:
             kernels.active.reduce(total, None, wanted.best, wanted.evidence)
         return True
 
-    def _score_incomplete(self, name: str, x: Array, offset: Array | float, out: Array) -> None:
-        """Score rows with missing cells by what they have; rows without are scored already."""
-        if np.isinf(x).any():
-            found = np.flatnonzero(np.isinf(x).any(axis=0))
-            columns = listed([self.names[self.columns[name][i]] for i in found])
-            raise DataError(f"column {columns} holds infinity; remove these rows or make the values missing")
-        rows = np.isnan(x).any(axis=1)
-        out[rows] = self.parts[name].marginal(x[rows]) + offset
+    def _refuse_infinity(self, name: str, x: Array) -> None:
+        found = np.flatnonzero(np.isinf(x).any(axis=0))
+        columns = listed([self.names[self.columns[name][i]] for i in found])
+        raise DataError(f"column {columns} holds infinity; remove these rows or make the values missing")
 
     def marginal(self, X: BlockRows) -> Array:
         return np.asarray(sum(part.marginal(X.parts[name]) for name, part in self.parts.items()))

@@ -20,7 +20,7 @@ from ..stats import MomentStats
 from .base import Density
 from .covariance import STRUCTURES, Structure, covariances
 from .gaussian import GaussianDensity
-from .missing import conditional_fill, conditional_marginal
+from .missing import by_pattern, conditional_fill, score_incomplete
 from .parameters import class_table, class_vector, covariance_structure, refuse
 from .scorer import Wanted
 
@@ -204,7 +204,7 @@ class StudentDensity(Density):
     def of_classes(self, indices: Sequence[int]) -> Self:
         return type(self)(self.gaussian.of_classes(indices), self.dof[list(indices)])
 
-    def _score(self, X: Array, offset: Array | float, wanted: Wanted, relative: bool) -> bool:  # noqa: ARG002  nothing is shared by all classes
+    def _score(self, X: Array, offset: Array | float, wanted: Wanted, relative: bool) -> bool:
         step = max(64, (1 << 17) // max(self.n_features, self.n_classes))
         finite = True
         for start in range(0, len(X), step):
@@ -213,7 +213,22 @@ class StudentDensity(Density):
             finite &= bool(np.isfinite(x).all())
             with np.errstate(invalid="ignore", over="ignore"):
                 reduce_scores((self._log_density(x) + offset).T, *wanted.of_rows(rows))
-        return finite
+        return finite or score_incomplete(self, X, offset, wanted, relative)
+
+    def of_features(self, kept: Array) -> StudentDensity:
+        """Return the marginal density of some features.
+
+        Parameters
+        ----------
+        kept : array of bool of shape (d,)
+            The features to keep.
+
+        Returns
+        -------
+        StudentDensity
+            Of these features.
+        """
+        return type(self)(self.gaussian.of_features(kept), self.dof)
 
     def _log_density(self, X: Array) -> Array:
         if self.structure.shape != "diag":
@@ -256,6 +271,9 @@ class StudentDensity(Density):
         return np.asarray(self.mean[code] + normal / np.sqrt(rng.chisquare(dof, (len(code), columns)) / dof))
 
     def explain(self, X: Array, c: int) -> Array:
+        return by_pattern(self, X, lambda own, x: own._explain_whole(x, c), np.zeros(X.shape))
+
+    def _explain_whole(self, X: Array, c: int) -> Array:
         if self.structure.shape == "diag":
             return self._feature_log_t(X, c)
         shares = self.gaussian.quadratic_shares(X, c)
@@ -268,6 +286,9 @@ class StudentDensity(Density):
         return np.asarray(at_mean / d - (dof + d) / 2 * slope * shares)
 
     def typicality(self, X: Array) -> Array:
+        return by_pattern(self, X, lambda own, x: own._typicality_whole(x), np.ones((len(X), self.n_classes)))
+
+    def _typicality_whole(self, X: Array) -> Array:
         from scipy.special import fdtrc
 
         d = self.n_features
@@ -281,13 +302,18 @@ class StudentDensity(Density):
         return np.stack(columns, axis=1)
 
     def marginal(self, X: Array) -> Array:
-        return conditional_marginal(self, X)
+        out = np.empty((len(X), self.n_classes))
+        self.score(X, all=out)
+        return out
+
+    def is_complete(self, X: Array) -> bool:
+        return self.gaussian.is_complete(X)
 
     def fill(self, X: Array, posterior: Array) -> Array:
         return conditional_fill(self, X, posterior)
 
-    def conditional(self, X: Array, c: int, missing: Array) -> tuple[Array, Array]:
-        """Return what the observed columns of a class say, as GaussianDensity.conditional does.
+    def conditional(self, X: Array, c: int, missing: Array) -> Array:
+        """Return the expectation of missing cells, as GaussianDensity.conditional does.
 
         Parameters
         ----------
@@ -300,14 +326,10 @@ class StudentDensity(Density):
 
         Returns
         -------
-        tuple of arrays
-            The log-density of the observed cells, (n,), and the expectation of the missing ones, (n, missing.sum()).
+        array of shape (n, missing.sum())
+            The expectations.
         """
-        if self.structure.shape == "diag":
-            shares = self._feature_log_t(np.where(missing, self.mean[c], X), c)
-            return shares[:, ~missing].sum(axis=1), np.tile(self.mean[c, missing], (len(X), 1))
-        quadratic, log_det, expected = self.gaussian.conditional_parts(X, c, missing)
-        return self.log_t(quadratic, int((~missing).sum()), log_det, self.dof[c]), expected
+        return self.gaussian.conditional(X, c, missing)
 
 
 def _prior_scale(stats: MomentStats, kind: Structure) -> Array:

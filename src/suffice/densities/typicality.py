@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import Density, patterns
+from ..tables.missing import patterns
+from .base import Density
 
 Array = NDArray[Any]
 

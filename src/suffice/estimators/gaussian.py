@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from ..densities import GaussianDensity, StudentDensity
 from ..densities.covariance import STRUCTURES, estimated_shrinkage
+from ..densities.gaussian import completed_moments
 from ..errors import DataError, SufficeWarning
-from ..families import FAMILIES
+from ..families import FAMILIES, learns_from_missing
 from ..leave_one_out import GaussianLeaveOneOut, LeaveOneOut, best_shrinkage
 from ..scoring.model import Prior
 from ..sources import Source
-from ..stats import MomentStats
+from ..stats import MomentStats, PatternStats
 from .generative import GenerativeClassifier
 
 Array = NDArray[Any]
@@ -40,6 +41,10 @@ class GaussianClassifier(GenerativeClassifier):
         their estimates: for very small classes.
     variance_floor : float
         The least variance in any direction, relative to each feature's own variance within classes.
+    missing : {"ignore", "error"}
+        What `fit` does with missing values (NaN, None, null). "ignore" estimates the model from all other values, by
+        maximum likelihood; "error" raises an error that counts them by column, as do predictive models, "loo" and
+        "ledoit_wolf". Predictions always use the values that a row has.
     n_jobs : int or None
         Threads; None uses every processor unless SUFFICE_NUM_THREADS or OMP_NUM_THREADS says otherwise.
 
@@ -50,7 +55,7 @@ class GaussianClassifier(GenerativeClassifier):
     covariances_ : (k, d, d) full; (d, d) tied; (k, d) diag; (d,) tied_diag; (k,) spherical; () tied_spherical;
         of a predictive model, scale matrices, one for each class in every structure
     shrinkage_ : float, or (k,) where it was estimated for each class
-    statistics_ : MomentStats, all that was kept of the rows
+    statistics_ : MomentStats, all that was kept of the rows; PatternStats where values are missing and covariances full
     density_ : GaussianDensity or StudentDensity
 
     Examples
@@ -63,7 +68,7 @@ class GaussianClassifier(GenerativeClassifier):
     """
 
     _recipe = FAMILIES["gaussian"]
-    statistics_: MomentStats
+    statistics_: MomentStats | PatternStats
     _chosen: tuple[float, tuple[Any, ...]] | None = None
 
     def __init__(
@@ -74,6 +79,7 @@ class GaussianClassifier(GenerativeClassifier):
         *,
         predictive: bool = False,
         variance_floor: float = 1e-9,
+        missing: str = "ignore",
         n_jobs: int | None = None,
     ) -> None:
         self.covariance = covariance
@@ -81,6 +87,7 @@ class GaussianClassifier(GenerativeClassifier):
         self.prior = prior
         self.predictive = predictive
         self.variance_floor = variance_floor
+        self.missing = missing
         self.n_jobs = n_jobs
 
     def _learn(self, statistics: Any, source: Source | None = None, inferred: Any = None) -> Self:
@@ -145,7 +152,8 @@ class GaussianClassifier(GenerativeClassifier):
             return float(used or 0.0)
         structure = STRUCTURES[self.covariance]
         statistics = self._recipe.adopted(self._fitted(), self._settled())
-        found = estimated_shrinkage(statistics, structure, used)
+        moments = completed_moments(statistics, structure, used, self.variance_floor)
+        found = estimated_shrinkage(moments, structure, used)
         return float(found[0]) if structure.tied else found
 
     def _leave_one_out(self) -> LeaveOneOut:
@@ -155,6 +163,11 @@ class GaussianClassifier(GenerativeClassifier):
                 "fit, use the number that it chose: set_params(shrinkage=clf.shrinkage_)"
             )
         return super()._leave_one_out()
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = learns_from_missing(self._params())
+        return tags
 
     def quadratic_form(self, a: Any = None, b: Any = None) -> tuple[Array, Array, float]:
         """Give the log-likelihood ratio in closed form: ``llr(x, a, b) = x'Ax + x'b + c``.

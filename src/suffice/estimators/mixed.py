@@ -67,7 +67,7 @@ class MixedTable(Estimated):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = tags.input_tags.string = True
-        tags.input_tags.allow_nan = self.covariance not in ("full", "tied")
+        tags.input_tags.allow_nan = True
         tags.input_tags.sparse = False
         return tags
 
@@ -88,7 +88,7 @@ class MixedClassifier(MixedTable, GenerativeClassifier):
     alpha : float
         Pseudo-counts of the discrete families; 0 is maximum likelihood.
     covariance : {"diag", "full", "tied", "tied_diag", "spherical", "tied_spherical"}
-        Of the Gaussian columns. "full" and "tied" refuse to learn from rows that miss some of them.
+        Of the Gaussian columns.
     unknown : {"smooth", "ignore", "error"}
         What a category is worth that was never seen in training.
     prior : array, dict, "uniform" or None

@@ -64,7 +64,8 @@ def scores(model: Any, steps: Steps, names: Sequence[str], strict: bool = True) 
 
     Parameters
     ----------
-    strict : whether a model of numbers refuses rows that miss some, as it does unless it is part of a product
+    strict : whether a full covariance refuses rows with missing cells, as it does unless it is part of a product: to
+        score them makes a statement long
     """
     raise DataError(f"{model!r} cannot be written as SQL: it has too many columns, or its family is not supported")
 
@@ -136,7 +137,7 @@ def _(density: GaussianDensity, steps: Steps, names: Sequence[str], strict: bool
     full = density.structure.shape == "full"
     if full and not strict and _n_eliminated(density) <= _WIDE:
         return _marginal(density, steps, x)
-    refused = x.missing() if strict or full else x.infinite()
+    refused = x.missing() if full else x.infinite()
     if density.linear_scores is not None:
         relative, shared = (_tied if full else _tied_diagonal)(density, steps, x.held)
         return Scores(relative, shared, refused)
@@ -277,12 +278,12 @@ def _(density: StudentDensity, steps: Steps, names: Sequence[str], strict: bool 
         z = _whitened(gaussian, steps, x.held, c, relative)
         if density.structure.shape == "diag":
             variances = np.log(gaussian.covariance[c])
-            terms = [_log_t(steps, e * e, 1, v, density.dof[c]) for e, v in zip(z, variances, strict=True)]
+            terms = [or_zero(_log_t(steps, e * e, 1, v, density.dof[c])) for e, v in zip(z, variances, strict=True)]
         else:
             square = Total(*(each * each for each in z))
             terms = [_log_t(steps, square, density.n_features, gaussian.log_det[c], density.dof[c])]
         relative.append(steps.bind("score", Total(*terms)))
-    return Scores(relative, Number(0.0), x.missing())
+    return Scores(relative, Number(0.0), x.infinite() if density.structure.shape == "diag" else x.missing())
 
 
 def _log_t(steps: Steps, square: Expression, d: int, log_det: float, dof: float) -> Expression:

@@ -76,7 +76,9 @@ class GaussianLeaveOneOut(LeaveOneOut):
             out[wanting], wanting[wanting] = self._side_by_side(X[wanting], code[wanting], weight[wanting])
         idle = weight == 0
         if idle.any():  # nobody has looked yet at what these rows hold
-            out[idle & ~np.isfinite(X).all(axis=1)] = np.nan
+            holed = idle & np.isnan(X).any(axis=1)
+            out[holed] = self.density.marginal(X[holed])
+            out[idle & np.isinf(X).any(axis=1)] = np.nan
         return out, wanting
 
     def _closed(self, X: Array, code: Array, weight: Array, out: Array) -> Array:

@@ -537,7 +537,8 @@ class Model:
     ) -> str:
         """Write one SELECT that scores the rows of a table in a database.
 
-        A missing value is NULL, or NaN. Where `predict` would refuse a row, every result is NULL.
+        A missing value is NULL, or NaN. Where `predict` would refuse a row, every result is NULL, as it is where a
+        number is missing that a `GaussianClassifier` with a full or tied covariance uses.
 
         Parameters
         ----------

@@ -20,9 +20,10 @@ from ..estimators.classifier import LLRClassifier
 from ..estimators.gaussian import GaussianClassifier
 from ..estimators.learner import Learner
 from ..estimators.reduction import Reduction, is_wide
+from ..families import learns_from_missing
 from ..projection import Projection
 from ..sources import LocalSource, Source
-from ..stats import CollectMoments, MomentStats, Statistics
+from ..stats import CollectGaussian, CollectMoments, MomentStats, Statistics
 from ..tables.batch import Batch
 from ..tables.table import Table
 
@@ -183,7 +184,9 @@ def paths(estimators: list[Any], source: Source) -> tuple[list[Candidate], dict[
         raise DataError(str(candidates[0].error))
     if layouts:
         richest = layouts.pop() if len(layouts) == 1 else "quartic" if "quartic" in layouts else "full"
-        roots[_MOMENTS] = Root(CollectMoments(richest))
+        every = [step for candidate in candidates if candidate.root == _MOMENTS for step in candidate.path]
+        learns = all(step.kind == "classify" and learns_from_missing(step.estimator._params()) for step in every)
+        roots[_MOMENTS] = Root((CollectGaussian if learns else CollectMoments)(richest))
     return candidates, roots
 
 

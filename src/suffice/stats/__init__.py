@@ -9,6 +9,7 @@ from .collectors import (
     CollectCategories,
     CollectCounts,
     CollectGaussian,
+    CollectGaussianBlock,
     CollectHistogram,
     CollectMoments,
     CollectTogether,
@@ -17,6 +18,7 @@ from .collectors import (
 from .components import ComponentStats
 from .counts import CountStats
 from .moments import MomentStats
+from .patterns import PatternStats
 from .transformed import TransformedStats
 
 __all__ = [
@@ -27,6 +29,7 @@ __all__ = [
     "CollectCategories",
     "CollectCounts",
     "CollectGaussian",
+    "CollectGaussianBlock",
     "CollectHistogram",
     "CollectMoments",
     "CollectTogether",
@@ -34,6 +37,7 @@ __all__ = [
     "ComponentStats",
     "CountStats",
     "MomentStats",
+    "PatternStats",
     "Statistics",
     "TransformedStats",
 ]

@@ -35,6 +35,7 @@ class Statistics(ABC):
     weight: Array  # (k,) total weight of each class
     names: tuple[str, ...] | None = None  # of the columns, where they are kept
     kinds: ClassVar[dict[str, type[Statistics]]] = {}  # all there are, by name: files name what they hold
+    widens: ClassVar[type[Statistics] | None] = None  # a poorer statistic that `widened` makes one of this kind
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -97,6 +98,22 @@ class Statistics(ABC):
         if not isinstance(statistics, cls):
             raise DataError(f"{by} must be estimated from {cls.__name__}, not from {statistics!r}")
         return statistics
+
+    @classmethod
+    def widened(cls, poorer: Any) -> Self:
+        """Return a poorer statistic as one of this kind.
+
+        Parameters
+        ----------
+        poorer : Statistics
+            Of the kind `widens`.
+
+        Returns
+        -------
+        Statistics
+            Of the same rows.
+        """
+        raise NotImplementedError
 
     @classmethod
     @abstractmethod
@@ -198,7 +215,8 @@ class Statistics(ABC):
 
     def __add__(self, other: Self) -> Self:
         if type(other) is not type(self):
-            return NotImplemented
+            alike = of_one_kind(self, other)
+            return NotImplemented if alike is None else alike[0] + alike[1]
         self._check_columns(other)
         classes = union(self.classes, other.classes)
         return self.aligned(classes)._merged(other.aligned(classes))
@@ -220,7 +238,8 @@ class Statistics(ABC):
 
     def __sub__(self, other: Self) -> Self:
         if type(other) is not type(self):
-            return NotImplemented
+            alike = of_one_kind(self, other)
+            return NotImplemented if alike is None else alike[0] - alike[1]
         self._check_columns(other)
         unknown = other.classes[(positions(other.classes, self.classes) < 0) & (other.weight > 0)]
         if len(unknown):
@@ -234,6 +253,17 @@ class Statistics(ABC):
                 f"{listed(mine.weight[short])}, and weight {listed(other.weight[short])} should be forgotten"
             )
         return mine._without(other)
+
+
+def of_one_kind(one: Any, two: Any) -> tuple[Any, Any] | None:
+    """Both statistics, or the poorer one as the richer kind; None where they cannot be added."""
+    if type(one) is type(two):
+        return one, two
+    if getattr(type(two), "widens", None) is type(one):
+        return type(two).widened(one), two
+    if getattr(type(one), "widens", None) is type(two):
+        return one, type(one).widened(two)
+    return None
 
 
 _SOFT_ROWS = 4096  # of a soft-labelled batch, read once for each class while in the cache

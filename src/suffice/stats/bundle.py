@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..errors import DataError, StatisticsError, listed
 from ..tables.batch import Batch
 from ..tables.labels import SoftLabels, encode
-from .base import Statistics, names_from_arrays, names_to_arrays, settle, vocabulary
+from .base import Statistics, names_from_arrays, names_to_arrays, of_one_kind, settle, vocabulary
 
 Array = NDArray[Any]
 Collector = Callable[[Batch], Statistics]
@@ -149,20 +149,28 @@ class BundleStats(Statistics):
                 f"({one} and {two}): the statistics cannot be merged; fit both with the same families="
             )
         for name, part in self.parts.items():
-            if type(part) is not type(other.parts[name]):
+            alike = of_one_kind(part, other.parts[name])
+            if alike is None:
                 raise StatisticsError(f"the blocks {name!r} are of different families and cannot be merged")
-            part._check_columns(other.parts[name])
+            alike[0]._check_columns(alike[1])
 
     def _families(self) -> dict[int, str]:
         """Return the block of every column that has one."""
         return {j: name for name, indices in self.columns.items() for j in indices}
 
+    def _alike(self, other: Self) -> Iterator[tuple[str, tuple[Any, Any]]]:
+        """The parts of both by name, those of a block as statistics of one kind."""
+        for name, part in self.parts.items():
+            alike = of_one_kind(part, other.parts[name])
+            assert alike is not None
+            yield name, alike
+
     def _merged(self, other: Self) -> Self:
-        parts = {name: part._merged(other.parts[name]) for name, part in self.parts.items()}
+        parts = {name: one._merged(two) for name, (one, two) in self._alike(other)}
         return replace(self, weight=self.weight + other.weight, parts=parts, names=self.names or other.names)
 
     def _without(self, other: Self) -> Self:
-        parts = {name: part._without(other.parts[name]) for name, part in self.parts.items()}
+        parts = {name: one._without(two) for name, (one, two) in self._alike(other)}
         return replace(self, weight=np.array(next(iter(parts.values())).weight), parts=parts)
 
     def is_finite(self) -> bool:

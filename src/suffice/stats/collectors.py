@@ -19,6 +19,7 @@ from .bundle import BundleStats, Collector
 from .categories import CategoryStats
 from .counts import CountStats
 from .moments import MomentStats
+from .patterns import PatternStats
 from .support import WHOLE, Support
 from .transformed import TransformedStats
 
@@ -35,24 +36,38 @@ class CollectMoments:
 
 @dataclass(frozen=True)
 class CollectGaussian:
-    """Moments of the Gaussian columns of a table; errors about invalid cells name the column."""
+    """Moments of columns of numbers, of which some cells may be missing."""
 
     layout: str
-    covariance: str  # what the user asked for, to say so
 
-    def __call__(self, batch: Batch) -> MomentStats:
+    def __call__(self, batch: Batch) -> MomentStats | PatternStats:
         moments = MomentStats.of(batch, self.layout, skip_missing=True)
+        if self.layout == "diag" or moments.is_finite():
+            return moments
+        X = batch.X if batch.weight is None else batch.X[batch.weight > 0]
+        missing = np.isnan(X).any(axis=0)
+        if not missing.any() or np.isinf(X).any():
+            return moments  # whoever collects reports it
+        if self.layout == "quartic":
+            raise DataError(
+                f'column {_names(batch, missing)} has missing values, from which shrinkage="ledoit_wolf" cannot be '
+                'computed; use shrinkage="oas" or a number, or impute them first'
+            )
+        return PatternStats.of(batch, self.layout)
+
+
+@dataclass(frozen=True)
+class CollectGaussianBlock(CollectGaussian):
+    """The same for the Gaussian columns of a table; errors about invalid cells name the column."""
+
+    def __call__(self, batch: Batch) -> MomentStats | PatternStats:
+        moments = super().__call__(batch)
         if moments.is_finite():
             return moments
-        X = batch.X
-        infinite, missing = np.isinf(X).any(axis=0), np.isnan(X).any(axis=0)
-        found = _names(batch, infinite if infinite.any() else missing)
+        infinite = np.isinf(batch.X).any(axis=0)
         if infinite.any():
-            raise DataError(f"column {found} holds infinity; remove these rows or make the values missing")
-        if missing.any():
             raise DataError(
-                f"column {found} has missing values, from which covariance={self.covariance!r} cannot learn; use "
-                'covariance="diag" or "tied_diag", or impute them first'
+                f"column {_names(batch, infinite)} holds infinity; remove these rows or make the values missing"
             )
         raise DataError("the values or their weights are too large: sums of squares overflow; rescale them")
 

@@ -93,6 +93,11 @@ class MomentStats(Statistics):
         """The weight of the rows that have each column, (k, d), or (k, 1) where all of them do."""
         return self.weight[:, None] if self.observed is None else self.observed
 
+    @property
+    def has_missing(self) -> bool:
+        """Whether any cells are missing."""
+        return self.observed is not None
+
     @classmethod
     def zeros(cls, classes: Any, n_features: int, layout: str = "diag") -> Self:
         """Return the statistic of no rows.
@@ -325,6 +330,8 @@ class MomentStats(Statistics):
             )
 
     def plus(self, *others: Self) -> Self:
+        if any(type(other) is not type(self) for other in others):
+            return Statistics.plus(self, *others)
         for other in others:
             self._check_columns(other)
         classes = reduce(union, (other.classes for other in others), self.classes)

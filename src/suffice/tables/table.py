@@ -198,7 +198,7 @@ class Matrix(Table):
     @property
     def values(self) -> Array:
         """(n, d) of any dtype"""
-        return self.whole if self.chosen is None else self.whole[self.chosen]
+        return self.whole if self.chosen is None else np.take(self.whole, self.chosen, axis=0)
 
     @property
     def n_features(self) -> int:
