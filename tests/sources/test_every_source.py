@@ -6,7 +6,9 @@ import pyarrow as pa
 import pyarrow.csv as csv
 import pyarrow.parquet as pq
 import pytest
+from sklearn.base import clone
 
+from suffice import MixtureModel
 from suffice.errors import DataError, MissingLabelsError
 from tests.sources.samples import EVERYWHERE, MODELS, as_dask, as_spark, parts_of, rows, same_statistics
 
@@ -92,3 +94,37 @@ def test_every_source_refuses_a_table_without_rows(place):
     model, columns = MODELS["diag"]
     with pytest.raises(DataError, match=r"0 sample|no row"):
         fitted(model, place, columns, table=rows().slice(0, 0))
+
+
+def groups():
+    """Three groups of rows, far apart, with weights, text and missing cells."""
+    rng = np.random.default_rng(1)
+    group = rng.integers(3, size=300)
+    fur = np.array(["black", "white", "calico"], object)[np.where(rng.random(300) < 0.8, group, 0)]
+    return pa.table(
+        {
+            "a": 20.0 * group + rng.normal(size=300),
+            "b": pa.array(rng.normal(size=300) - 15.0 * (group == 1), mask=rng.random(300) < 0.1),
+            "fur": pa.array(fur.tolist(), mask=rng.random(300) < 0.1),
+            "weight": rng.choice([0.0, 1.0, 2.0], 300),
+        }
+    )
+
+
+def test_every_source_gives_the_same_mixture(place):
+    model = MixtureModel(3, "diag", tol=1e-12, random_state=0)
+    name, put = place
+    table, weight = groups(), "weight"
+    if name == "numpy":  # an array is of one type
+        table, weight = table.select(["a", "b"]), table["weight"].to_numpy()
+    expected = _in_order(clone(model).fit(table, sample_weight=weight))
+    found = _in_order(clone(model).fit(put(table), sample_weight=weight))
+    for one, two in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, two, rtol=1e-8)
+
+
+def _in_order(model):
+    """Weights, means and variances, with the components in the order of their means."""
+    gaussian = model.parameters_["gaussian"]
+    order = np.argsort(gaussian["means"][:, 0])
+    return model.weights_[order], gaussian["means"][order], gaussian["covariances"][order]
