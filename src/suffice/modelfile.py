@@ -80,6 +80,7 @@ class ModelFile:
     learnt: Learnt
     version: str = __version__  # of the library that wrote it
     choice: dict[str, Any] | None = None  # the other candidates, if the model was chosen automatically
+    notes: dict[str, Any] | None = None  # how it was learnt, as attributes of the estimator
 
 
 @singledispatch
@@ -104,6 +105,7 @@ def write(path: str | os.PathLike[str], model: ModelFile) -> None:
             "names": model.names,
             "learnt": type(model.learnt).__name__,
             "choice": model.choice,
+            "notes": None if model.notes is None else arrayfile.plain(model.notes),
             **arrayfile.labels_to_header(model.learnt.classes),
         }
     except ValueError as error:
@@ -136,4 +138,5 @@ def _model(header: dict[str, Any], arrays: dict[str, Array]) -> ModelFile:
     if names is not None and len(names) != learnt.n_features:
         raise ValueError(f"{len(names)} names for {learnt.n_features} features")
     params = {name: arrayfile.restored(value) for name, value in header["params"].items()}
-    return ModelFile(header["estimator"], params, names, learnt, header["version"], header.get("choice"))
+    notes = None if header.get("notes") is None else arrayfile.restored(header["notes"])
+    return ModelFile(header["estimator"], params, names, learnt, header["version"], header.get("choice"), notes)

@@ -105,6 +105,8 @@ def test_saved_models_score_as_before(tmp_path):
     loaded = load(tmp_path / "m.safetensors")
     assert isinstance(loaded, MixtureModel)
     assert loaded.n_components == [2, 3]
+    assert (loaded.converged_, loaded.n_iter_, loaded.lower_bound_) == (True, model.n_iter_, model.lower_bound_)
+    assert loaded.criteria_["bic"].tolist() == model.criteria_["bic"].tolist()
     for other in (loaded, load_model(tmp_path / "m.safetensors"), pickle.loads(pickle.dumps(model))):
         np.testing.assert_array_equal(other.predict_proba(X), model.predict_proba(X))
 

@@ -182,6 +182,7 @@ def test_saved_models_score_as_before(tmp_path):
     loaded = load(tmp_path / "m.safetensors")
     assert loaded.n_components == {"far": 2, "near": 1, "up": 1}
     assert loaded.n_components_ == clf.n_components_
+    assert loaded.history_.tolist() == clf.history_.tolist()
     clf.to_model().save(tmp_path / "model.safetensors")
     others = loaded, load_model(tmp_path / "m.safetensors"), load_model(tmp_path / "model.safetensors")
     for other in (*others, pickle.loads(pickle.dumps(clf))):

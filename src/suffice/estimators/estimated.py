@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
+import numpy as np
 from sklearn.base import clone
 
 from .. import modelfile
@@ -23,6 +24,7 @@ class Estimated(TableEstimator):
     """An estimator whose data enter through a statistic alone."""
 
     _recipe: ClassVar[Recipe]  # what is collected, and what is estimated from it
+    _notes: ClassVar[tuple[str, ...]] = ()  # attributes that a file keeps: numbers, arrays, and dictionaries of them
     statistics_: Statistics
     choice_: Choice  # of models that `suffice.fit` has chosen
 
@@ -104,7 +106,9 @@ class Estimated(TableEstimator):
         """
         choice = getattr(self, "choice_", None)
         held = type(self).__name__, self._saved_params(), self._names(), self._learnt()
-        modelfile.write(path, modelfile.ModelFile(*held, choice=None if choice is None else choice.to_header()))
+        notes = {name: getattr(self, name) for name in self._notes if hasattr(self, name)}
+        header = None if choice is None else choice.to_header()
+        modelfile.write(path, modelfile.ModelFile(*held, choice=header, notes=notes or None))
 
     def _learnt(self) -> modelfile.Learnt:
         """What a file holds, or an error where it could not be loaded again."""
@@ -122,6 +126,9 @@ class Estimated(TableEstimator):
         loaded._set_columns(model.names, model.learnt.n_features)
         if model.choice is not None:
             loaded.choice_ = Choice.from_header(model.choice)
+        for name in loaded._notes:
+            if model.notes and name in model.notes:
+                setattr(loaded, name, _with_arrays(model.notes[name]))
         return loaded
 
     def _resume(self, learnt: modelfile.Learnt, choices: dict[str, Any]) -> Self:
@@ -142,3 +149,10 @@ class Estimated(TableEstimator):
     def _fitted(self) -> Statistics:
         self._check_fitted()
         return self.statistics_
+
+
+def _with_arrays(value: Any) -> Any:
+    """A value of a file, where arrays are lists."""
+    if isinstance(value, dict):
+        return {key: _with_arrays(item) for key, item in value.items()}
+    return np.array(value) if isinstance(value, list) else value

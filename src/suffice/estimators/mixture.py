@@ -107,6 +107,7 @@ class MixtureModel(DensityMixin, MixedTable):
     """
 
     _recipe = CLUSTERS
+    _notes = ("criteria_", "history_", "converged_")
 
     def __init__(
         self,

@@ -109,6 +109,7 @@ class MixtureClassifier(MixedTable, DensityClassifier):
     """
 
     _recipe = COMPONENTS
+    _notes = ("criteria_", "history_", "converged_")
     statistics_: ComponentStats
 
     def __init__(
