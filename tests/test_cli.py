@@ -797,7 +797,7 @@ def test_clusters_are_neither_merged_nor_forgotten(tmp_path, monkeypatch):
         ["merge", "clusters.safetensors", "clusters.safetensors"],
         ["forget", "clusters.safetensors", PENGUINS, "-t", "species"],
     ):
-        with pytest.raises(StatisticsError, match="find the clusters of all rows again"):
+        with pytest.raises(StatisticsError, match="its components; fit it again to the rows that you want"):
             run(*command, "-o", "out.safetensors")
 
 
