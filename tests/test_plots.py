@@ -38,6 +38,7 @@ from suffice import (
     MixtureModel,
     MultinomialClassifier,
     SemiSupervisedClassifier,
+    load,
     plots,
 )
 from suffice.errors import DataError, DecisionError
@@ -816,8 +817,11 @@ def assert_criteria(panel, table, criterion, chosen):
 
 
 @pytest.mark.parametrize("criterion", ["bic", "aic", "icl", "held_out"])
-def test_criteria_of_clusters_show_what_was_chosen(birds, criterion):
+def test_criteria_of_clusters_show_what_was_chosen(birds, criterion, tmp_path):
     model = MixtureModel([4, 1, 3, 2], criterion=criterion, random_state=0).fit(birds[0])
+    model.save(tmp_path / "clusters.safetensors")
+    loaded = plots.CriteriaDisplay.from_estimator(load(tmp_path / "clusters.safetensors"))
+    assert_criteria(loaded.ax_, model.criteria_, criterion, model.n_components_)
     display = drawn(plots.CriteriaDisplay.from_estimator(model))
     assert display.chosen == {"": model.n_components_}
     assert_criteria(display.ax_, model.criteria_, criterion, model.n_components_)
@@ -835,7 +839,7 @@ def test_criteria_have_a_panel_for_each_class_with_a_choice(birds, criterion):
         assert_criteria(panel, clf.criteria_[label], criterion, clf.n_components_[label])
 
 
-def test_history_is_the_log_likelihood_of_each_step(birds):
+def test_history_is_the_log_likelihood_of_each_step(birds, tmp_path):
     X, y = birds
     model = MixtureModel(3, init="random", random_state=0).fit(X)
     with pytest.warns(ConvergenceWarning):
@@ -852,6 +856,8 @@ def test_history_is_the_log_likelihood_of_each_step(birds):
         "stopped: not converged after 1 step",
         f"some: converged after {some.n_iter_} steps",
     ]
+    stopped.save(tmp_path / "stopped.safetensors")
+    stopped = load(tmp_path / "stopped.safetensors")
     assert legend_texts(drawn(plots.HistoryDisplay.from_estimator(stopped))) == ["not converged after 1 step"]
 
 
@@ -1019,6 +1025,87 @@ def test_numbers_of_the_evidence_stand_clear(shares):
         assert (box.y0 + box.y1) / 2 == pytest.approx((label.y0 + label.y1) / 2, abs=2)
 
 
+# Missing values.
+
+
+def holes(n, d, share=0.1):
+    """Numbers with missing cells; the first column is complete."""
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(n, d))
+    X[:, 1:][rng.random((n, d - 1)) < share] = np.nan
+    return X
+
+
+def shown(display):
+    """The cells, the shares of columns and the rows of patterns, as they are drawn."""
+    above, beside = display.ax_.child_axes
+    mesh = display.ax_.collections[0]
+    red = mesh.to_rgba(mesh.get_array())[..., :3] == to_rgb(color(1))
+    return red.all(axis=2), [bar.get_height() for bar in above.patches], [bar.get_width() for bar in beside.patches]
+
+
+def test_missing_cells_are_counted_by_pattern(penguins):
+    table = penguins.drop(columns="year")
+    display = drawn(plots.MissingnessDisplay.from_data(table))
+    cells, share, counts = shown(display)
+    expected = table.isna().value_counts(sort=True)
+    np.testing.assert_array_equal(cells, np.array(expected.index.tolist()))
+    assert counts == expected.tolist() == [333, 9, 2]
+    np.testing.assert_allclose(share, table.isna().mean())
+    assert [label.get_text() for label in display.ax_.get_xticklabels()] == list(table.columns)
+    assert display.ax_.get_ylabel() == "3 patterns"
+    above, beside = display.ax_.child_axes
+    assert [text.get_text() for text in above.texts] == [*["0 %"] * 2, *["0.6 %"] * 4, "3.2 %"]
+    assert [text.get_text() for text in beside.texts] == ["333 (97 %)", "9 (2.6 %)", "2 (0.6 %)"]
+
+
+def test_the_most_frequent_patterns_and_emptiest_columns_are_shown():
+    X = holes(3000, 30, np.linspace(0.001, 0.2, 29))
+    display = drawn(plots.MissingnessDisplay.from_data(X, max_patterns=8, max_columns=5))
+    cells, share, counts = shown(display)
+    missing = np.isnan(X)
+    emptiest = np.sort(np.argsort(missing.mean(axis=0))[-5:])
+    np.testing.assert_allclose(share, missing[:, emptiest].mean(axis=0))
+    assert [label.get_text() for label in display.ax_.get_xticklabels()] == [f"x{j}" for j in emptiest]
+    different, times = np.unique(missing, axis=0, return_counts=True)
+    assert (display.counts.tolist(), counts) == (sorted(times.tolist(), reverse=True), sorted(times)[:-9:-1])
+    for pattern, count in zip(display.patterns, display.counts, strict=True):
+        assert (missing == pattern).all(axis=1).sum() == count
+    np.testing.assert_array_equal(cells, display.patterns[:8, emptiest])
+    assert display.ax_.get_ylabel() == f"8 of {len(different)} patterns"
+    assert display.ax_.get_xlabel() == "5 of 30 columns"
+    for text, pattern in zip(display.ax_.child_axes[1].texts, display.patterns, strict=False):
+        elsewhere = pattern.sum() - pattern[emptiest].sum()
+        assert text.get_text().endswith(["%)", "+1 column"][min(elsewhere, 1)])
+
+
+def test_shares_that_are_not_quite_none_or_all_are_said():
+    X = holes(4000, 2, 0.0)
+    X[0, 1] = np.nan
+    display = drawn(plots.MissingnessDisplay.from_data(X))
+    assert [text.get_text() for axes in display.ax_.child_axes for text in axes.texts] == [
+        *("0 %", "<0.1 %"),
+        *("3\N{NARROW NO-BREAK SPACE}999 (>99 %)", "1 (<0.1 %)"),
+    ]
+    cells, share, counts = shown(drawn(plots.MissingnessDisplay.from_data(np.zeros((5, 2)))))
+    assert (cells.tolist(), share, counts) == ([[False, False]], [0, 0], [5])
+
+
+@pytest.mark.parametrize("d", [2, 9, 40])
+def test_cells_and_bars_stay_within_the_axes(d):
+    figure, axes = plt.subplots(figsize=(8, 5))
+    room = axes.get_window_extent().frozen()
+    display = plots.MissingnessDisplay.from_data(holes(500, d), ax=axes)
+    figure.canvas.draw()
+    above, beside = display.ax_.child_axes
+    assert beside.bbox.x1 == pytest.approx(room.x1)
+    assert above.bbox.y1 == pytest.approx(room.y1)
+    assert (axes.bbox.x0, axes.bbox.y0) == pytest.approx((room.x0, room.y0))
+    boxes = [text.get_window_extent() for text in above.texts]
+    assert len(boxes) == (d if d < 40 else 0)  # too small to read
+    assert all(one.x1 < two.x0 for one, two in pairwise(boxes))
+
+
 # What cannot be drawn.
 
 
@@ -1076,6 +1163,9 @@ MIXED = MixedClassifier().fit(TABLE, "y")
         ),
         (lambda: plots.DensityDisplay.from_estimator(*gaussian()[:2], None), "one label per row"),
         (lambda: plots.DensityDisplay.from_estimator(gaussian()[0], Stream(), None), "Stream streams them"),
+        (lambda: plots.MissingnessDisplay.from_data(np.zeros((0, 2))), "no row"),
+        (lambda: plots.MissingnessDisplay.from_data(np.zeros((2, 2)), max_patterns=0), "max_patterns=0 must be at"),
+        (lambda: plots.MissingnessDisplay.from_data(np.zeros((2, 2)), max_columns=0), "max_columns=0 must be at"),
         (lambda: plots.HistoryDisplay.from_estimator({}), "empty dictionary; give at least one model"),
         (lambda: plots.HistoryDisplay.from_estimator(gaussian()[0]), "GaussianClassifier has no history_; fit a Mixt"),
         (lambda: plots.CriteriaDisplay.from_estimator(MixtureModel()), "MixtureModel has no criteria_; fit a Mixture"),
@@ -1188,6 +1278,7 @@ EVERY = {
     "DetDisplay": lambda ax: plots.DetDisplay.from_predictions([1, 0], [1.0, -1.0], ax=ax),
     "EvidenceDisplay": lambda ax: plots.EvidenceDisplay.from_estimator(gaussian()[0], [[1.0, 0.0]], ax=ax),
     "HistoryDisplay": lambda ax: plots.HistoryDisplay.from_estimator(MixtureModel(1).fit(gaussian()[1]), ax=ax),
+    "MissingnessDisplay": lambda ax: plots.MissingnessDisplay.from_data(holes(9, 2), ax=ax),
     "PosteriorMapDisplay": lambda ax: plots.PosteriorMapDisplay.from_estimator(*gaussian(), ax=ax),
     "ProjectionDisplay": lambda ax: plots.ProjectionDisplay.from_estimator(
         PCA().fit(gaussian()[1]), *gaussian()[1:], ax=ax

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from sklearn.base import clone
 
-from suffice import MixtureModel
+from suffice import MixtureModel, plots
 from suffice.errors import DataError, MissingLabelsError
 from tests.sources.samples import EVERYWHERE, MODELS, as_dask, as_spark, parts_of, rows, same_statistics
 
@@ -88,6 +88,18 @@ def test_every_source_counts_missing_labels(place):
     model, columns = MODELS["diag"]
     with pytest.raises(MissingLabelsError, match="9"):
         fitted(model, place, columns, table=table)
+
+
+def test_every_source_has_the_same_missing_cells(place):
+    name, put = place
+    columns = ["length", "gap", *([] if name == "numpy" else ["wild", "fur"])]  # an array is of one type
+    table = rows().select(columns)
+    display = plots.MissingnessDisplay.from_data(put(table))
+    missing, counts = np.unique(table.to_pandas().isna().to_numpy(), axis=0, return_counts=True)
+    order = np.argsort(-counts)
+    assert len(set(counts)) == len(counts) == (2 if name == "numpy" else 4)
+    np.testing.assert_array_equal(display.patterns, missing[order])
+    np.testing.assert_array_equal(display.counts, counts[order])
 
 
 def test_every_source_refuses_a_table_without_rows(place):

@@ -76,6 +76,51 @@ def test_taking_neighbours_copies_nothing():
     assert np.zeros((2, 4))[:, contiguous([])].shape == (2, 0)
 
 
+MIXED = pd.DataFrame(
+    {
+        "number": [1.5, np.nan, np.inf],
+        "whole": pd.array([1, 2, None], "Int64"),
+        "count": [1, 2, 3],
+        "text": ["a", None, "b"],
+        "truth": pd.array([None, True, False], "boolean"),
+        "category": pd.Categorical(["b", "a", None]),
+        "day": pd.to_datetime(["2020-01-01", None, "2020-01-03"]),
+    }
+)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        MIXED,
+        pl.from_pandas(MIXED.assign(number=[1.5, None, np.inf])),
+        pa.Table.from_pandas(MIXED),
+        MIXED.astype(object),
+        MIXED.astype(object).to_numpy(),
+    ],
+    ids=["pandas", "polars", "Arrow", "objects", "array of objects"],
+)
+def test_missing_cells_of_columns_of_any_kind(given):
+    expected = MIXED.isna().to_numpy()
+    assert expected.sum() == 6
+    table = as_table(given)
+    np.testing.assert_array_equal(table.missing(), expected)
+    np.testing.assert_array_equal(table[1:].missing(), expected[1:])
+
+
+def test_missing_cells_of_numbers():
+    dense = np.array([[0.0, np.nan], [np.inf, 0.0], [2.0, 1.0]])
+    for values in (dense, dense.astype(np.float32), sp.csr_array(dense)):
+        np.testing.assert_array_equal(as_table(values).missing(), np.isnan(dense))
+    for values in (np.ones((3, 2), int), np.ones((3, 2), bool), np.full((3, 2), "nan")):
+        assert not as_table(values).missing().any()
+
+
+def test_categories_can_be_missing():
+    values = pa.DictionaryArray.from_arrays(pa.array([0, 1, None, 1]), pa.array(["a", None]))
+    assert as_table(pa.table({"x": values})).missing()[:, 0].tolist() == [False, True, True, True]
+
+
 # Sparse.
 
 

@@ -13,6 +13,7 @@ from .density import DensityDisplay
 from .detection import DetDisplay, RocDisplay
 from .evidence import EvidenceDisplay
 from .fitting import CriteriaDisplay, HistoryDisplay
+from .missing import MissingnessDisplay
 from .regions import DecisionRegionsDisplay, PosteriorMapDisplay
 from .scatter import ScatterDisplay
 from .tippett import TippettDisplay
@@ -27,6 +28,7 @@ __all__ = [
     "DetDisplay",
     "EvidenceDisplay",
     "HistoryDisplay",
+    "MissingnessDisplay",
     "PosteriorMapDisplay",
     "ProjectionDisplay",
     "RocDisplay",

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .marginals import GaussianBlock
 from .rows import codes, component_names, floats, has_classes, labelled, local, refuse_labels, whole
-from .style import GREY, Display, color, dashes
+from .style import GREY, Display, line_look
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -153,7 +153,7 @@ class DensityDisplay(Display):
         if self.classes is None:
             label, look = "mixture", {"color": GREY, "linestyle": "-"}
         else:
-            label, look = str(self.classes[c]), _look(c)
+            label, look = str(self.classes[c]), line_look(c)
         stairs = {"edges": column.edges, "color": look["color"]}
         if few:
             panel.stairs(column.heights[c], **stairs, fill=True, alpha=0.25)
@@ -168,19 +168,15 @@ class DensityDisplay(Display):
         if self.classes is None:
             names = component_names(len(self.owner))
             return [
-                panel.plot(column.grid, share, **_look(j), linewidth=1, label=names[j])[0]
+                panel.plot(column.grid, share, **line_look(j), linewidth=1, label=names[j])[0]
                 for j, share in enumerate(column.components)
             ]
         from matplotlib.lines import Line2D
 
         several = np.bincount(self.owner)[self.owner] > 1
         for c, share in zip(self.owner[several], column.components[several], strict=True):
-            panel.plot(column.grid, share, **_look(c), linewidth=0.8)
+            panel.plot(column.grid, share, **line_look(c), linewidth=0.8)
         return [Line2D([], [], color=GREY, linewidth=0.8, label="components")]
-
-
-def _look(c: int) -> dict[str, Any]:
-    return {"color": color(c), "linestyle": dashes(c)}
 
 
 def _column(block: GaussianBlock, member: Array, index: int, values: Array, code: Array, bins: Any) -> ColumnDensity:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError
-from .style import GREY, Display, color, dashes, marker
+from .style import GREY, Display, color, line_look, marker
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -119,8 +119,7 @@ class CriteriaDisplay(Display):
             if name == "held_out":
                 axes = panel.twinx()
                 axes.set_ylabel("held-out (nat per row)")
-            look = {"color": color(i), "linestyle": dashes(i), "marker": marker(i)}
-            curves += axes.plot(number[order], table[name][order], **look, label=shown)
+            curves += axes.plot(number[order], table[name][order], **line_look(i), marker=marker(i), label=shown)
             if name == self.criterion:
                 ring = {"marker": "o", "markersize": 13, "markerfacecolor": "none", "markeredgecolor": color(i)}
                 said = f"chosen by {shown.split(' ')[0]}"
@@ -191,9 +190,7 @@ class HistoryDisplay(Display):
         for i, (name, (values, converged)) in enumerate(self.histories.items()):
             n = len(values) - 1
             said = f"{'converged' if converged else 'not converged'} after {n} step{'' if n == 1 else 's'}"
-            look: dict[str, Any] = {"color": color(i), "linestyle": dashes(i)}
-            if n <= _FEW:
-                look |= {"marker": marker(i), "markersize": 4}
+            look = line_look(i) | ({"marker": marker(i), "markersize": 4} if n <= _FEW else {})
             handles += ax.plot(values, **look, label=f"{name}: {said}" if name else said)
         ax.set(xlabel="step", ylabel="mean log-likelihood of a row (nat)")
         ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
@@ -204,8 +201,5 @@ class HistoryDisplay(Display):
 def _kept(estimator: Any, attribute: str, kinds: str) -> Any:
     """Return what an estimator keeps of its fit, or raise an error that says which estimators keep it."""
     if not hasattr(estimator, attribute):
-        raise DataError(
-            f"this {type(estimator).__name__} has no {attribute}; fit a {kinds}, and plot it before it is saved: files "
-            f"do not hold {attribute}"
-        )
+        raise DataError(f"this {type(estimator).__name__} has no {attribute}; fit a {kinds}")
     return getattr(estimator, attribute)

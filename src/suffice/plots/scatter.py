@@ -13,7 +13,7 @@ from ..errors import DataError
 from ..tables.table import Table
 from .marginals import GaussianBlock
 from .rows import codes, component_names, floats, has_classes, labelled, local, refuse_labels, whole
-from .style import GREY, Display, color, dashes, marker
+from .style import GREY, Display, color, line_look, marker
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -31,12 +31,10 @@ class CloudDisplay(Display):
     points: Array  # (n, 2)
     code: Array  # (n,) class of each row
     classes: Array  # (k,)
-    mean: Array  # (K, 2) of the components: one for each class, unless `owner` says otherwise
+    mean: Array  # (K, 2) of the ellipses: one for each class, unless classes are mixtures
     covariance: Array  # (K, 2, 2)
-    seen: Array  # (K,) whether a component has an ellipse
+    seen: Array  # (K,) whether there is an ellipse
     names: tuple[str, str]  # of the two columns
-    owner: Array | None = None  # (K,) class of each component
-    weights: Array | None = None  # (K,) share of each component
 
     def contour(self, c: int, deviations: float) -> Array:
         """Return the points (m, 2) of an ellipse around the mean of a class, or of a component of a mixture.
@@ -63,17 +61,14 @@ class CloudDisplay(Display):
         ax = self._axes(ax)
         from matplotlib.lines import Line2D
 
-        owner = np.arange(len(self.mean)) if self.owner is None else self.owner
         handles: list[Artist]
         if len(self.points):
             handles = draw_points(ax, self.points, self.code, self.classes)
         else:
-            styles = [{"color": color(c), "linestyle": dashes(c)} for c in range(len(self.classes))]
-            handles = [Line2D([], [], **look, label=str(c)) for look, c in zip(styles, self.classes, strict=True)]
+            handles = [Line2D([], [], **line_look(c), label=str(label)) for c, label in enumerate(self.classes)]
         for j in np.flatnonzero(self.seen).tolist():
-            look = {"color": color(owner[j]), "linestyle": dashes(owner[j]), "alpha": self._opacity(j)}
             for deviations in (1, 2):
-                ax.plot(*self.contour(j, deviations).T, **look, linewidth=2.0 / deviations)
+                ax.plot(*self.contour(j, deviations).T, **self._ellipse_look(j), linewidth=2.0 / deviations)
         handles += [
             Line2D([], [], color=GREY, linewidth=2.0 / deviations, label=name)
             for deviations, name in ((1, "1 standard deviation"), (2, "2 standard deviations"))
@@ -82,11 +77,11 @@ class CloudDisplay(Display):
         self._legend(handles)
         return self
 
-    def _opacity(self, j: int) -> float:
-        """The heaviest components are drawn in full colour, the others fainter."""
-        return 1.0 if self.weights is None else float(0.3 + 0.7 * self.weights[j] / self.weights.max())
+    def _ellipse_look(self, j: int) -> dict[str, Any]:
+        return line_look(j)
 
 
+@dataclass(eq=False)
 class ScatterDisplay(CloudDisplay):
     """Scatter plot of two columns, with the Gaussian of each class at 1 and 2 standard deviations.
 
@@ -126,6 +121,9 @@ class ScatterDisplay(CloudDisplay):
     >>> display.ax_.get_xlabel()
     'petal length (cm)'
     """
+
+    owner: Array | None = None
+    weights: Array | None = None
 
     @classmethod
     def from_estimator(
@@ -170,6 +168,10 @@ class ScatterDisplay(CloudDisplay):
             block.owner,
             block.weights,
         ).plot(ax)
+
+    def _ellipse_look(self, j: int) -> dict[str, Any]:
+        alpha = 1.0 if self.weights is None else 0.3 + 0.7 * self.weights[j] / self.weights.max()
+        return {**line_look(j if self.owner is None else self.owner[j]), "alpha": float(alpha)}
 
 
 def _coded(estimator: Any, X: Any, y: Any) -> tuple[Table, Array]:

@@ -52,6 +52,11 @@ def dashes(i: int) -> Any:
     return DASHES[i % len(DASHES)]
 
 
+def line_look(i: int) -> dict[str, Any]:
+    """Return the colour and the line style of a class."""
+    return {"color": color(i), "linestyle": dashes(i)}
+
+
 def ratio_unit(unit: str) -> tuple[float, str]:
     """Return the size of a unit of ratios in nats, and the label of an axis in this unit."""
     return _UNITS[one_of("unit", unit, _UNITS)]

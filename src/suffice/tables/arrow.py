@@ -60,6 +60,13 @@ class ArrowColumn(Column):
         code = values.indices.cast(pa.int32()).fill_null(-1).to_numpy(zero_copy_only=False)
         return without_missing(distinct, code)
 
+    def missing(self) -> Array:
+        import pyarrow as pa
+
+        if pa.types.is_dictionary(self.values.type):  # whose values can be missing, too
+            return np.asarray(self.coded()[1] < 0)
+        return np.asarray(self.values.is_null(nan_is_null=True))
+
 
 def arrow_column(values: Any, dtype: str) -> ArrowColumn:
     import pyarrow as pa

@@ -41,6 +41,10 @@ class Column(ABC):
         """Distinct values, none of them missing, in any order, and an int32 code for each row: -1 where it is
         missing."""
 
+    @abstractmethod
+    def missing(self) -> Array:
+        """Which values are missing, (n,)."""
+
 
 _KINDS = {"f": "float", "i": "integer", "u": "integer", "b": "boolean", "O": "text", "U": "text", "S": "text"}
 
@@ -79,6 +83,9 @@ class ArrayColumn(Column):
             distinct, code = _booleans_apart(self.values, distinct, code)
         return without_missing(distinct, code)
 
+    def missing(self) -> Array:
+        return missing_cells(self.values)
+
 
 def _booleans_apart(values: Array, distinct: Array, code: Array) -> tuple[Array, Array]:
     """Return distinct values and codes, with True and 1, and False and 0, as different values."""
@@ -116,6 +123,9 @@ class CodedColumn(Column):
 
     def coded(self) -> tuple[Array, Array]:
         return without_missing(self.categories, self.code.astype(np.int32))
+
+    def missing(self) -> Array:
+        return np.asarray(self.coded()[1] < 0)
 
 
 def without_missing(distinct: Array, code: Array) -> tuple[Array, Array]:
@@ -156,6 +166,10 @@ class Table(ABC):
 
     @abstractmethod
     def columns(self) -> list[Column]: ...
+
+    @abstractmethod
+    def missing(self) -> Array:
+        """Which cells are missing, (n, d)."""
 
     def numbers(self) -> kernels.Numbers:
         """As `floats`, or one array per column if they are separate already, so that nothing is copied."""
@@ -225,6 +239,9 @@ class Matrix(Table):
     def columns(self) -> list[Column]:
         values = self.values
         return [ArrayColumn.of(values[:, j]) for j in range(self.n_features)]
+
+    def missing(self) -> Array:
+        return missing_cells(self.values)
 
 
 def check_rows(indptr: Array, stored: int) -> None:
@@ -313,6 +330,9 @@ class Sparse(Table):
     def columns(self) -> list[Column]:
         raise DataError("a sparse matrix holds numbers, not categories; pass it dense, or as counts")
 
+    def missing(self) -> Array:
+        return missing_cells(self.floats())
+
 
 @dataclass(frozen=True, slots=True)
 class Frame(Table):
@@ -356,6 +376,23 @@ class Frame(Table):
     def columns(self) -> list[Column]:
         return list(self.parts)
 
+    def missing(self) -> Array:
+        out = np.empty((len(self), self.n_features), bool)
+        for j, part in enumerate(self.parts):
+            out[:, j] = part.missing()
+        return out
+
+
+def missing_cells(values: Array) -> Array:
+    """Which values of an array of any shape and dtype are missing: None, NaN, NaT and pandas.NA."""
+    if values.dtype.kind in "fc":
+        return np.isnan(values)
+    if values.dtype.kind in "mM":
+        return np.isnat(values)
+    if values.dtype.kind != "O":
+        return np.zeros(values.shape, bool)
+    return np.fromiter(map(is_missing, values.flat), bool, values.size).reshape(values.shape)
+
 
 def contiguous(positions: Sequence[int] | Array) -> Rows:
     """Return indices as a slice if they are consecutive, so that taking them copies nothing."""
@@ -382,7 +419,7 @@ def as_float(X: Array) -> Array:
     if X.dtype in (np.float64, np.float32):
         return X if is_readable(X) else X.copy()
     if X.dtype == object:
-        missing = np.fromiter(map(is_missing, X.flat), dtype=bool, count=X.size).reshape(X.shape)
+        missing = missing_cells(X)
         X = np.where(missing, np.nan, X) if missing.any() else X
     try:
         with np.errstate(over="ignore"):  # long doubles beyond the largest double are infinite
