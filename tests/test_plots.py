@@ -850,6 +850,8 @@ def test_history_is_the_log_likelihood_of_each_step(birds, tmp_path):
         np.testing.assert_array_equal(line.get_xdata(), np.arange(fitted.n_iter_ + 1))
         np.testing.assert_array_equal(line.get_ydata(), fitted.history_)
         assert (np.diff(line.get_ydata()) > -1e-9).all()
+        assert line.get_marker() == "None"  # the longest has too many steps
+    assert model.n_iter_ > 40
     np.testing.assert_allclose(lines(display)[0][-1, 1], model.score(X))
     assert legend_texts(display) == [
         f"clusters: converged after {model.n_iter_} steps",
@@ -858,7 +860,9 @@ def test_history_is_the_log_likelihood_of_each_step(birds, tmp_path):
     ]
     stopped.save(tmp_path / "stopped.safetensors")
     stopped = load(tmp_path / "stopped.safetensors")
-    assert legend_texts(drawn(plots.HistoryDisplay.from_estimator(stopped))) == ["not converged after 1 step"]
+    alone = drawn(plots.HistoryDisplay.from_estimator(stopped))
+    assert legend_texts(alone) == ["not converged after 1 step"]
+    assert alone.ax_.get_lines()[0].get_marker() == marker(0)
 
 
 @pytest.mark.filterwarnings("ignore::suffice.errors.EmptyClassWarning", "ignore::suffice.errors.SingularWarning")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 
 _NAMES = {"bic": "BIC", "aic": "AIC", "icl": "ICL", "held_out": "held-out (right axis)"}
-_FEW = 40  # steps up to which each has a marker
+_FEW = 40  # steps of the longest fit up to which each has a marker
 
 
 @dataclass(eq=False)
@@ -186,11 +186,12 @@ class HistoryDisplay(Display):
         ax = self._axes(ax)
         from matplotlib.ticker import MaxNLocator
 
+        few = max(len(values) for values, _ in self.histories.values()) <= _FEW + 1
         handles: list[Artist] = []
         for i, (name, (values, converged)) in enumerate(self.histories.items()):
             n = len(values) - 1
             said = f"{'converged' if converged else 'not converged'} after {n} step{'' if n == 1 else 's'}"
-            look = line_look(i) | ({"marker": marker(i), "markersize": 4} if n <= _FEW else {})
+            look = line_look(i) | ({"marker": marker(i), "markersize": 4} if few else {})
             handles += ax.plot(values, **look, label=f"{name}: {said}" if name else said)
         ax.set(xlabel="step", ylabel="mean log-likelihood of a row (nat)")
         ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
