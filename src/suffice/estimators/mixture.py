@@ -220,7 +220,7 @@ class MixtureModel(DensityMixin, MixedTable):
                 f"init must have a label, or {k} responsibilities, for each of {local.n_rows} rows; it has shape "
                 f"{np.shape(self.init)}, for {given.shape[-1]} components"
             )
-        return replace(sample, batches=[local.batch(0, local.n_rows)]).statistic(given.astype(np.float64))
+        return replace(sample, batches=[local.batch(0, local.n_rows)]).statistic(given.astype(np.float64, copy=False))
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Find the components, and give each row the one that it most probably belongs to.

@@ -27,7 +27,9 @@ class SoftLabels:
         shape = np.shape(self.responsibility)
         if len(shape) != 2 or shape[1] != len(self.classes):
             raise DataError(f"soft labels of shape {shape} do not fit {len(self.classes)} classes")
-        if not np.isfinite(self.responsibility).all() or (self.responsibility < 0).any():
+        if (
+            not 0 <= np.min(self.responsibility, initial=0) <= np.max(self.responsibility, initial=0) < np.inf
+        ):  # nor NaN
             raise DataError("soft labels must be finite and not negative")
 
     def __len__(self) -> int:
