@@ -391,11 +391,51 @@ class Density(Scorer):
         rows
             With expectations, or the most probable categories, in place of missing cells.
         """
+        return self.fill(X, self.class_probabilities(X, log_prior))
+
+    def class_probabilities(self, X: Any, log_prior: Array) -> Array:
+        """Return the probabilities of the classes, given the observed cells.
+
+        Parameters
+        ----------
+        X : rows
+            The n rows, in the form of `read`.
+        log_prior : array of shape (k,)
+            The log prior of the classes.
+
+        Returns
+        -------
+        array of shape (n, k)
+            The posterior; the prior for a row that no class allows.
+        """
         joint = self.marginal(X) + log_prior
         top = joint.max(axis=1, keepdims=True)
         posterior = np.exp(joint - np.where(np.isneginf(top), 0.0, top))
         posterior = np.where(np.isneginf(top), np.exp(log_prior - log_prior.max()), posterior)
-        return self.fill(X, posterior / posterior.sum(axis=1, keepdims=True))
+        return np.asarray(posterior / posterior.sum(axis=1, keepdims=True))
+
+    def draw(self, X: Any, code: Array, rng: np.random.Generator) -> Any:
+        """Return the rows with random values in place of missing cells, given the class and the observed cells.
+
+        Parameters
+        ----------
+        X : rows
+            The n rows, in the form of `read`.
+        code : array of int of shape (n,)
+            The class of each row.
+        rng : numpy.random.Generator
+            The source of randomness.
+
+        Returns
+        -------
+        rows
+            Rows in the form of `read`.
+        """
+        return self._completed(X, self.sample(code, rng))  # where columns are independent given the class
+
+    def _completed(self, X: Any, by: Any) -> Any:
+        """Return rows whose missing cells are those of other rows."""
+        return np.where(np.isnan(X), by, X)
 
     @abstractmethod
     def to_arrays(self) -> dict[str, Array]:
@@ -422,6 +462,13 @@ def refuse_zeros(zeros: bool) -> None:
     """Raise an error if some probabilities are zero, of which no linear form is possible."""
     if zeros:
         raise DataError("some probabilities are zero, so that log p(x | class) may be -inf; use alpha > 0")
+
+
+def chosen(probability: Array, rng: np.random.Generator) -> Array:
+    """Draw an index (n,) for each row of probabilities (n, k)."""
+    reached = np.cumsum(probability, axis=1)
+    index = (reached <= (rng.random(len(reached)) * reached[:, -1])[:, None]).sum(axis=1)
+    return np.asarray(np.minimum(index, probability.shape[1] - 1))
 
 
 def seen_classes(stats: Any) -> Array:

@@ -427,6 +427,10 @@ class CategoricalDensity(Density):
                 indices[rows, j] = (posterior[rows] @ np.exp(self.log_probability[:, a:b])).argmax(axis=1)
         return Codes(indices, direct=False)
 
+    def _completed(self, X: Codes, by: Codes) -> Codes:
+        indices = self.indices(X)
+        return Codes(np.where(indices == MISSING, by.values, indices), direct=False)
+
     def to_arrays(self) -> dict[str, Array]:
         own = {name: getattr(self, name) for name in ("log_probability", "unseen", "seen")}
         return own | {"unknown": np.array(POLICIES.index(self.unknown))} | vocabularies.to_arrays(self.categories)

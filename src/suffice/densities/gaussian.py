@@ -27,7 +27,7 @@ from .covariance import (
     whitened,
 )
 from .incomplete import IncompleteRows, completed
-from .missing import by_pattern, conditional_fill, score_incomplete
+from .missing import by_pattern, conditional_draw, conditional_fill, score_incomplete
 from .parameters import blank, class_table, given_covariances
 from .scorer import Wanted
 
@@ -488,6 +488,52 @@ class GaussianDensity(Density):
 
     def fill(self, X: Array, posterior: Array) -> Array:
         return conditional_fill(self, X, posterior)
+
+    def draw(self, X: Array, code: Array, rng: np.random.Generator) -> Array:
+        return conditional_draw(self, X, code, rng)
+
+    def draw_conditional(self, X: Array, c: int, missing: Array, rng: np.random.Generator) -> Array:
+        """Draw missing cells given the observed ones, for rows that all miss the same columns.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            The rows.
+        c : int
+            The index of the class.
+        missing : array of bool of shape (d,)
+            The columns that are missing.
+        rng : numpy.random.Generator
+            The source of randomness.
+
+        Returns
+        -------
+        array of shape (n, missing.sum())
+            The draws.
+        """
+        return self.conditional(X, c, missing) + self.deviations(len(X), c, missing, rng)
+
+    def deviations(self, n: int, c: int, missing: Array, rng: np.random.Generator) -> Array:
+        """Draw deviations of missing cells from their expectation given the observed ones.
+
+        Parameters
+        ----------
+        n : int
+            How many rows.
+        c : int
+            The index of the class.
+        missing : array of bool of shape (d,)
+            The columns that are missing.
+        rng : numpy.random.Generator
+            The source of randomness.
+
+        Returns
+        -------
+        array of shape (n, missing.sum())
+            The deviations.
+        """
+        values, vectors = np.linalg.eigh(self.regression(c, missing)[1])
+        return np.asarray(rng.standard_normal((n, len(values))) * np.sqrt(np.maximum(values, 0.0)) @ vectors.T)
 
     def conditional(self, X: Array, c: int, missing: Array) -> Array:
         """Return the expectation of missing cells given the observed ones, for rows that all miss the same columns.

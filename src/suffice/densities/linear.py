@@ -274,6 +274,9 @@ class LinearDensity(Density):
             shares = np.where(count > SOME, -np.inf, shares)
         return np.asarray(shares + (self._shared(X) / self.n_features)[:, None])
 
+    def _completed(self, X: Counts, by: Counts) -> Counts:
+        return X if X.missing is None else Counts(np.where(X.missing, by.values, X.values))
+
     def marginal(self, X: Counts) -> Array:
         out = np.empty((len(X), self.n_classes))
         self.score(X, all=out)

@@ -54,6 +54,17 @@ def by_pattern(density: Any, X: Array, of: Callable[[Any, Array], Array], out: A
     return out
 
 
+def conditional_draw(density: Any, X: Array, code: Array, rng: np.random.Generator) -> Array:
+    """X with each missing cell replaced by a draw from a class, given the observed cells of the row."""
+    filled = np.array(X, dtype=np.float64)
+    for pattern, rows in patterns(np.isnan(filled)):
+        if pattern.any():
+            for c in np.unique(code[rows]):
+                own = rows[code[rows] == c]
+                filled[np.ix_(own, pattern)] = density.draw_conditional(filled[own], c, pattern, rng)
+    return filled
+
+
 def conditional_fill(density: Any, X: Array, posterior: Array) -> Array:
     """X with each missing cell replaced by its expectation, given the observed cells of the row."""
     filled = np.array(X, dtype=np.float64)

@@ -13,7 +13,7 @@ from .. import kernels
 from ..errors import DataError
 from ..stats import ComponentStats
 from ..tables.table import Table
-from .base import Density, seen_classes
+from .base import Density, chosen, seen_classes
 from .scorer import Wanted
 from .typicality import drawn_typicality
 
@@ -278,6 +278,10 @@ class MixtureDensity(Density):
 
     def fill(self, X: Any, posterior: Array) -> Any:
         return self.components.fill(X, self._responsibilities(X) * posterior[:, self.owner])
+
+    def draw(self, X: Any, code: Array, rng: np.random.Generator) -> Any:
+        share = np.where(self.owner == code[:, None], self._responsibilities(X), 0.0)
+        return self.components.draw(X, chosen(share, rng), rng)
 
     def sample(self, code: Array, rng: np.random.Generator) -> Any:
         end = np.cumsum(self.weights)

@@ -154,6 +154,9 @@ class PolyaDensity(PredictiveCounts, MultinomialDensity):
     def _absent(self, c: int) -> Array:  # noqa: ARG002
         return np.zeros(self.n_features)
 
+    def draw(self, X: Counts, code: Array, rng: np.random.Generator) -> Counts:  # noqa: ARG002
+        raise DataError("predictive multinomial models cannot draw missing counts; use predictive=False")
+
     def sample(self, code: Array, rng: np.random.Generator) -> Counts:
         share = rng.standard_gamma(self.posterior[code])
         for i in np.flatnonzero(share.sum(axis=1) == 0):  # all of them underflow: one word has it all

@@ -310,6 +310,9 @@ class ProductDensity(Density):
     def fill(self, X: BlockRows, posterior: Array) -> BlockRows:
         return replace(X, parts={name: part.fill(X.parts[name], posterior) for name, part in self.parts.items()})
 
+    def draw(self, X: BlockRows, code: Array, rng: np.random.Generator) -> BlockRows:
+        return replace(X, parts={name: part.draw(X.parts[name], code, rng) for name, part in self.parts.items()})
+
     def to_arrays(self) -> dict[str, Array]:
         letters, ends = words_to_arrays(list(self.names))
         arrays = {"names_letters": letters, "names_ends": ends}

@@ -201,6 +201,9 @@ class SparseCountDensity(LinearDensity):
             return X
         raise DataError(f"imputation is not supported for {self.n_classes} classes with {self.n_features} features")
 
+    def draw(self, X: Counts, code: Array, rng: np.random.Generator) -> Counts:  # noqa: ARG002
+        return self.fill(X, np.empty(0))
+
     def to_arrays(self) -> dict[str, Array]:
         stored = {name: getattr(self.count, name) for name in ("data", "indices", "indptr")}
         rest = {"weight": self.weight, "alpha": np.array(self.alpha), "presence": np.array(self.presence)}

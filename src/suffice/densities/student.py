@@ -20,7 +20,7 @@ from ..stats import MomentStats
 from .base import Density
 from .covariance import STRUCTURES, Structure, covariances
 from .gaussian import GaussianDensity
-from .missing import by_pattern, conditional_fill, score_incomplete
+from .missing import by_pattern, conditional_draw, conditional_fill, score_incomplete
 from .parameters import class_table, class_vector, covariance_structure, refuse
 from .scorer import Wanted
 
@@ -311,6 +311,38 @@ class StudentDensity(Density):
 
     def fill(self, X: Array, posterior: Array) -> Array:
         return conditional_fill(self, X, posterior)
+
+    def draw(self, X: Array, code: Array, rng: np.random.Generator) -> Array:
+        return conditional_draw(self, X, code, rng)
+
+    def draw_conditional(self, X: Array, c: int, missing: Array, rng: np.random.Generator) -> Array:
+        """Draw missing cells, as GaussianDensity.draw_conditional does.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            The rows.
+        c : int
+            The index of the class.
+        missing : array of bool of shape (d,)
+            The columns that are missing.
+        rng : numpy.random.Generator
+            The source of randomness.
+
+        Returns
+        -------
+        array of shape (n, missing.sum())
+            The draws.
+        """
+        normal, seen = self.gaussian.deviations(len(X), c, missing, rng), ~missing
+        if self.structure.shape == "diag" or not seen.any():
+            columns = normal.shape[1] if self.structure.shape == "diag" else 1
+            scale = rng.chisquare(self.dof[c], (len(X), columns)) / self.dof[c]
+        else:  # what is observed says how far the row is out
+            distance = self.gaussian.of_features(seen).of_classes([c]).quadratic(X[:, seen])
+            dof = self.dof[c] + seen.sum()
+            scale = rng.chisquare(dof, (len(X), 1)) / (self.dof[c] + distance)
+        return np.asarray(self.conditional(X, c, missing) + normal / np.sqrt(scale))
 
     def conditional(self, X: Array, c: int, missing: Array) -> Array:
         """Return the expectation of missing cells, as GaussianDensity.conditional does.

@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 
 from .. import decisions, modelfile
 from ..densities import Density
+from ..densities.base import chosen
 from ..densities.scorer import Scorer
 from ..errors import DataError, listed
 from ..export.outputs import check_kept, check_outputs
-from ..sources import RowResults, Source
+from ..sources import LocalSource, RowResults, Source
 from ..sources.frames.filling import with_cells
-from ..tables.labels import encode, position
+from ..tables.labels import code_known, encode, is_missing, position
 from .application import Application
 from .choice import Choice
 from .columns import Columns
@@ -434,11 +435,20 @@ class Model:
             rows = np.column_stack(columns) if all(c.dtype != object for c in columns) else np.array(columns, object).T
         return rows, self.classes[chosen]
 
-    def impute(self, X: Any, prior: Prior = None) -> Any:
+    def impute(
+        self,
+        X: Any,
+        prior: Prior = None,
+        *,
+        y: Any = None,
+        draws: bool = False,
+        n_draws: int | None = None,
+        random_state: Any = None,
+    ) -> Any:
         """Fill in missing values, given the rest of the row.
 
-        Numbers are filled in by their expectation, Booleans and categories by the most probable one. All other cells
-        stay as they are.
+        Numbers are filled in by their expectation, Booleans and categories by the most probable one. With draws, all
+        of them are filled in by random values, which vary as much as observed ones. All other cells stay as they are.
 
         Parameters
         ----------
@@ -446,20 +456,55 @@ class Model:
             The rows.
         prior : array-like, dict, "uniform" or None
             Class probabilities; None takes those of this model.
+        y : array-like of shape (n,), str or None
+            The classes of the rows, or the name of the column of X that holds them, where they are known; None or NaN
+            for a row whose class is not.
+        draws : bool
+            Draw the values at random from their distribution given the rest of the row.
+        n_draws : int or None
+            Draw so many tables (multiple imputation), and return a list of them.
+        random_state : int, Generator or None
+            Makes the draws reproducible.
 
         Returns
         -------
-        table of the same library as X, or array
+        table of the same library as X, or array; with `n_draws` a list of these
             With the columns of this model. A column takes a wider type only where its own cannot hold what was filled
             in, as integers cannot hold an expectation.
+
+        Examples
+        --------
+        >>> from suffice import GaussianDensity, Model
+        >>> sizes = Model(GaussianDensity.from_parameters([[170.0, 65.0]], [[50.0, 40.0], [40.0, 90.0]], "tied"), ["x"])
+        >>> sizes.impute([[180.0, np.nan]])
+        array([[180.,  73.]])
+        >>> tables = sizes.impute([[180.0, np.nan]], n_draws=1000, random_state=0)
+        >>> float(np.std([table[0, 1] for table in tables]).round(1))
+        7.7
         """
         density = self._generative("impute")
+        if n_draws is not None and not (isinstance(n_draws, Integral) and n_draws >= 1):
+            raise DataError(f"n_draws={n_draws!r} must be a whole number of tables, at least 1")
         log_prior = decisions.log(np.where(density.seen, self._as_prior(prior), 0.0))
         if not np.isfinite(log_prior).any():
             raise DataError("the prior is zero for every class with rows; give another prior")
-        source = self._source(X).in_memory()
-        rows = density.read(source.batch(0, source.n_rows).table)
-        filled = density.impute(rows, log_prior)
+        source = self._source(X, y).in_memory()
+        batch = source.batch(0, source.n_rows)
+        rows = density.read(batch.table)
+        posterior = density.class_probabilities(rows, log_prior)
+        if batch.y is not None:
+            code = code_known(np.asarray(batch.y), self.classes, is_missing)
+            self._with_rows(np.unique(code[code >= 0]).tolist())
+            posterior[code >= 0] = np.eye(len(self.classes))[code[code >= 0]]
+        if not draws and n_draws is None:
+            return self._filled(source, density, rows, density.fill(rows, posterior))
+        rng = np.random.default_rng(random_state)
+        filled = (density.draw(rows, chosen(posterior, rng), rng) for _ in range(n_draws or 1))
+        tables = [self._filled(source, density, rows, drawn) for drawn in filled]
+        return tables[0] if n_draws is None else tables
+
+    def _filled(self, source: LocalSource, density: Density, rows: Any, filled: Any) -> Any:
+        """The table of a source with the cells that were missing in its rows."""
         if not density.is_complete(filled):  # infinity is not missing, and stays
             refuse(source)
         cells = density.missing(rows)
