@@ -30,18 +30,19 @@ bench: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks
 
 # Interrupts and kills at random moments, random programs for every estimator, and damaged model files; INTERRUPTS,
-# KILLS, PROGRAMS and FILES say how many.
+# KILLS, PROGRAMS and FILES say how many; SECONDS ends `make fuzz` earlier.
 INTERRUPTS ?= 10000
 PROGRAMS ?= 1000
 KILLS ?= 200
 FILES ?= 1000000
+SECONDS ?= inf
 stress: $(VENV)/dev.stamp
 	$(BIN)/python -m tests.stress.interrupts --interrupts $(INTERRUPTS)
 	$(BIN)/python -m tests.stress.kills --kills $(KILLS)
 	SUFFICE_MACHINES=$(PROGRAMS) $(BIN)/python -m pytest -n auto tests/laws/test_learning.py
 
 fuzz: $(VENV)/dev.stamp
-	$(BIN)/python -m tests.stress.modelfiles --files $(FILES)
+	$(BIN)/python -m tests.stress.modelfiles --files $(FILES) --seconds $(SECONDS)
 
 # The native kernels under AddressSanitizer with UndefinedBehaviorSanitizer, and under ThreadSanitizer: builds of their
 # own in build/, with gcc on Linux. Compiling takes minutes.

@@ -1,6 +1,6 @@
 """Damage and forge model files: each must be refused with a ModelFileError, or give a whole model.
 
-Usage: python -m tests.stress.modelfiles [--files 1000000] [--seed 0]
+Usage: python -m tests.stress.modelfiles [--files 1000000] [--seconds 60] [--seed 0]
 
 A damaged file has other bytes, or another safetensors header: it must be refused, or give the model that it was. A
 forged file has another content and the digest of that content, so that everything behind the digest is reached: it must
@@ -67,6 +67,9 @@ def models() -> dict[str, Any]:
         "bernoulli": suffice.BernoulliClassifier().fit(counts > 2, y > 0),
         "poisson": suffice.PoissonClassifier().fit(counts, y.astype("S2")),
         "logistic": suffice.LogisticClassifier().fit(X, y),
+        "missing": suffice.GaussianClassifier("full").fit(np.where(rng.random(X.shape) < 0.1, np.nan, X), y),
+        "mixture": suffice.MixtureClassifier(2, "diag", random_state=0, pseudo_rows=1).fit(X, y),
+        "clusters": suffice.MixtureModel([1, 2], random_state=0).fit(names),
         "pca": suffice.PCA(2).fit(X),
         "lda": suffice.LDA().fit(X, y),
     }
@@ -252,7 +255,9 @@ def _arrays(rng: random.Random, arrays: dict[str, Any]) -> None:
             arrays[name], arrays[other] = arrays[other], arrays[name]
 
 
-def run(files: int, seed: int = 0, patience: int = 10) -> tuple[Counter[str], list[tuple[int, str]]]:
+def run(
+    files: int, seed: int = 0, seconds: float = np.inf, patience: int = 10
+) -> tuple[Counter[str], list[tuple[int, str]]]:
     """What came of how many files, and the seeds of those that failed."""
     resource.setrlimit(resource.RLIMIT_AS, (8 << 30, resource.getrlimit(resource.RLIMIT_AS)[1]))
     failures: list[tuple[int, str]] = []
@@ -262,6 +267,8 @@ def run(files: int, seed: int = 0, patience: int = 10) -> tuple[Counter[str], li
         fuzzer = Fuzzer(Path(folder))
         start = time.monotonic()
         for n in range(files):
+            if time.monotonic() > start + seconds:
+                break
             before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
             try:
                 with np.errstate(all="ignore"):
@@ -280,9 +287,10 @@ def run(files: int, seed: int = 0, patience: int = 10) -> tuple[Counter[str], li
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--files", type=int, default=1_000_000)
+    parser.add_argument("--seconds", type=float, default=np.inf)
     parser.add_argument("--seed", type=int, default=0)
     wanted = parser.parse_args()
-    outcomes, failures = run(wanted.files, wanted.seed)
+    outcomes, failures = run(wanted.files, wanted.seed, wanted.seconds)
     print(f"{sum(outcomes.values()) + len(failures)} files: {dict(outcomes)}, {len(failures)} failed")
     for seed, failure in failures:
         print(f"  seed {seed}: {failure[:300]}")

@@ -155,4 +155,9 @@ def _with_arrays(value: Any) -> Any:
     """A value of a file, where arrays are lists."""
     if isinstance(value, dict):
         return {key: _with_arrays(item) for key, item in value.items()}
-    return np.array(value) if isinstance(value, list) else value
+    if not isinstance(value, list):
+        return value
+    array = np.array(value)
+    if array.dtype.kind not in "fiub":
+        raise ValueError(f"{value} are not numbers")
+    return array

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Self
@@ -363,7 +363,7 @@ class MixtureModel(DensityMixin, MixedTable):
         return em.measured(self._source(X).reduce, self._estimate(), self.weights_, self._fitted())
 
     def _saved_params(self) -> dict[str, Any]:
-        numbers = self.n_components if isinstance(self.n_components, Integral) else self._numbers()
+        numbers = as_listed(self.n_components)
         init = self.init if isinstance(self.init, str) else "k-means++"
         seed = self.random_state if isinstance(self.random_state, Integral) else None
         return super()._saved_params() | {"n_components": numbers, "init": init, "random_state": seed}
@@ -401,6 +401,11 @@ def numbers_of(name: str, asked: Any) -> list[int]:
     if not numbers or not all(isinstance(k, Integral) and int(k) > 0 for k in numbers):
         raise DataError(f"{name}={asked!r} must be a positive number, or several of them")
     return [int(k) for k in numbers]
+
+
+def as_listed(asked: Any) -> Any:
+    """One number or several, as a file can hold them."""
+    return list(asked) if isinstance(asked, Iterable) and not isinstance(asked, str | Mapping) else asked
 
 
 def table_of(rows: list[dict[str, float]]) -> dict[str, Array]:

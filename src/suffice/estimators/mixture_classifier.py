@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import reduce
 from numbers import Integral
@@ -30,7 +30,16 @@ from ..tables.batch import Batch
 from ..tables.labels import code_known, is_missing
 from .generative import DensityClassifier
 from .mixed import MixedTable
-from .mixture import SAMPLE, check_em, component_estimate, numbers_of, table_of, warn_of_lost, weight_of_pseudo_rows
+from .mixture import (
+    SAMPLE,
+    as_listed,
+    check_em,
+    component_estimate,
+    numbers_of,
+    table_of,
+    warn_of_lost,
+    weight_of_pseudo_rows,
+)
 from .table_estimator import given_labels
 
 Array = NDArray[Any]
@@ -249,7 +258,7 @@ class MixtureClassifier(MixedTable, DensityClassifier):
 
     def _saved_params(self) -> dict[str, Any]:
         asked: Any = self.n_components
-        asked = {k: _plain(v) for k, v in asked.items()} if isinstance(asked, Mapping) else _plain(asked)
+        asked = {k: as_listed(v) for k, v in asked.items()} if isinstance(asked, Mapping) else as_listed(asked)
         seed = self.random_state if isinstance(self.random_state, Integral) else None
         return super()._saved_params() | {"n_components": asked, "random_state": seed}
 
@@ -333,7 +342,3 @@ def _tried(asked: Any) -> list[int]:
         one_of("n_components", asked, ("auto",))
         return list(_AUTO)
     return numbers_of("n_components", asked)
-
-
-def _plain(asked: Any) -> Any:
-    return list(asked) if isinstance(asked, Iterable) and not isinstance(asked, str) else asked

@@ -17,6 +17,8 @@ from .base import Statistics, names_from_arrays, names_to_arrays, of_one_kind, s
 Array = NDArray[Any]
 Collector = Callable[[Batch], Statistics]
 
+_MOST = 1 << 20  # columns without names, of which some may be of no block: a file could say any number
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BundleStats(Statistics):
@@ -210,7 +212,7 @@ class BundleStats(Statistics):
             raise StatisticsError(f"arrays of a bundle are invalid: {error}") from None
         indices = [j for own in columns.values() for j in own]
         fits = len(set(indices)) == len(indices) and all(isinstance(j, int) and 0 <= j < n_features for j in indices)
-        fits = fits and (names is None or len(names) == n_features)
+        fits = fits and (n_features <= _MOST if names is None else len(names) == n_features)
         if not fits or any(part.n_features != len(columns[name]) for name, part in parts.items()):
             raise StatisticsError("the blocks do not fit their columns")
         order = sorted(parts, key=lambda name: columns[name])
