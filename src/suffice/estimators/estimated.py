@@ -135,7 +135,10 @@ class Estimated(TableEstimator):
         """Take up what a file holds."""
         if not isinstance(learnt, Statistics):
             raise ModelFileError(f"a {type(self).__name__} cannot be made from a {type(learnt).__name__}")
-        return self._learn(self._recipe.adopted(learnt, choices))
+        adopted = self._recipe.adopted(learnt, choices)
+        if not adopted.is_finite():  # sums of what is finite may not be
+            raise ModelFileError(f"the statistics of this {type(self).__name__} are too large")
+        return self._learn(adopted)
 
     # Plumbing.
 
