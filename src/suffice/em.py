@@ -37,7 +37,6 @@ Estimate = Callable[[Any], Density]
 Reduce = Callable[[Callable[[Batch], Any], Callable[[Any, Any], Any]], Any]  # as `Source.reduce`
 
 _CELLS = 1 << 19  # of rows and responsibilities that are scored and collected while they are in the cache
-_ROWS = 1024  # or so many rows, where they are wide
 _TINY = -700.0  # the logarithm of a weight of nearly zero
 _LOST = 1e-3  # rows: a component with less has lost its rows to others
 
@@ -293,7 +292,8 @@ class EStep:
     collect: Collector | None
 
     def __call__(self, batch: Batch) -> Pass:
-        step = max(_ROWS, _CELLS // (batch.table.n_features + len(self.mixture.weight)))
+        width = batch.table.n_features  # of wide rows a statistic is as large as its square
+        step = max(_CELLS // (width + len(self.mixture.weight)), 4 * width)
         first, *rest = [self._of(batch.rows(slice(i, i + step))) for i in range(0, max(len(batch), 1), step)]
         return first.plus(*rest)
 

@@ -302,16 +302,14 @@ def _class_after_class(
     collect: Callable[[Table, Array, Array, Array | None], S],
 ) -> S:
     """The statistic of softly labelled rows from a collector of hard labels."""
-    total: S | None = None
+    totals: list[S] = []
     for start in range(0, max(len(table), 1), _SOFT_ROWS):
         rows = slice(start, start + _SOFT_ROWS)
         some, same_class = table[rows], np.zeros(len(share[rows]), np.int32)
-        for c in range(len(classes)):
-            w = np.ascontiguousarray(share[rows, c])
-            part = collect(some, classes[c : c + 1], same_class, w if weight is None else w * weight[rows])
-            total = part if total is None else total + part
-    assert total is not None
-    return total
+        own = share[rows] if weight is None else share[rows] * weight[rows, None]
+        parts = [collect(some, classes[c : c + 1], same_class, w) for c, w in enumerate(own.T.copy())]
+        totals = [a + b for a, b in zip(totals, parts, strict=True)] if totals else parts
+    return totals[0].plus(*totals[1:])
 
 
 def feature_union(a: tuple[str, ...] | None, b: tuple[str, ...] | None) -> tuple[str, ...] | None:

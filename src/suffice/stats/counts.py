@@ -31,6 +31,7 @@ Array = NDArray[Any]
 
 _ROUNDING = 1e-12  # less of a weight than this is none
 
+_CELLS = 1 << 16  # of a dense table that are counted at a time, so that they stay in the cache
 DENSE = 1 << 24  # entries of a table of classes by features (128 MB) beyond which it is kept sparse
 
 
@@ -135,7 +136,21 @@ class CountStats(Statistics):
         CountStats
             What is kept of the rows.
         """
-        return by_class(batch, partial(cls._of_table, presence=presence))
+        return by_class(batch, partial(cls._of_table, presence=presence), partial(cls._of_shares, presence=presence))
+
+    @classmethod
+    def _of_shares(
+        cls, table: Table, classes: Array, share: Array, weight: Array | None, presence: bool
+    ) -> Self | None:
+        """The counts of softly labelled rows, all classes at once; None where this is not possible."""
+        k, d = len(classes), table.n_features
+        if k * d > DENSE:
+            return None
+        own = share if weight is None else share * weight[:, None]
+        counted = _soft_sparse(table, own, presence) if isinstance(table, Sparse) else _soft_dense(table, own, presence)
+        if counted is None or not np.isfinite(counted[0].sum()):  # the error is that of a class
+            return None
+        return cls(classes, own.sum(axis=0), *counted, presence, table.names)
 
     @classmethod
     def _of_table(cls, table: Table, classes: Array, code: Array, weight: Array | None, presence: bool) -> Self:
@@ -386,6 +401,32 @@ def _count_sparse(table: Sparse, code: Array, weight: Array | None, k: int, pres
     w = np.ones(len(code)) if weight is None else weight[order]
     count = csr_array((w, order, bounds), shape=(k, len(code))) @ rows
     return _pruned(count), fine
+
+
+def _soft_sparse(table: Sparse, share: Array, presence: bool) -> tuple[Array, None] | None:
+    """Counts (k, d) by shares (n, k); None where values cannot be counts."""
+    X = table.canonical().matrix()
+    if not (np.isfinite(X.data).all() and (presence or (X.data >= 0).all())):
+        return None
+    X.data = (X.data > 0).astype(np.float64) if presence else X.data.astype(np.float64)
+    return np.ascontiguousarray((X.T @ share).T), None
+
+
+def _soft_dense(table: Table, share: Array, presence: bool) -> tuple[Array, Array | None] | None:
+    """Counts (k, d) by shares (n, k), and the weights of missing cells; None where values cannot be counts."""
+    k, d = share.shape[1], table.n_features
+    count, missing, step = np.zeros((k, d)), np.zeros((k, d)), max(256, _CELLS // d)
+    for start in range(0, len(table), step):
+        rows = slice(start, start + step)
+        X = table[rows].floats().astype(np.float64, copy=False)
+        gone = np.isnan(X)
+        if gone.any():
+            missing += share[rows].T @ gone.astype(np.float64)
+            X = np.where(gone, 0.0, X)
+        if not (np.isfinite(X).all() and (presence or (X >= 0).all())):
+            return None
+        count += share[rows].T @ ((X > 0).astype(np.float64) if presence else X)
+    return count, _some(missing)
 
 
 def refuse_counts(table: Table, presence: bool = False, weight: Array | None = None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
@@ -86,33 +86,33 @@ class TransformedStats(Statistics):
     def of(cls, batch: Batch, transforms: tuple[str, ...], support: Support, family: str) -> Self:  # type: ignore[override]
         """The statistic of one batch of labelled rows, hard or soft. Missing cells are skipped, and cells outside the
         support are refused in the name of a family."""
-        collect = partial(cls._of_table, transforms=transforms, support=support, family=family)
-        return by_class(batch, collect)
+        choices = _Choices(transforms, support, family)
+        return by_class(batch, partial(cls._of_table, choices=choices), partial(cls._of_shares, choices=choices))
 
     @classmethod
-    def _of_table(
-        cls,
-        table: Table,
-        classes: Array,
-        code: Array,
-        weight: Array | None,
-        transforms: tuple[str, ...],
-        support: Support,
-        family: str,
-    ) -> Self:
-        total = cls.zeros(classes, table.n_features, transforms)
-        step = max(256, _CELLS // total.moments.n_features)
-        for start in range(0, len(table), step):
-            rows = slice(start, start + step)
-            X, w = table[rows].floats().astype(np.float64, copy=False), None if weight is None else weight[rows]
-            if not support.check(X, w):
-                support.refuse(table, weight, family)
-            Z = transformed(X, transforms).reshape(len(X), -1)
-            part = cls(transforms, MomentStats._of_table(Matrix(Z), classes, code[rows], w, "diag", True))
-            total = total._merged(part)
+    def _of_table(cls, table: Table, classes: Array, code: Array, weight: Array | None, choices: _Choices) -> Self:
+        total = cls.zeros(classes, table.n_features, choices.transforms)
+        for rows, Z in choices.transformed(table, weight):
+            w = None if weight is None else weight[rows]
+            part = MomentStats._of_table(Z, classes, code[rows], w, "diag", True)
+            total = total._merged(cls(choices.transforms, part))
         if not total.is_finite():
             raise DataError("values are too large or too close to zero: their sums overflow; rescale them")
         return total
+
+    @classmethod
+    def _of_shares(
+        cls, table: Table, classes: Array, share: Array, weight: Array | None, choices: _Choices
+    ) -> Self | None:
+        """The moments of softly labelled rows, all classes at once; None where this is not possible."""
+        total = cls.zeros(classes, table.n_features, choices.transforms)
+        for rows, Z in choices.transformed(table, weight):
+            w = None if weight is None else weight[rows]
+            part = MomentStats._of_shares(Z, classes, share[rows], w, "diag", True)
+            if part is None:
+                return None
+            total = total._merged(cls(choices.transforms, part))
+        return total if total.is_finite() else None
 
     def aligned(self, classes: Array) -> Self:
         return replace(self, moments=self.moments.aligned(classes))
@@ -152,6 +152,25 @@ class TransformedStats(Statistics):
         if not len(places) or moments.layout != "diag" or moments.n_features % len(places):
             raise StatisticsError(f"{len(places)} transforms do not fit {moments!r}")
         return cls(tuple(known[i] for i in places), moments)
+
+
+@dataclass(frozen=True, slots=True)
+class _Choices:
+    """What is collected of a table."""
+
+    transforms: tuple[str, ...]
+    support: Support
+    family: str
+
+    def transformed(self, table: Table, weight: Array | None) -> Iterator[tuple[slice, Matrix]]:
+        """Some rows at a time, and the functions of their cells; rows outside the support are an error."""
+        step = max(256, _CELLS // (len(self.transforms) * table.n_features))
+        for start in range(0, len(table), step):
+            rows = slice(start, start + step)
+            X, w = table[rows].floats().astype(np.float64, copy=False), None if weight is None else weight[rows]
+            if not self.support.check(X, w):
+                self.support.refuse(table, weight, self.family)
+            yield rows, Matrix(transformed(X, self.transforms).reshape(len(X), -1))
 
 
 def transformed(X: Array, transforms: tuple[str, ...]) -> Array:
