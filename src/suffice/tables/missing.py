@@ -15,15 +15,32 @@ def patterns(missing: Array) -> Iterator[tuple[Array, Array]]:
     """Each distinct row (d,) of `missing` (n, d), and the indices of the rows that have it."""
     if not len(missing):
         return
-    bits = np.packbits(missing[:, missing.any(axis=0)], axis=1)  # other columns do not matter
-    width = 2 if bits.shape[1] <= 2 else -(-bits.shape[1] // 8) * 8  # whole words sort faster, and short ones fastest
-    keys = np.zeros((len(bits), width), np.uint8)
-    keys[:, : bits.shape[1]] = bits
-    words = keys.view({2: np.uint16, 8: np.uint64}.get(width, f"V{width}")).reshape(-1)
+    words = _words(missing[:, _any(missing)])  # other columns do not matter
     order = np.argsort(words, kind="stable")
-    ends = np.flatnonzero(words[order][1:] != words[order][:-1]) + 1
+    words = words[order]
+    ends = np.flatnonzero(words[1:] != words[:-1]) + 1
     for rows in np.split(order, ends):
         yield missing[rows[0]], rows
+
+
+def _any(missing: Array) -> Array:
+    """Which columns have missing cells, (d,), from many rows at a time: short rows would be slow."""
+    many = len(missing) // 64 * 64
+    first = missing[:many].reshape(-1, 64 * missing.shape[1]).any(axis=0).reshape(64, -1).any(axis=0)
+    return np.asarray(first | missing[many:].any(axis=0))
+
+
+def _words(missing: Array) -> Array:
+    """A word for each row, the same for the same cells; the shorter it is, the faster words are sorted."""
+    if missing.shape[1] <= 16:
+        words = np.zeros(len(missing), np.uint16)
+        for column in missing.T:
+            words = words << 1 | column
+        return words
+    bits = np.packbits(missing, axis=1)
+    keys = np.zeros((len(bits), -(-bits.shape[1] // 8) * 8), np.uint8)
+    keys[:, : bits.shape[1]] = bits
+    return keys.view(np.uint64 if keys.shape[1] == 8 else f"V{keys.shape[1]}").reshape(-1)
 
 
 def suspects(X: Array) -> Array:
