@@ -34,6 +34,9 @@ class CollectMoments:
         return MomentStats.of(batch, self.layout)
 
 
+_LOOK = 512  # rows that are searched for missing cells first
+
+
 @dataclass(frozen=True)
 class CollectGaussian:
     """Moments of columns of numbers, of which some cells may be missing."""
@@ -41,19 +44,26 @@ class CollectGaussian:
     layout: str
 
     def __call__(self, batch: Batch) -> MomentStats | PatternStats:
+        by_pattern = self.layout in ("full", "pooled")
+        if by_pattern and np.isnan(batch.rows(slice(_LOOK)).X).any():  # as there are more, most probably
+            return self._by_pattern(batch)
         moments = MomentStats.of(batch, self.layout, skip_missing=True)
         if self.layout == "diag" or moments.is_finite():
             return moments
+        if by_pattern:
+            return self._by_pattern(batch)
         X = batch.X if batch.weight is None else batch.X[batch.weight > 0]
         missing = np.isnan(X).any(axis=0)
-        if not missing.any() or np.isinf(X).any():
-            return moments  # whoever collects reports it
-        if self.layout == "quartic":
+        if missing.any() and not np.isinf(X).any():
             raise DataError(
                 f'column {_names(batch, missing)} has missing values, from which shrinkage="ledoit_wolf" cannot be '
                 'computed; use shrinkage="oas" or a number, or impute them first'
             )
-        return PatternStats.of(batch, self.layout)
+        return moments  # whoever collects reports what is wrong
+
+    def _by_pattern(self, batch: Batch) -> MomentStats | PatternStats:
+        found = PatternStats.of(batch, self.layout)
+        return found if found.has_missing else found.complete
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,13 @@ from ..errors import DataError, PrecisionWarning, StatisticsError
 from ..tables.batch import Batch
 from ..tables.labels import SoftLabels, encode, positions, same
 from ..tables.missing import patterns, suspects
+from ..tables.table import Sparse
 from .base import Statistics, settle
 from .moments import MomentStats
 
 Array = NDArray[Any]
 
+_DENSIFIED = 1 << 20  # cells of a sparse table that are made dense at a time
 _CELLS = 1 << 26  # of scatter matrices at most: 512 MB
 _GROUP = "group_"  # begins the names of their arrays
 
@@ -150,6 +152,10 @@ class PatternStats(Statistics):
         """
         if batch.y is None:
             raise DataError("labels are needed to collect the statistics of classes")
+        step = max(1, _DENSIFIED // batch.table.n_features)
+        if isinstance(batch.table, Sparse) and len(batch) > step:
+            parts = [cls.of(batch.rows(slice(i, i + step)), layout) for i in range(0, len(batch), step)]
+            return parts[0].plus(*parts[1:])
         X = batch.X
         rows = suspects(X)
         missing = np.isnan(np.take(X, rows, axis=0))
