@@ -279,6 +279,35 @@ def test_nan_is_missing_where_a_database_has_it(engine):
     agree(engine.score(clf, X), clf, X)
 
 
+@pytest.mark.parametrize(
+    "clf",
+    [
+        GaussianClassifier("diag"),
+        GaussianClassifier("tied_diag"),
+        GaussianClassifier("spherical"),
+        GaussianClassifier("diag", predictive=True),
+    ],
+    ids=str,
+)
+def test_missing_numbers_of_gaussian_models_drop_out(engine, clf):
+    X, y = data("numbers")
+    clf.fit(X, y)
+    X = X.mask(np.random.default_rng(2).random(X.shape) < 0.3)
+    agree(engine.score(clf, X), clf, X)
+
+
+@pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("clf", [GaussianClassifier(), GaussianClassifier("tied"), GaussianClassifier(predictive=True)])
+def test_a_full_covariance_gives_no_results_where_numbers_are_missing(engine, clf):
+    X, y = data("numbers")
+    clf.fit(X, y)
+    X = X[:4].copy()
+    X.iloc[0, 1] = None
+    found = engine.score(clf, X)
+    assert found.loc[0].drop("row id").isna().all()
+    agree(found[1:], clf, X[1:])
+
+
 def test_numbers_as_large_or_small_as_they_come_stop_nothing(engine):
     """PostgreSQL ends a query at the first number that overflows or underflows."""
     X = pd.DataFrame({"a": [-1.0, 1.0, 0.0, 2.0, 4.0, 6.0], "b": [0.0, 1.0, 2.0, 9.0, 5.0, 7.0]})
