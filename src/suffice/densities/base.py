@@ -98,6 +98,20 @@ class Density(Scorer):
         """
         return [(self, tuple(range(self.n_features)))]
 
+    def as_components(self) -> tuple[Density, Array, Array]:
+        """Return the components of the classes: one for each, unless the classes are mixtures.
+
+        Returns
+        -------
+        components : Density
+            The density of K components.
+        owner : array of int of shape (K,)
+            The index of the class of each component.
+        weights : array of shape (K,)
+            The share of each component in its class.
+        """
+        return self, np.arange(self.n_classes), np.ones(self.n_classes)
+
     def ellipses(self, columns: Sequence[int]) -> tuple[Array, Array] | None:  # noqa: ARG002
         """Return the elliptical contours of some columns.
 

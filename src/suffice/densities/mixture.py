@@ -163,6 +163,9 @@ class MixtureDensity(Density):
         components = self.components.of_classes(kept.tolist())
         return replace(self, components=components, owner=owner, weights=self.weights[kept], size=len(own))
 
+    def as_components(self) -> tuple[Density, Array, Array]:
+        return self.components, self.owner, self.weights
+
     # Rows are as the components read them.
 
     def read(self, table: Table) -> Any:

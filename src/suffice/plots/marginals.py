@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..densities import Density, MixtureDensity
+from ..densities import Density
 from ..errors import DataError, listed
 from ..tables.table import Table
 from .rows import has_classes, indices_of, names_of
@@ -31,16 +31,14 @@ class GaussianBlock:
     def of(cls, estimator: Any, table: Table | None) -> GaussianBlock:
         """Return the Gaussian columns of a model. Without a table, columns have the names of the model."""
         model: Any = estimator.to_model() if hasattr(estimator, "to_model") else None
-        components = getattr(model, "density", None)
-        if isinstance(components, MixtureDensity):
-            owner, weights, components = components.owner, components.weights, components.components
-        elif isinstance(components, Density):
-            owner = np.arange(components.n_classes)
-            weights = np.ones(len(owner)) if has_classes(estimator) else model.prior
-        for part, columns in components.blocks() if isinstance(components, Density) else []:
-            if part.ellipses(()) is not None:
-                own = model.names or tuple(f"x{j}" for j in range(model.density.n_features))
-                return cls(part, owner, weights, columns, own if table is None else names_of(table))
+        density = getattr(model, "density", None)
+        if isinstance(density, Density):
+            components, owner, weights = density.as_components()
+            weights = weights if has_classes(estimator) else model.prior
+            for part, columns in components.blocks():
+                if part.ellipses(()) is not None:
+                    own = model.names or tuple(f"x{j}" for j in range(density.n_features))
+                    return cls(part, owner, weights, columns, own if table is None else names_of(table))
         raise DataError(
             f"this {type(estimator).__name__} has no Gaussian columns; plot a GaussianClassifier, or a mixed model or "
             "mixture of a table with numbers"
