@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -23,6 +24,8 @@ from ..sources.sampling import sample_rows
 from ..starts import CRITERIA, INITS, Sample, Search
 from ..stats import Statistics
 from ..stats.bundle import Collector
+from ..tables.batch import Batch
+from ..tables.labels import SoftLabels
 from .classifier import of_model
 from .mixed import MixedTable
 
@@ -220,7 +223,14 @@ class MixtureModel(DensityMixin, MixedTable):
                 f"init must have a label, or {k} responsibilities, for each of {local.n_rows} rows; it has shape "
                 f"{np.shape(self.init)}, for {given.shape[-1]} components"
             )
-        return replace(sample, batches=[local.batch(0, local.n_rows)]).statistic(given.astype(np.float64, copy=False))
+        soft = SoftLabels(np.arange(k), given.astype(np.float64, copy=False))
+        soft.check()
+
+        def of(batch: Batch) -> Statistics:
+            return sample.collect(em.softly(batch, soft[batch.start : batch.start + len(batch)]))
+
+        total: Statistics = local.reduce(of, operator.add)
+        return total
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Find the components, and give each row the one that it most probably belongs to.
