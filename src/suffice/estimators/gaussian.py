@@ -65,6 +65,13 @@ class GaussianClassifier(GenerativeClassifier):
     >>> clf = GaussianClassifier().fit(X, ["m", "m", "m", "f", "f", "f"])
     >>> clf.predict([[1.69]]).item(), clf.predict([[1.69]], prior={"f": 0.99, "m": 0.01}).item()
     ('m', 'f')
+
+    Values may be missing, in training and in scoring:
+
+    >>> X = [[1.70, 70.0], [1.78, np.nan], [1.75, 81.0], [1.60, 52.0], [np.nan, 61.0], [1.55, 50.0]]
+    >>> clf = GaussianClassifier("tied").fit(X, ["m", "m", "m", "f", "f", "f"])
+    >>> clf.predict([[1.80, np.nan], [np.nan, 55.0]]).tolist()
+    ['m', 'f']
     """
 
     _recipe = FAMILIES["gaussian"]

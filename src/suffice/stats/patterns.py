@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -23,6 +24,7 @@ Array = NDArray[Any]
 
 _DENSIFIED = 1 << 20  # cells of a sparse table that are made dense at a time
 _CELLS = 1 << 26  # of scatter matrices at most: 512 MB
+_Groups = tuple[Array, Array, Array, Array, Array]  # the pattern and the class of each, and their moments
 _GROUP = "group_"  # begins the names of their arrays
 
 
@@ -167,54 +169,28 @@ class PatternStats(Statistics):
         weight = None if batch.weight is None else batch.weight[rows]
         if isinstance(batch.y, SoftLabels):
             complete = MomentStats.of(batch.rows(whole), layout)
-            return cls._of_groups(complete, filled, missing, weight, soft=batch.y.responsibility[rows])
+            share = batch.y.responsibility[rows]
+            return cls._of_groups(complete, missing, partial(_soft_groups, filled, share, weight))
         classes, code = batch.coded or encode(batch.y)
         w = None if batch.weight is None else batch.weight[whole]
         complete = MomentStats._of_table(batch.table[whole], classes, code[whole], w, layout, False)
-        return cls._of_groups(complete, filled, missing, weight, code=code[rows])
+        return cls._of_groups(complete, missing, partial(_hard_groups, filled, code[rows], weight))
 
     @classmethod
-    def _of_groups(
-        cls,
-        complete: MomentStats,
-        filled: Array,
-        missing: Array,
-        weight: Array | None,
-        code: Array | None = None,
-        soft: Array | None = None,
-    ) -> Self:
-        """The statistic of rows (n, d) that miss some cells, zero in their place, and of complete rows."""
-        d, k = filled.shape[1], len(complete.classes)
-        found, which = [], np.zeros(len(filled), np.int64)
+    def _of_groups(cls, complete: MomentStats, missing: Array, collect: Callable[[Array, int], _Groups]) -> Self:
+        """The statistic of complete rows and of others (n, d), whose groups ``collect(pattern, patterns)`` makes."""
+        if not len(missing):
+            return cls.widened(complete)
+        found, which = [], np.empty(len(missing), np.int32)
         for p, (pattern, rows) in enumerate(patterns(missing)):
             found.append(pattern)
             which[rows] = p
-        distinct = np.array(found, bool).reshape(-1, d)
-        if code is not None:  # each group is a class to the kernel
-            which = which * k + code
-            group = np.flatnonzero(np.bincount(which, minlength=1))
-            index = np.zeros(len(distinct) * k + 1, np.int32)
-            index[group] = np.arange(len(group))
-            refuse_many(len(group), d)
-            moments = kernels.active.full_moments(filled, index[which], weight, len(group), False)
-        else:
-            assert soft is not None
-            group, which = np.arange(len(distinct) * k), which.astype(np.int32)
-            refuse_many(len(group), d)
-            each = np.ascontiguousarray(soft.T if weight is None else soft.T * weight, np.float64)
-            own = [kernels.active.full_moments(filled, which, w, len(distinct), False) for w in each]
-            n, mean, scatter = zip(*own, strict=True)
-            moments = (
-                np.stack(n, axis=1).ravel(),
-                np.concatenate(np.stack(mean, axis=1)),
-                np.concatenate(np.stack(scatter, axis=1)),
-            )
-        kept = moments[0] > 0  # rows of weight zero are absent
-        order = np.argsort(keys(distinct[group[kept] // k], group[kept] % k), kind="stable")
-        some = np.flatnonzero(kept)[order]
-        n, mean, scatter = (array[some] for array in moments)
-        groups = MomentStats(np.arange(len(some)), n, mean, scatter, "full")
-        return cls(complete, distinct[group[some] // k], group[some] % k, groups)
+        pattern, code, weight, mean, scatter = collect(which, len(found))
+        distinct = np.array(found)[pattern]
+        some = np.flatnonzero(weight > 0)  # rows of weight zero are absent
+        some = some[np.argsort(keys(distinct[some], code[some]), kind="stable")]
+        groups = MomentStats(np.arange(len(some)), weight[some], mean[some], scatter[some], "full")
+        return cls(complete, distinct[some], code[some], groups)
 
     def aligned(self, classes: Array) -> Self:
         if same(classes, self.classes):
@@ -337,6 +313,27 @@ class PatternStats(Statistics):
         if groups.mean[unseen].any() or groups.scatter[unseen].any():
             raise StatisticsError("the moments of missing cells must be zero")
         return cls(complete, unseen, code.astype(np.intp), groups)
+
+
+def _hard_groups(X: Array, code: Array, weight: Array | None, pattern: Array, n_patterns: int) -> _Groups:
+    """Moments of rows by class and pattern: each pair that occurs is a class to the kernel."""
+    pair = pattern.astype(np.int64) + code * np.int64(n_patterns)
+    pairs = np.flatnonzero(np.bincount(pair))
+    refuse_many(len(pairs), X.shape[1])
+    index = np.empty(pair.max() + 1, np.int32)
+    index[pairs] = np.arange(len(pairs))
+    moments = kernels.active.full_moments(X, index[pair], weight, len(pairs), False)
+    return pairs % n_patterns, pairs // n_patterns, *moments
+
+
+def _soft_groups(X: Array, share: Array, weight: Array | None, pattern: Array, n_patterns: int) -> _Groups:
+    """The same of soft labels (n, k), class after class."""
+    k = share.shape[1]
+    refuse_many(k * n_patterns, X.shape[1])
+    each = np.ascontiguousarray(share.T if weight is None else share.T * weight, np.float64)
+    own = [kernels.active.full_moments(X, pattern, w, n_patterns, False) for w in each]
+    n, mean, scatter = (np.concatenate(parts) for parts in zip(*own, strict=True))
+    return np.tile(np.arange(n_patterns), k), np.repeat(np.arange(k), n_patterns), n, mean, scatter
 
 
 def keys(missing: Array, code: Array) -> Array:
