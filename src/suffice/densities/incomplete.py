@@ -27,7 +27,7 @@ Estimate = Callable[[MomentStats], "GaussianDensity"]
 
 _LOG_2PI = float(np.log(2 * np.pi))
 _TOLERANCE = 1e-9  # of means and covariances, in standard deviations
-_STEPS = 500
+_STEPS = 200
 _SLOW = 0.3  # a rate of convergence above which steps are extrapolated
 
 
@@ -89,6 +89,8 @@ def _extrapolated(zero: GaussianDensity, one: GaussianDensity, two: GaussianDens
         return np.asarray(a + 2 * length * (b - a) + length**2 * (c - 2 * b + a))
 
     covariance = at(zero.covariance, one.covariance, two.covariance)
+    if not (np.einsum("gii->gi", covariance) > 0).all():
+        return None
     try:
         whitening, log_det = whitened(covariance)
     except np.linalg.LinAlgError:
