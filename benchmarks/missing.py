@@ -37,16 +37,19 @@ def log_likelihood(which: int, covariance: str, data: Data) -> Call:
     return partial(GaussianClassifier(covariance).fit(data[1], data[2]).log_likelihood, data[which])
 
 
+FIT, SCORES = Goal(1 / 40, 1 / 10), Goal(1 / 6, 1 / 3)
+FASTEST = Goal(1 / 12, 1 / 6)  # complete rows are scored as fast as they are read
+
 CASES = [
     Case(
         data=f"200 000 x 20, 2 classes, {SHARE:.0%} of {HOLED} columns missing",
-        task=f"{covariance} {task}, missing values",
+        task=f"{covariance} {way.__name__}, missing values",
         load=tables,
         ours=partial(way, 1, covariance),
         peers={"complete rows": partial(way, 0, covariance)},
         ratio=goal,
         reference=None,
     )
-    for covariance in ("full", "tied", "diag")
-    for task, way, goal in (("fit", fit, Goal(1 / 40, 1 / 10)), ("scores", log_likelihood, Goal(1 / 6, 1 / 3)))
+    for covariance, scores in (("full", SCORES), ("tied", SCORES), ("diag", FASTEST))
+    for way, goal in ((fit, FIT), (log_likelihood, scores))
 ]
