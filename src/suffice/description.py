@@ -46,7 +46,7 @@ def describe(path: str | os.PathLike[str]) -> Description:
 
 def _tells(array: str) -> bool:
     """Whether a description needs an array: weights, prior and column indices."""
-    return array.rpartition(":")[2] in ("weight", "prior", "n_features", "owner") or array.endswith(".columns")
+    return array.rpartition(":")[2] in ("weight", "prior", "n_features") or array.endswith(".columns")
 
 
 def _model(
@@ -73,9 +73,8 @@ def _run(header: dict[str, Any], arrays: dict[str, Array], size: int) -> Descrip
 def _classes(header: dict[str, Any], arrays: dict[str, Array]) -> list[tuple[Any, float | None]]:
     """Labels and weights; every block of columns has the same weights."""
     labels = arrayfile.labels_from_header(header).tolist()
-    weight = next((array.tolist() for name, array in arrays.items() if name.rpartition(":")[2] == "weight"), None)
-    if weight is not None and "owner" in arrays:  # the weights are those of components
-        weight = np.bincount(arrays["owner"], weight, len(labels)).tolist()
+    own = [name for name in arrays if name.rpartition(":")[2] == "weight"]
+    weight = arrays[min(own, key=len)].tolist() if own else None  # that of the whole, rather than of a part
     return list(zip(labels, weight or [None] * len(labels), strict=True))
 
 

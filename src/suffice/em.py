@@ -69,7 +69,7 @@ class Mixture:
     statistics: Statistics  # of the softly labelled rows that the density was estimated from
     history: tuple[float, ...] = ()  # the mean log-likelihood of a row, before each step and after the last one
     entropy: float = 0.0  # of the responsibilities, summed over the rows
-    total: float = 0.0  # the weight of the rows
+    total: float = 0.0  # the weight of the rows, or their number where their weights are less than 1
     converged: bool = False
     known: Known | None = None  # what labels say of the components
 
@@ -124,6 +124,11 @@ class Pass:
             sum(one.entropy for one in passes),
             parts[0].plus(*parts[1:]) if parts else None,
         )
+
+    @property
+    def total(self) -> float:
+        """The weight of the rows, or their number if that is more: weights may be normalised."""
+        return max(self.weight, float(self.n_rows))
 
     @property
     def mean(self) -> float:
@@ -185,8 +190,8 @@ class Loop:
             mixture = replace(
                 mixture,
                 history=(*mixture.history, found.mean),
-                entropy=found.entropy,
-                total=found.weight,
+                entropy=found.total * found.entropy / found.weight,
+                total=found.total,
                 converged=bool(grew < self.tol),
             )
             if mixture.converged or found.statistics is None:
@@ -276,7 +281,9 @@ def measured(reduce: Reduce, density: Density, weight: Array, statistics: Statis
     """A mixture with the log-likelihood and the entropy of any rows."""
     mixture = Mixture(density, weight, statistics)
     found: Pass = reduce(EStep(mixture, None), operator.add)
-    return replace(mixture, history=(found.mean,), entropy=found.entropy, total=found.weight)
+    return replace(
+        mixture, history=(found.mean,), entropy=found.total * found.entropy / found.weight, total=found.total
+    )
 
 
 def softly(batch: Batch, soft: SoftLabels) -> Batch:
@@ -317,4 +324,5 @@ class EStep:
         statistics = None
         if self.collect is not None:
             statistics = self.collect(softly(rows, SoftLabels(np.arange(len(weight)), joint)))
-        return Pass(len(rows), total, log_likelihood, entropy, statistics)
+        n = len(rows) if rows.weight is None else int(np.count_nonzero(rows.weight))
+        return Pass(n, total, log_likelihood, entropy, statistics)

@@ -5,6 +5,7 @@ To add a family, write its density in `densities/` and add a row to `FAMILIES`.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -40,7 +41,7 @@ from .densities.categorical import POLICIES
 from .densities.counts import check_alpha
 from .densities.covariance import STRUCTURES
 from .densities.transformed import TransformedDensity
-from .errors import DataError, one_of
+from .errors import DataError, SingularWarning, one_of
 from .projection import DiscriminantRecipe, PrincipalRecipe
 from .recipe import Blocks, Choices, Names, Recipe
 from .stats import (
@@ -465,6 +466,24 @@ class Clusters(Mixed):
 
     adds = subtracts = False
     floor_by = "total"  # which stays the same from step to step
+
+    def estimate(self, statistics: BundleStats, choices: Choices, names: Names = None) -> ProductDensity:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            density = super().estimate(statistics, choices, names)
+        singular = [each for each in caught if issubclass(each.category, SingularWarning)]
+        for each in caught:
+            if each not in singular:
+                warnings.warn(each.message, stacklevel=5)
+        if singular:  # it speaks of classes, which components are not
+            warnings.warn(
+                "some components have almost no variance in some direction, and a variance floor was applied; use "
+                "fewer components, pseudo_rows=1 or shrinkage, or remove columns that are constant or follow from "
+                "others",
+                SingularWarning,
+                stacklevel=5,
+            )
+        return density
 
 
 CLUSTERS = Clusters()

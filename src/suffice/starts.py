@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .densities import Density
 from .em import Estimate, Loop, Mixture, softly
 from .errors import DataError
 from .stats import Statistics
@@ -22,6 +23,8 @@ Array = NDArray[Any]
 
 CRITERIA = ("bic", "aic", "icl", "held_out")
 INITS = ("k-means++", "lbg", "random")
+_CELLS = 1 << 20  # of rows as numbers, at a time
+_FEW = 256  # numbers of a row that are compared as they are
 _PATIENCE = 2  # numbers of components in a row that are no better, after which more are not tried
 _SPLIT_STEPS = 10  # of EM after a component was split
 
@@ -62,7 +65,8 @@ class Sample:
 
     def prior(self, weight: float) -> Callable[[Mixture], Statistics] | None:
         """From a mixture to the pseudo-rows of its components: each has the whole sample, with this weight in all."""
-        of = functools.cache(lambda k: self.statistic(np.full((len(self), k), weight / self.weight.sum())))
+        own = min(1.0, self.weight.mean()) * weight  # weights may sum to 1
+        of = functools.cache(lambda k: self.statistic(np.full((len(self), k), own / self.weight.sum())))
         return (lambda mixture: of(len(mixture.weight))) if weight else None
 
     def halves(self) -> tuple[Sample, Sample]:
@@ -72,16 +76,36 @@ class Sample:
 
     @cached_property
     def numbers(self) -> Array:
-        """The rows as numbers of one scale: categories are one-hot, missing cells are filled."""
-        density = self.estimate(self.statistic(np.ones((len(self), 1))))
-        rows = []
+        """The rows as numbers of one scale: categories are one-hot, missing cells are filled.
+
+        Very many numbers become a few by random projection, which keeps distances nearly as they are.
+        """
+        density, weight = Mixture.of(self.statistic(np.ones((len(self), 1))), self.estimate).density, self.weight
+        first = next(self._pieces(density))[1][0]  # apart from which sums of squares keep their digits
+        sums, is_binary = np.zeros((2, len(first))), np.ones(len(first), bool)
+        for rows, x in self._pieces(density):
+            is_binary &= ((x == 0) | (x == 1)).all(axis=0)
+            apart = x - first
+            sums += weight[rows] @ apart, weight[rows] @ apart**2
+        mean, square = sums / weight.sum()
+        spread = np.sqrt(np.maximum(square - mean**2, 0.0))
+        mean += first
+        scale = np.where(is_binary | (spread == 0), 1.0, spread)  # a rare category is not a large difference
+        to = np.eye(len(mean))
+        if len(mean) > _FEW:
+            to = np.random.default_rng(0).normal(size=(len(mean), _FEW)) / np.sqrt(_FEW)
+        return np.concatenate([((x - mean) / scale) @ to for _, x in self._pieces(density)])
+
+    def _pieces(self, density: Density) -> Iterator[tuple[slice, Array]]:
+        """The rows as numbers, few of them at a time, and their positions: there may be very many categories."""
+        start = 0
         for batch in self.batches:
-            x = density.read(batch.table)
-            rows.append(density.linear_rows(density.fill(x, np.ones((len(batch), 1)))))
-        numbers, weight = np.concatenate(rows), self.weight / self.weight.sum()
-        mean = weight @ numbers
-        spread = np.sqrt(weight @ (numbers - mean) ** 2)
-        return np.asarray((numbers - mean) / np.where(spread > 0, spread, 1.0))
+            step = max(1, _CELLS // max(1, len(density.linear_names([""] * density.n_features))))
+            for i in range(0, len(batch), step):
+                x = density.read(batch.rows(slice(i, i + step)).table)
+                numbers = density.linear_rows(density.fill(x, np.ones((min(step, len(batch) - i), 1))))
+                yield slice(start + i, start + i + len(numbers)), numbers
+            start += len(batch)
 
     def responsibilities(self, mixture: Mixture) -> Array:
         """P(component | row), (n, K)."""

@@ -1,6 +1,7 @@
 """MixtureModel as a user meets it: clusters of numbers, and of whole tables."""
 
 import pickle
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import suffice
 from suffice import MixedClassifier, MixtureModel, load, load_model
-from suffice.errors import DataError
+from suffice.errors import CheckpointError, DataError
 
 RNG = np.random.default_rng(0)
 GROUP = RNG.integers(3, size=600)
@@ -121,8 +122,8 @@ def test_what_does_not_converge_is_said():
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"n_components": 0}, "n_components=0 must be a positive number"),
-        ({"n_components": []}, "must be a positive number"),
+        ({"n_components": 0}, "n_components=0 must be a positive whole number"),
+        ({"n_components": []}, "must be a positive whole number"),
         ({"n_components": 700}, "fewer rows than components: 600 and 700"),
         ({"criterion": "best"}, "criterion='best' is not known"),
         ({"init": "kmeans"}, "init='kmeans' is not known"),
@@ -140,3 +141,29 @@ def test_impossible_settings_are_refused_and_change_nothing(params, message):
     with pytest.raises(DataError, match=message):
         model.set_params(**params).fit(X)
     np.testing.assert_array_equal(model.predict_proba(X), before)
+
+
+def test_a_column_of_identifiers_takes_little_memory():
+    n = 3000
+    table = pd.DataFrame({"a": RNG.normal(size=n) + 9 * (np.arange(n) % 2), "id": [f"u{i}" for i in range(n)]})
+    tracemalloc.start()
+    model = MixtureModel(2, "diag", random_state=0, n_init=1).fit(table)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 100e6  # one-hot and dense, the identifiers alone take 72 MB, and three times that to scale them
+    assert adjusted_rand_score(np.arange(n) % 2, model.predict(table)) > 0.95
+
+
+def test_numbers_beyond_that_of_the_rows_are_left_out():
+    assert MixtureModel("auto", "diag", random_state=0, max_iter=500).fit(X[:4]).criteria_["n_components"].max() <= 4
+
+
+def test_a_checkpoint_is_of_one_job(tmp_path):
+    pq.write_table(pl.DataFrame(X, schema=["a", "b"]).to_arrow(), tmp_path / "x.parquet")
+    rows = suffice.files(tmp_path / "x.parquet", checkpoint=tmp_path / "run")
+    model = MixtureModel(3, random_state=0).fit(rows)
+    again = MixtureModel(3, random_state=0).fit(rows)
+    assert again.n_iter_ == model.n_iter_
+    np.testing.assert_allclose(again.lower_bound_, model.lower_bound_, rtol=1e-12)
+    with pytest.raises(CheckpointError, match="the checkpoint of another job: its em is"):
+        MixtureModel(3, random_state=1).fit(rows)

@@ -226,7 +226,7 @@ def test_what_does_not_converge_is_said():
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"n_components": 0}, "n_components=0 must be a positive number"),
+        ({"n_components": 0}, "n_components=0 must be a positive whole number"),
         ({"n_components": "many"}, "n_components='many' is not known"),
         ({"n_components": {"far": 2}}, "a number for each class and no other; it differs in 'near', 'up'"),
         ({"init": [0, 1]}, "init=\\[0, 1\\]"),
@@ -281,3 +281,24 @@ def test_mixed_tables_with_one_component_equal_the_mixed_classifier():
     plain = MixedClassifier(variance_floor=1e-6).fit(birds, "species")
     clf = MixtureClassifier(1, "diag").fit(birds, "species")
     np.testing.assert_allclose(clf.predict_proba(birds), plain.predict_proba(birds), rtol=1e-9, atol=1e-12)
+
+
+def test_weights_that_sum_to_one_choose_as_many_components():
+    weight = np.full(len(X), 1 / len(X))
+    clf = MixtureClassifier("auto", random_state=0).fit(X, Y, weight)
+    assert clf.n_components_ == {"far": 2, "near": 1, "up": 1}
+
+
+def test_pseudo_rows_do_not_count_in_the_prior():
+    clf = MixtureClassifier({"far": 5, "near": 1, "up": 1}, pseudo_rows=50, random_state=0, max_iter=1000).fit(X, Y)
+    np.testing.assert_allclose(clf.prior_, [np.mean(label == Y) for label in clf.classes_])
+
+
+def test_warnings_speak_of_components():
+    rows, label = np.vstack([X, [[50.0, 50.0]]]), np.append(Y, "alone")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        MixtureClassifier("auto", "diag", random_state=0).fit(rows, label)
+    messages = [str(each.message) for each in caught]
+    assert all("some components have almost no variance" in message for message in messages), messages
+    assert len(messages) == 1

@@ -136,3 +136,17 @@ def test_what_cannot_be_learnt_is_refused(clf, y, message):
         warnings.simplefilter("ignore")
         with pytest.raises(DataError, match=message):
             clf.fit(X, y)
+
+
+def test_rare_classes_stay_where_new_ones_are_found(monkeypatch):
+    monkeypatch.setattr("suffice.estimators.semi_supervised._SAMPLE", 60)
+    labels = np.where(np.arange(450) < 300, TRUE, -1)
+    labels[labels == 1] = np.where(np.arange(150) < 3, 1, -1)
+    clf = SemiSupervisedClassifier(GaussianClassifier("tied"), n_new_classes=1, random_state=0).fit(X, labels)
+    assert clf.classes_.tolist() == [0, 1, 2]
+    assert clf.score(X, TRUE) > 0.95
+
+
+def test_new_classes_are_never_labelled_as_unlabelled():
+    labels = np.where(TRUE == 2, -1, TRUE - 3)
+    assert SemiSupervisedClassifier(GaussianClassifier(), n_new_classes=1).fit(X, labels).new_classes_.tolist() == [0]

@@ -71,7 +71,7 @@ class MixtureDensity(Density):
             The density of the classes of the statistic.
         """
         seen_classes(stats)
-        total = stats.weight[stats.owner]
+        total = np.bincount(stats.owner, stats.parts.weight, len(stats.classes))[stats.owner]
         kept = np.flatnonzero((stats.parts.weight > 0) | (total == 0))
         owner, total = stats.owner[kept], total[kept]
         alone = 1 / np.bincount(stats.owner)[owner]  # of a class without rows

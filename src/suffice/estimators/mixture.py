@@ -32,25 +32,27 @@ from .mixed import MixedTable
 Array = NDArray[Any]
 
 SAMPLE = 20_000  # rows on which starts are found and compared
+_AUTO = range(1, 11)
 
 
 class MixtureModel(DensityMixin, MixedTable):
     """Clusters of a table of any columns, by a mixture of densities that expectation-maximisation fits.
 
     Every column has a family, as in `MixedClassifier`: numbers are Gaussian, text is categorical, and so on. Missing
-    values are allowed where `covariance` is diagonal or spherical.
+    values are used as they are: each row counts with the values that it has.
 
     Parameters
     ----------
-    n_components : int or iterable of int
-        The number of components. Of several numbers, the best by `criterion` is taken; see `criteria_`.
+    n_components : int, iterable of int or "auto"
+        The number of components. Of several numbers, the best by `criterion` is taken; see `criteria_`. "auto" tries 1
+        to 10. Numbers that are larger than that of the rows are left out.
     covariance : {"full", "diag", "tied", "tied_diag", "spherical", "tied_spherical"}
         Of the Gaussian columns.
     families : "auto" or dict
         The family of every column, as for `MixedClassifier`.
     criterion : {"bic", "aic", "icl", "held_out"}
         What chooses among several numbers of components; less is better. "held_out" is minus the mean log-likelihood
-        of one half of a sample of the rows under the mixture of the other half.
+        of each half of a sample of the rows under the mixture of the other half.
     alpha : float
         Pseudo-counts of the discrete families; 0 is maximum likelihood.
     tol : float
@@ -114,7 +116,7 @@ class MixtureModel(DensityMixin, MixedTable):
 
     def __init__(
         self,
-        n_components: int | Iterable[int] = 2,
+        n_components: int | Iterable[int] | str = 2,
         covariance: str = "full",
         families: Any = "auto",
         *,
@@ -179,6 +181,7 @@ class MixtureModel(DensityMixin, MixedTable):
         numbers, inferred = self._numbers(), self._infer(source)
         several = len(numbers) > 1
         search = self._search(source, self._collector(inferred), several)
+        numbers = [k for k in numbers if k <= len(search.sample)] or numbers[:1]
         mixtures = [self._best(source, search, k, several) for k in numbers]
         self.criteria_ = table_of([search.row(mixture, self.criterion) for mixture in mixtures])
         best = int(np.argmin(self.criteria_[self.criterion]))
@@ -204,12 +207,11 @@ class MixtureModel(DensityMixin, MixedTable):
         if not given and len(sample) < SAMPLE and source.checkpoint is None:  # the sample is all rows
             return search.best(k)
         loop = replace(search.loop(), reduce=source.reduce)
-        job = {name: getattr(self, name) for name in ("alpha", "covariance", "variance_floor", "pseudo_rows")}
 
         def start() -> tuple[Statistics, None]:
             return (self._given(source, sample, k) if given else search.best(k).statistics), None
 
-        return em.run(source, loop, start, job={**job, "n_components": k}, part=f"-{k}" if several else "")
+        return em.run(source, loop, start, job={**em_job(self), "n_components": k}, part=f"-{k}" if several else "")
 
     def _given(self, source: Source, sample: Sample, k: int) -> Statistics:
         """The statistic of rows whose labels or responsibilities are given."""
@@ -255,7 +257,7 @@ class MixtureModel(DensityMixin, MixedTable):
         check_em(self)
         if isinstance(self.init, str):
             one_of("init", self.init, INITS)
-        return numbers_of("n_components", self.n_components)
+        return numbers_to_try(self.n_components)
 
     # What was learnt.
 
@@ -284,11 +286,13 @@ class MixtureModel(DensityMixin, MixedTable):
     @property
     def n_iter_(self) -> int:
         """The number of steps."""
+        self._check_fitted()
         return len(self.history_) - 1
 
     @property
     def lower_bound_(self) -> float:
         """The mean log-likelihood of a row."""
+        self._check_fitted()
         return float(self.history_[-1])
 
     @property
@@ -379,6 +383,12 @@ class MixtureModel(DensityMixin, MixedTable):
         return super()._saved_params() | {"n_components": numbers, "init": init, "random_state": seed}
 
 
+def em_job(model: Any) -> dict[str, Any]:
+    """What a run of EM depends on, to recognise its checkpoint; it may go on with another tol and max_iter."""
+    params = model.get_params(deep=False)
+    return {name: repr(value) for name, value in params.items() if name not in ("tol", "max_iter", "n_jobs", "prior")}
+
+
 def component_estimate(choices: dict[str, Any], names: tuple[str, ...] | None) -> em.Estimate:
     """From the statistic of components to their density."""
     choices = choices | {"unknown": "smooth"}  # a start may not know all categories
@@ -405,11 +415,14 @@ def weight_of_pseudo_rows(asked: float | None, several: bool) -> float:
     return 0.1 * several if asked is None else float(asked)
 
 
-def numbers_of(name: str, asked: Any) -> list[int]:
-    """The numbers of components that a parameter asks for."""
-    numbers = list(asked) if isinstance(asked, Iterable) and not isinstance(asked, str) else [asked]
+def numbers_to_try(asked: Any) -> list[int]:
+    """The numbers of components to try."""
+    if isinstance(asked, str):
+        one_of("n_components", asked, ("auto",))
+        return list(_AUTO)
+    numbers = list(asked) if isinstance(asked, Iterable) else [asked]
     if not numbers or not all(isinstance(k, Integral) and int(k) > 0 for k in numbers):
-        raise DataError(f"{name}={asked!r} must be a positive number, or several of them")
+        raise DataError(f"n_components={asked!r} must be a positive whole number, or several of them")
     return [int(k) for k in numbers]
 
 

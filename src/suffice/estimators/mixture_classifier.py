@@ -35,7 +35,8 @@ from .mixture import (
     as_listed,
     check_em,
     component_estimate,
-    numbers_of,
+    em_job,
+    numbers_to_try,
     table_of,
     warn_of_lost,
     weight_of_pseudo_rows,
@@ -43,8 +44,6 @@ from .mixture import (
 from .table_estimator import given_labels
 
 Array = NDArray[Any]
-
-_AUTO = range(1, 11)
 
 
 class MixtureClassifier(MixedTable, DensityClassifier):
@@ -199,13 +198,11 @@ class MixtureClassifier(MixedTable, DensityClassifier):
             mixture = replace(mixture, converged=True)
         else:
             starts = _Starts(self, source, loop, alone, numbers)
-            job = {name: getattr(self, name) for name in ("alpha", "covariance", "variance_floor", "pseudo_rows")}
-            job["n_components"] = repr(self.n_components)
-            mixture = em.run(source, replace(loop, prior=starts.prior), starts, labels, job)
+            mixture = em.run(source, replace(loop, prior=starts.prior), starts, labels, em_job(self))
             self.criteria_ = starts.criteria
             warn_of_lost(len(mixture.weight), starts.n_asked)
         assert mixture.known is not None
-        statistics = ComponentStats.of_parts(alone.classes, mixture.statistics, mixture.known.owner)
+        statistics = ComponentStats.of_parts(alone.classes, mixture.statistics, mixture.known.owner, alone.weight)
         self._learn(statistics, source, inferred)._estimated()
         self.history_, self.converged_ = np.array(mixture.history), mixture.converged
 
@@ -219,8 +216,8 @@ class MixtureClassifier(MixedTable, DensityClassifier):
                     f"n_components must have a number for each class and no other; it differs in "
                     f"{listed(sorted(differing, key=str))}"
                 )
-            return {label: _tried(asked[label]) for label in labels}
-        return dict.fromkeys(labels, _tried(asked))
+            return {label: numbers_to_try(asked[label]) for label in labels}
+        return dict.fromkeys(labels, numbers_to_try(asked))
 
     def _components(self) -> tuple[Statistics, Array]:
         self._check_fitted()
@@ -245,6 +242,7 @@ class MixtureClassifier(MixedTable, DensityClassifier):
     @property
     def n_iter_(self) -> int:
         """The number of steps."""
+        self._check_fitted()
         return len(self.history_) - 1
 
     def __add__(self, other: Self) -> Self:
@@ -312,7 +310,7 @@ class _Starts:
             parts = [
                 sample.statistic(np.outer(np.ones(len(sample)), np.equal(owner, c) * share))
                 for c, sample in enumerate(self.samples)
-                if len(sample) and (share := self.pseudo_rows / sample.weight.sum())
+                if len(sample) and (share := self.pseudo_rows * min(1.0, sample.weight.mean()) / sample.weight.sum())
             ]
             self._known_rows[owner] = parts[0].plus(*parts[1:])
         return self._known_rows[owner]
@@ -334,11 +332,3 @@ class _Starts:
             for c in np.unique(codes):
                 found[c].append(replace(batch.rows(np.flatnonzero(codes == c)), y=None))
         return found
-
-
-def _tried(asked: Any) -> list[int]:
-    """The numbers of components to try."""
-    if isinstance(asked, str):
-        one_of("n_components", asked, ("auto",))
-        return list(_AUTO)
-    return numbers_of("n_components", asked)

@@ -162,7 +162,9 @@ class SemiSupervisedClassifier(LLRClassifier):
         self.new_classes_ = _new_labels(classes, int(self.n_new_classes))
         if len(self.new_classes_):
             known = self._with_new_classes(source, loop, labels, known)
-        mixture = em.run(source, loop, lambda: (known.parts, known.owner), replace(labels, classes=known.classes))
+        job = {"estimator": repr(self.estimator), "new": len(self.new_classes_), "weight": labels.unlabeled_weight}
+        labels = replace(labels, classes=known.classes)
+        mixture = em.run(source, loop, lambda: (known.parts, known.owner), labels, job)
         assert mixture.known is not None
         found = ComponentStats.of_parts(known.classes, mixture.statistics, mixture.known.owner)
         self.estimator_ = model._learn_components(found)
@@ -179,7 +181,8 @@ class SemiSupervisedClassifier(LLRClassifier):
         def is_labelled(batch: Batch) -> Array:
             return labels.code(batch) >= 0
 
-        have = sample_rows(source, _SAMPLE, seed, is_labelled)
+        rate = 1 / np.maximum(known.weight, np.finfo(np.float64).tiny)  # so that rare classes have rows, too
+        have = sample_rows(source, _SAMPLE, seed, lambda batch: np.append(rate, 0.0)[labels.code(batch)])
         lack = sample_rows(source, _SAMPLE, seed, lambda batch: ~is_labelled(batch))
         if sum(map(len, lack)) < len(self.new_classes_):
             raise DataError(f"there are too few rows without a label for {len(self.new_classes_)} new classes")
@@ -260,7 +263,7 @@ def _new_labels(classes: Array, n: int) -> Array:
     if family(classes) == "number":
         if classes.dtype.kind == "b":
             raise DataError("labels are Booleans, so that there can be no new classes; use numbers or text")
-        return np.arange(1, n + 1) + int(classes[-1])
+        return np.arange(1, n + 1) + max(int(classes[-1]), -1)  # which is the mark of rows without a label
     new = [f"new_{i}" for i in range(1, n + 1)]
     if taken := set(new) & set(classes.tolist()):
         raise DataError(f"class {listed(sorted(taken))} has the name of a new class; rename it")

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from ..errors import StatisticsError
 from ..tables.batch import Batch
-from .base import Statistics, settle, vocabulary
+from ..tables.labels import positions
+from .base import Statistics, settle, spread, vocabulary
 from .bundle import Collector
 
 Array = NDArray[Any]
@@ -55,7 +56,7 @@ class ComponentStats(Statistics):
         return f"ComponentStats({len(self.classes)} classes, {len(self.owner)} components, {self.parts!r})"
 
     @classmethod
-    def of_parts(cls, classes: Any, parts: Statistics, owner: Any) -> Self:
+    def of_parts(cls, classes: Any, parts: Statistics, owner: Any, weight: Any = None) -> Self:
         """Return the statistic of components.
 
         Parameters
@@ -66,6 +67,8 @@ class ComponentStats(Statistics):
             The statistic of the K components.
         owner : array-like of int of shape (K,)
             The index of the class of each component, in ascending order.
+        weight : array-like of shape (k,), optional
+            The total weight of each class, where that of its components holds more: pseudo-rows.
 
         Returns
         -------
@@ -76,7 +79,10 @@ class ComponentStats(Statistics):
         in_order = index.shape == parts.weight.shape and (np.diff(index) >= 0).all()
         if not in_order or not np.isin(index, np.arange(len(labels))).all():
             raise StatisticsError("the owner of each component must be the index of a class, in ascending order")
-        return cls(labels, np.bincount(index, parts.weight, len(labels)), parts, index)
+        own = np.bincount(index, parts.weight, len(labels)) if weight is None else np.array(weight, np.float64)
+        if own.shape != labels.shape or not (np.isfinite(own) & (own >= 0)).all():
+            raise StatisticsError("the weight of each class must be a number that is not negative")
+        return cls(labels, own, parts, index)
 
     @classmethod
     def zeros(cls, classes: Any, parts: Statistics) -> Self:
@@ -135,8 +141,8 @@ class ComponentStats(Statistics):
         return self.parts.category_kinds()
 
     def aligned(self, classes: Array) -> Self:
-        index = np.searchsorted(classes, self.classes)
-        return self.of_parts(classes, self.parts, index[self.owner])
+        index = positions(self.classes, classes)
+        return self.of_parts(classes, self.parts, index[self.owner], spread(self.weight, index, len(classes)))
 
     def _check_columns(self, other: Self) -> None:
         if type(self.parts) is not type(other.parts):
@@ -150,7 +156,7 @@ class ComponentStats(Statistics):
         label[order] = np.arange(len(order))
         mine, theirs = np.split(label, [len(self.owner)])  # both are sorted, as the owners are
         parts = relabelled(self.parts, mine) + relabelled(other.parts, theirs)
-        return self.of_parts(self.classes, parts, owner[order])
+        return self.of_parts(self.classes, parts, owner[order], self.weight + other.weight)
 
     def _without(self, other: Self) -> Self:
         if not other.weight.any():
@@ -162,17 +168,22 @@ class ComponentStats(Statistics):
 
     def to_arrays(self) -> dict[str, Array]:
         kind = type(self.parts).__name__
-        return {"owner": self.owner} | {f"{kind}:{name}": array for name, array in self.parts.to_arrays().items()}
+        own = {"owner": self.owner, "weight": self.weight}
+        return own | {f"{kind}:{name}": array for name, array in self.parts.to_arrays().items()}
 
     @classmethod
     def from_arrays(cls, classes: Array, arrays: Mapping[str, Array]) -> Self:
         kinds = {name.partition(":")[0] for name in arrays if ":" in name}
-        if len(kinds) != 1 or "owner" not in arrays or not kinds <= Statistics.kinds.keys() - {cls.__name__}:
+        if (
+            len(kinds) != 1
+            or not {"owner", "weight"} <= arrays.keys()
+            or not kinds <= Statistics.kinds.keys() - {cls.__name__}
+        ):
             raise StatisticsError(f"these are not the arrays of components: {sorted(arrays)}")
         own = {name.partition(":")[2]: array for name, array in arrays.items() if ":" in name}
         owner = np.array(arrays["owner"], np.int64).reshape(-1)
         parts = Statistics.kinds[kinds.pop()].from_arrays(np.arange(len(owner)), own)
-        return cls.of_parts(np.array(classes), parts, owner)
+        return cls.of_parts(np.array(classes), parts, owner, arrays["weight"])
 
 
 def relabelled(statistics: Statistics, classes: Array) -> Statistics:
