@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from . import kernels
 from .checkpoint import Checkpoint, described
 from .densities import Density
-from .errors import DataError, EmptyClassWarning, SingularWarning
+from .errors import DataError, SufficeWarning
 from .progress import progress
 from .sources import Source
 from .stats import Statistics
@@ -33,7 +33,7 @@ from .tables.batch import Batch
 from .tables.labels import SoftLabels, code_known, is_missing
 
 Array = NDArray[Any]
-Estimate = Callable[[Any], Density]
+Estimate = Callable[..., Density]  # of a statistic and, as `start`, of the density of the step before
 Reduce = Callable[[Callable[[Batch], Any], Callable[[Any, Any], Any]], Any]  # as `Source.reduce`
 
 _CELLS = 1 << 19  # of rows and responsibilities that are scored and collected while they are in the cache
@@ -74,12 +74,11 @@ class Mixture:
     known: Known | None = None  # what labels say of the components
 
     @classmethod
-    def of(cls, statistics: Statistics, estimate: Estimate) -> Mixture:
+    def of(cls, statistics: Statistics, estimate: Estimate, **start: Density) -> Mixture:
         """The mixture of a statistic with one class for each component."""
         with warnings.catch_warnings():  # nobody needs one of an estimate on the way
-            for of_estimate in (SingularWarning, EmptyClassWarning):
-                warnings.simplefilter("ignore", of_estimate)
-            density = estimate(statistics)
+            warnings.simplefilter("ignore", SufficeWarning)
+            density = estimate(statistics, **start)
         return cls(density, statistics.weight / statistics.weight.sum(), statistics)
 
     @property
@@ -147,7 +146,8 @@ class Loop:
     collect : callable
         From a batch of softly labelled rows to their statistic.
     estimate : callable
-        From the statistic to the density of the components.
+        From the statistic to the density of the components. It also takes, as `start`, the density of the step before,
+        which it may improve where the best one would take long to find.
     tol : float
         Stop when the mean log-likelihood of a row grows by less.
     max_iter : int
@@ -203,7 +203,7 @@ class Loop:
             statistics = found.statistics
             if self.prior is not None:
                 statistics = statistics + self.prior(mixture)
-            better = Mixture.of(statistics, self.estimate)
+            better = Mixture.of(statistics, self.estimate, start=mixture.density)
             mixture = replace(mixture, density=better.density, weight=better.weight, statistics=statistics)
             self.watch(mixture)
 

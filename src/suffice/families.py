@@ -150,9 +150,13 @@ class Mixed(Recipe):
 
     def estimate(self, statistics: BundleStats, choices: Choices, names: Names = None) -> ProductDensity:
         names = names or tuple(f"x{j}" for j in range(statistics.n_features))
-        choices = {**choices, "floor_by": self.floor_by}
+        choices, start = {**choices, "floor_by": self.floor_by}, choices.get("start")
         families = {
-            name: partial(FAMILIES[name].estimate, choices=choices, names=tuple(names[j] for j in columns))
+            name: partial(
+                FAMILIES[name].estimate,
+                choices=choices if start is None else choices | {"start": start.parts[name]},
+                names=tuple(names[j] for j in columns),
+            )
             for name, columns in statistics.columns.items()
         }
         return ProductDensity.estimate(statistics, families, names)
@@ -228,8 +232,8 @@ def _gaussian(statistics: Any, choices: Choices, names: Names) -> GaussianDensit
                 "predictive=True cannot learn from rows with missing values; use predictive=False, or impute them first"
             )
         return StudentDensity.estimate(statistics, covariance, floor=floor, names=names)
-    floor_by = choices.get("floor_by", "within")
-    return GaussianDensity.estimate(statistics, covariance, choices["shrinkage"], floor, names, floor_by)
+    on_the_way = {name: choices[name] for name in ("floor_by", "start", "lenient") if name in choices}
+    return GaussianDensity.estimate(statistics, covariance, choices["shrinkage"], floor, names, **on_the_way)
 
 
 def _gaussian_held_out(statistics: Any, density: Any, choices: Choices) -> leave_one_out.LeaveOneOut:

@@ -160,8 +160,8 @@ def _mixture(
     if not collect(batch).is_finite():
         raise DataError("x contains NaN or infinity; remove these rows or impute the values first")
 
-    def estimate(statistics: Any) -> Density:
-        return family.estimate(family.adopted(statistics, chosen), chosen, batch.table.names)
+    def estimate(statistics: Any, start: Density | None = None) -> Density:
+        return family.estimate(family.adopted(statistics, chosen), chosen | {"start": start}, batch.table.names)
 
     rng = np.random.default_rng(random_state)
     search = Search(Sample([batch], collect, estimate), rng, "k-means++", n_init, tol, max_iter)

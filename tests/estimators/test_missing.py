@@ -1,5 +1,7 @@
 """Missing values in Gaussian models: learnt by EM on the statistics, and scored by what a row has."""
 
+import pickle
+
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
@@ -15,6 +17,7 @@ from suffice import (
     GaussianClassifier,
     GaussianDensity,
     MixedClassifier,
+    MixtureClassifier,
     MixtureModel,
     StudentDensity,
     fit_density,
@@ -23,7 +26,7 @@ from suffice import (
 from suffice.densities.covariance import STRUCTURES
 from suffice.densities.gaussian import completed_moments
 from suffice.densities.incomplete import IncompleteRows
-from suffice.errors import ConvergenceWarning, DataError, StatisticsError
+from suffice.errors import ColumnWarning, ConvergenceWarning, DataError, SingularWarning, StatisticsError
 from suffice.tables.missing import patterns
 
 IRIS, SPECIES = load_iris(return_X_y=True)
@@ -430,3 +433,39 @@ def test_predictive_densities_of_some_features_are_t_distributions():
     np.testing.assert_allclose(
         found, [multivariate_t(1, 1, 3).logpdf(2), multivariate_t(0, 2, 3).logpdf(1)], rtol=1e-12
     )
+
+
+@pytest.mark.parametrize("covariance", FULL)
+@pytest.mark.parametrize("value", [0.0, 1.0, -1e9])
+def test_constant_columns_are_floored_as_in_complete_rows(covariance, value):
+    rows = np.column_stack([IRIS, np.full(len(IRIS), value)])
+    with pytest.warns(SingularWarning, match="in columns 4"):
+        clf = GaussianClassifier(covariance).fit(holed(rows, 0.1), SPECIES)
+    plain = GaussianClassifier(covariance).fit(holed(rows, 0.1)[:, :4], SPECIES)
+    np.testing.assert_allclose(clf.means_[:, :4], plain.means_, rtol=1e-3)
+    assert clf.score(rows, SPECIES) > 0.95
+
+
+@pytest.mark.parametrize("covariance", ["diag", "tied_diag", "spherical", "tied_spherical"])
+def test_diagonal_models_ignore_columns_without_values(covariance):
+    rows = np.where(np.arange(4) == 2, np.nan, IRIS)
+    with pytest.warns(ColumnWarning, match="all values of column 2 are missing: it is ignored; leave the column out"):
+        clf = GaussianClassifier(covariance).fit(rows, SPECIES)
+    rest = GaussianClassifier(covariance).fit(np.delete(IRIS, 2, axis=1), SPECIES)
+    np.testing.assert_allclose(clf.predict_proba(rows), rest.predict_proba(np.delete(IRIS, 2, axis=1)), rtol=1e-8)
+    if "spherical" not in covariance:
+        np.testing.assert_allclose(clf.llr(IRIS, 0, 1), rest.llr(np.delete(IRIS, 2, axis=1), 0, 1), rtol=1e-8)
+
+
+@pytest.mark.parametrize("covariance", ["full", "tied", "diag"])
+def test_mixtures_of_a_class_without_values_of_a_column(covariance):
+    rows = np.where((np.arange(4) == 2) & (SPECIES == 1)[:, None], np.nan, IRIS)
+    assert MixtureClassifier(2, covariance, random_state=0).fit(rows, SPECIES).score(rows, SPECIES) > 0.95
+
+
+def test_scoring_does_not_make_models_larger():
+    clf = GaussianClassifier().fit(IRIS, SPECIES)
+    before = len(pickle.dumps(clf.density_))
+    clf.predict(HOLED)
+    assert len(pickle.dumps(clf.density_)) < before + 500
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(clf)).predict_proba(HOLED), clf.predict_proba(HOLED))

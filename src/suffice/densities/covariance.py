@@ -103,7 +103,9 @@ def neutral(mean: Array, scatter: Array, weight: Array, variance: Array, kind: S
     overall = (share * (mean - grand) ** 2).sum(axis=-2, keepdims=True) + scatter.sum(axis=-2, keepdims=True) / total
     unknown = weight == 0
     own = kind.tied or kind.shape == "spherical"
-    return np.where(unknown, grand, mean), variance if own else np.where(unknown, overall, variance)
+    variance = variance if own else np.where(unknown, overall, variance)
+    never = unknown.all(axis=-2, keepdims=True)  # any variance serves a column that nothing is known of
+    return np.where(unknown, grand, mean), np.where(never, 1.0, variance)
 
 
 def _intensity(

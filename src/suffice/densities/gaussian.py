@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
-from ..errors import DataError
+from ..errors import ColumnWarning, DataError, listed
 from ..stats import MomentStats, PatternStats
 from ..stats.scatter import refuse_overflow
 from .base import Density, LinearForm, seen_classes
@@ -105,6 +106,8 @@ class GaussianDensity(Density):
         floor: float = 1e-9,
         names: tuple[str, ...] | None = None,
         floor_by: str = "within",
+        start: GaussianDensity | None = None,
+        lenient: bool = False,
     ) -> Self:
         """Estimate by maximum likelihood (divisor n), then shrink, then apply a variance floor.
 
@@ -124,6 +127,10 @@ class GaussianDensity(Density):
             The names of the columns, for warnings.
         floor_by : {"within", "total"}
             Whether the variance of a feature is that within classes, or that of all rows.
+        start : GaussianDensity, optional
+            A density to improve by one step of the EM for missing cells, rather than to find the best one.
+        lenient : bool, default=False
+            Whether a rough estimate will do where cells are missing, and a feature may have no values at all.
 
         Returns
         -------
@@ -132,8 +139,9 @@ class GaussianDensity(Density):
         """
         kind = STRUCTURES[structure]
         seen_classes(stats)  # warns
-        moments = completed_moments(stats, kind, shrinkage, floor, names, floor_by)
-        return cls._of_moments(moments, kind, shrinkage, floor, names, floor_by)
+        own = _floor_unit(stats, kind, names, floor_by, lenient)
+        moments = completed_moments(stats, kind, shrinkage, floor, names, own, start, lenient)
+        return cls._of_moments(moments, kind, shrinkage, floor, names, own)
 
     @classmethod
     def _of_moments(
@@ -143,13 +151,20 @@ class GaussianDensity(Density):
         shrinkage: float | str | None,
         floor: float,
         names: tuple[str, ...] | None,
-        floor_by: str,
+        own: Array | None,
     ) -> Self:
         covariance = covariances(stats, kind, shrinkage)
         mean = stats.mean
         if stats.observed is not None:
             mean, covariance = neutral(mean, stats.scatter, stats.observed, covariance, kind)
-        return cls._floored(stats, kind, mean, covariance, floor, names, floor_by)
+            if not (has := stats.observed.any(axis=0)).all() and stats.weight.any():
+                empty = [names[j] if names else j for j in np.flatnonzero(~has).tolist()]
+                warnings.warn(
+                    f"all values of column {listed(empty)} are missing: it is ignored; leave the column out",
+                    ColumnWarning,
+                    stacklevel=4,
+                )
+        return cls._floored(stats, kind, mean, covariance, floor, names, own)
 
     @classmethod
     def _floored(
@@ -160,14 +175,14 @@ class GaussianDensity(Density):
         covariance: Array,
         floor: float,
         names: tuple[str, ...] | None,
-        floor_by: str = "within",
+        own: Array | None = None,  # the variance of each feature, which the floor is relative to
     ) -> Self:
         seen = stats.weight > 0
         owners = np.array([None], object) if kind.tied else stats.classes
         report = FloorReport(
             owners, names or tuple(range(stats.n_features)), seen if not kind.tied else np.array([seen.any()])
         )
-        own = feature_variance(stats, floor_by)
+        own = feature_variance(stats) if own is None else own
         if kind.shape == "spherical":
             own = np.full_like(own, own.mean())
         refuse_overflow(report.names, mean[seen], covariance)
@@ -457,6 +472,9 @@ class GaussianDensity(Density):
             whitening, log_det = whitened(covariance)
         return replace(self, mean=mean, covariance=covariance, whitening=whitening, log_det=log_det)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_marginals"}  # which can be made again
+
     def typicality(self, X: Array) -> Array:
         if not np.isnan(X).any():
             return self._typicality_whole(X)
@@ -587,7 +605,9 @@ def completed_moments(
     shrinkage: float | str | None,
     floor: float,
     names: tuple[str, ...] | None = None,
-    floor_by: str = "within",
+    own: Array | None = None,
+    start: GaussianDensity | None = None,
+    lenient: bool = False,
 ) -> MomentStats:
     """The moments that a Gaussian density is estimated from: where cells are missing, as complete rows would have
     them."""
@@ -595,5 +615,19 @@ def completed_moments(
         return stats
     if kind.shape != "full":
         return cast("MomentStats", stats.to_layout("diag"))
+    unit = _floor_unit(stats, kind, names, "within", lenient) if own is None else own
     of = GaussianDensity._of_moments
-    return completed(stats, kind, lambda moments: of(moments, kind, shrinkage, floor, None, floor_by), names)
+    return completed(
+        stats, kind, lambda moments: of(moments, kind, shrinkage, floor, None, unit), names, start, lenient
+    )
+
+
+def _floor_unit(
+    stats: MomentStats | PatternStats, kind: Structure, names: tuple[str, ...] | None, floor_by: str, lenient: bool
+) -> Array:
+    """The variance of each feature that the floor is relative to: that of its observed values, which stays the same
+    while what is missing is estimated."""
+    if isinstance(stats, PatternStats):
+        full = kind.shape == "full"
+        stats = IncompleteRows(stats, kind).start(names, lenient) if full else stats.to_layout("diag")
+    return feature_variance(cast("MomentStats", stats), floor_by)

@@ -28,10 +28,18 @@ Estimate = Callable[[MomentStats], "GaussianDensity"]
 _LOG_2PI = float(np.log(2 * np.pi))
 _TOLERANCE = 1e-9  # of means and covariances, in standard deviations
 _STEPS = 200
+_FEW = 3  # steps of an estimate that is improved later
 _SLOW = 0.3  # a rate of convergence above which steps are extrapolated
 
 
-def completed(stats: PatternStats, kind: Structure, estimate: Estimate, names: Sequence[Any] | None) -> MomentStats:
+def completed(
+    stats: PatternStats,
+    kind: Structure,
+    estimate: Estimate,
+    names: Sequence[Any] | None,
+    start: GaussianDensity | None = None,
+    lenient: bool = False,
+) -> MomentStats:
     """Moments as complete rows would have them: `estimate` of these is the estimate from the rows with missing cells.
 
     Parameters
@@ -44,6 +52,10 @@ def completed(stats: PatternStats, kind: Structure, estimate: Estimate, names: S
         The M-step: from moments to a density.
     names : sequence of str or None
         The names of the columns, for messages.
+    start : GaussianDensity, optional
+        A density to improve by two steps, rather than to find the best one.
+    lenient : bool, default=False
+        Whether a rough estimate will do, and a column may have no values at all.
 
     Returns
     -------
@@ -53,8 +65,10 @@ def completed(stats: PatternStats, kind: Structure, estimate: Estimate, names: S
     rows = IncompleteRows(stats, kind)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SufficeWarning)  # of estimates on the way
-        density = estimate(rows.start(names))
-        for _ in range(_STEPS):
+        if start is not None:
+            return rows.expected(estimate(rows.expected(start)[0]))[0]
+        density = estimate(rows.start(names, lenient))
+        for _ in range(_FEW if lenient else _STEPS):
             one = estimate(rows.expected(density)[0])
             moments, score = rows.expected(one)
             two = estimate(moments)
@@ -67,6 +81,8 @@ def completed(stats: PatternStats, kind: Structure, estimate: Estimate, names: S
                 moments, reached = rows.expected(further)
                 if reached >= score:
                     density = estimate(moments)
+    if lenient:
+        return moments
     warnings.warn(
         f"the covariances have not converged after {_STEPS} steps: there are too few rows, or too many of their cells "
         'are missing; use shrinkage, or covariance="tied" or "diag"',
@@ -171,10 +187,10 @@ class IncompleteRows:
         np.add.at(total, self.stats.code[self._kept], self.stats.groups.weight[self._kept])
         return total
 
-    def start(self, names: Sequence[Any] | None) -> MomentStats:
+    def start(self, names: Sequence[Any] | None, lenient: bool = False) -> MomentStats:
         """Means and variances of each column over the rows that have it, and no correlations."""
         weight, mean, squares = self.stats.available()
-        if not (has := weight.any(axis=0)).all():
+        if not (has := weight.any(axis=0)).all() and not lenient:
             empty = [names[j] if names else j for j in np.flatnonzero(~has).tolist()]
             raise DataError(f"all values of column {listed(empty)} are missing; leave the column out")
         if self.kind.tied:

@@ -191,10 +191,11 @@ class GenerativeClassifier(DensityClassifier, Learner):
 
     def _em_parts(self, source: Source) -> tuple[Collector, Estimate]:
         recipe, choices, names = self._recipe, self._settled(), source.names
-        return (
-            self._collector(self._inferred()),
-            lambda statistics: recipe.estimate(recipe.adopted(statistics, choices), choices, names),
-        )
+
+        def estimate(statistics: Any, start: Density | None = None) -> Density:
+            return recipe.estimate(recipe.adopted(statistics, choices), choices | {"start": start}, names)
+
+        return self._collector(self._inferred()), estimate
 
     def _learn_components(self, found: ComponentStats) -> Self:
         statistics = relabelled(found.parts, found.classes[found.owner])

@@ -16,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from .. import em
+from ..densities import Density
 from ..errors import ComponentWarning, DataError, one_of
 from ..families import CLUSTERS
 from ..scoring.model import Model
@@ -390,9 +391,14 @@ def em_job(model: Any) -> dict[str, Any]:
 
 
 def component_estimate(choices: dict[str, Any], names: tuple[str, ...] | None) -> em.Estimate:
-    """From the statistic of components to their density."""
-    choices = choices | {"unknown": "smooth"}  # a start may not know all categories
-    return lambda statistics: CLUSTERS.estimate(CLUSTERS.adopted(statistics, choices), choices, names)
+    """From the statistic of components, and a density to improve if there is one, to their density."""
+    # A start may not know all categories, nor values of all columns.
+    choices = choices | {"unknown": "smooth", "lenient": True}
+
+    def estimate(statistics: Any, start: Density | None = None) -> Density:
+        return CLUSTERS.estimate(CLUSTERS.adopted(statistics, choices), choices | {"start": start}, names)
+
+    return estimate
 
 
 def check_em(model: Any) -> None:
