@@ -58,7 +58,7 @@ def claimed(path: str | os.PathLike[str]) -> Iterator[None]:
 
     The claim is a lock on a file beside `path`, which the operating system frees when a process dies, so that a claim
     never outlives its run. Temporary files that a killed run has left behind are removed. Object stores, and systems
-    without file locks (Windows), let everybody pass.
+    without file locks (Windows), let everybody pass; in a store, a checkpoint notices that another run has written it.
 
     Parameters
     ----------

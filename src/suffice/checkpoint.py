@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import is_dataclass
@@ -32,6 +33,7 @@ class Checkpoint(Run[S]):
         super().__init__()
         self.path, self.job = path, dict(job)
         self._saved = False  # whether the file holds all of it
+        self._token: str | None = None  # that this run has written to its file, so that it sees whether another did
         self._next = monotonic() + SECONDS
 
     @classmethod
@@ -52,8 +54,8 @@ class Checkpoint(Run[S]):
             run = cls(path, job)
             if locate(path).exists():
                 run._load()
-            else:
-                run.save()  # now, rather than after hours, it shows whether it can be written
+                run._saved = locate(path).is_local  # in a store, which has no locks, the last run takes the file over
+            run.save()  # now, rather than after hours, it shows whether it can be written
             try:
                 yield run
             finally:
@@ -89,12 +91,15 @@ class Checkpoint(Run[S]):
         """Write the file, if the run has progressed since it was written."""
         if self._saved:
             return
+        if self._token is not None and not locate(self.path).is_local:
+            self._refuse_others()
         self.settle()
-        total = self.total
+        total, self._token = self.total, secrets.token_hex(8)
         header = {
             "format": FORMAT,
             "version": __version__,
             "job": self.job,
+            "run": self._token,
             "done": self.done,
             "statistic": None if total is None else type(total).__name__,
             **({} if total is None else arrayfile.labels_to_header(total.classes)),
@@ -102,6 +107,14 @@ class Checkpoint(Run[S]):
         arrayfile.write(self.path, header, {"empty": np.zeros(0)} if total is None else total.to_arrays())
         self._saved = True
         self._next = monotonic() + SECONDS
+
+    def _refuse_others(self) -> None:
+        """Raise an error if another run has written the file since this one did."""
+        header, _, _ = arrayfile.look(self.path, "checkpoint", CheckpointError, lambda _: False)
+        if header.get("run") != self._token:
+            raise CheckpointError(
+                f"another run has taken over {without_credentials(self.path)}; give each run a checkpoint of its own"
+            )
 
 
 def described(value: Any) -> Any:

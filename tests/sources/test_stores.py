@@ -18,8 +18,9 @@ from click.testing import CliRunner
 
 import suffice
 from suffice import GaussianClassifier, MixedClassifier, files
+from suffice.checkpoint import Checkpoint
 from suffice.cli import app
-from suffice.errors import DataError, ModelFileError, SkippedWarning, UnreadableError
+from suffice.errors import CheckpointError, DataError, ModelFileError, SkippedWarning, UnreadableError
 from suffice.sources.files import text
 from suffice.storage import Location, _secrets, locate, without_credentials
 
@@ -176,6 +177,21 @@ def test_an_interrupted_fit_is_resumed(partitions, table):
     clf = fitted(files(partitions.url("d"), ["x", "z"], checkpoint=url, progress=lambda p: seen.append(p.rows)))
     assert seen[0] > 1000
     agrees(clf, fitted(table))
+
+
+def test_a_run_whose_checkpoint_another_run_takes_over_ends(store):
+    url = store.url("taken.safetensors")
+
+    def overtaken():
+        with Checkpoint.open(url, {"of": "both"}) as first:
+            with Checkpoint.open(url, {"of": "both"}) as second:
+                second.advance(None, "a", 1)
+            first.advance(None, "b", 1)
+
+    with pytest.raises(CheckpointError, match=r"another run has taken over s3://bucket/taken\.safetensors"):
+        overtaken()
+    with Checkpoint.open(url, {"of": "both"}) as third:
+        assert third.done == {"a": 1}
 
 
 def test_what_is_missing_is_named(store, table):
