@@ -162,7 +162,16 @@ def test_missing_labels_are_counted_in_all_partitions(engine):
 def test_cells_that_cannot_be_used_are_named_and_counted(cluster_rows):
     missing = rows().column("gap").null_count
     with pytest.raises(DataError, match=rf"in {missing} rows, in columns 'gap' \({missing}\)"):
-        GaussianClassifier().fit(cluster_rows[["width", "gap", "label"]], "label")
+        GaussianClassifier(missing="error").fit(cluster_rows[["width", "gap", "label"]], "label")
+
+
+@pytest.mark.parametrize("covariance", ["full", "tied"])
+def test_missing_cells_are_learnt_as_in_memory(cluster_rows, covariance):
+    columns = ["width", "gap", "label"]
+    found = GaussianClassifier(covariance).fit(cluster_rows[columns], "label")
+    expected = GaussianClassifier(covariance).fit(rows().select(columns), "label")
+    np.testing.assert_allclose(found.means_, expected.means_, rtol=1e-8)
+    np.testing.assert_allclose(found.covariances_, expected.covariances_, rtol=1e-8)
 
 
 @pytest.mark.parametrize(

@@ -255,11 +255,10 @@ def odd(rng):
     x, y = rng.normal(size=N), pa.array(np.where(np.arange(N) % 2, "a", "b").tolist())
     some = np.arange(N) % 100 == 7
     weight = rng.random(N)
-    diag, full, counts = GaussianClassifier("diag"), MixedClassifier(covariance="full"), PoissonClassifier()
+    diag, whole, counts = GaussianClassifier("diag"), GaussianClassifier(missing="error"), PoissonClassifier()
     return {
         "missing labels": (diag, {"x": x, "label": holed(np.where(some, "a", "b").tolist(), some)}),
-        "missing cells": (diag, {"x": holed(x, some), "label": y}),
-        "missing cells of a full block": (full, {"x": holed(x, some), "z": x, "label": y}),
+        "missing cells": (whole, {"x": holed(x, some), "label": y}),
         "infinite cells": (diag, {"x": np.where(some, np.inf, x), "label": y}),
         "infinite cells of both signs": (diag, {"x": np.where(some, np.inf, np.where(x > 2, -np.inf, x)), "label": y}),
         "infinite cells of a block": (MixedClassifier(), {"x": np.where(some, -np.inf, x), "label": y}),
@@ -296,6 +295,15 @@ def test_cells_that_are_not_a_number_are_missing(home, preference, rng):
     table = pa.table({"x": np.where(rng.random(N) < 0.1, np.nan, rng.normal(size=N)), "label": np.arange(N) % 2})
     for clf in (MixedClassifier(), BernoulliClassifier(), CategoricalClassifier()):
         agrees(clf, home.sql(table), table)
+
+
+@pytest.mark.parametrize(
+    "clf", [*map(GaussianClassifier, ("diag", "full", "tied")), MixedClassifier(covariance="full")], ids=str
+)
+def test_missing_cells_are_learnt_as_in_memory(home, preference, clf, rng):
+    x, z = rng.normal(size=(2, N))
+    table = pa.table({"x": holed(x, rng.random(N) < 0.1), "z": holed(z + x, rng.random(N) < 0.2), "label": x > z})
+    agrees(clf, home.sql(table), table)
 
 
 def test_rows_of_weight_zero_are_absent_whatever_they_hold(home, way, rng):

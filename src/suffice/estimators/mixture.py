@@ -107,9 +107,9 @@ class MixtureModel(DensityMixin, MixedTable):
     >>> model.n_components_
     2
     >>> model.weights_.round(2)
-    array([0.67, 0.33])
+    array([0.33, 0.67])
     >>> model.predict([[0.0, 0.5], [6.0, 5.0]])
-    array([0, 1])
+    array([1, 0])
     """
 
     _recipe = CLUSTERS
