@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from . import kernels
 from .densities import Density
 from .em import Estimate, Loop, Mixture, softly
 from .errors import DataError
@@ -63,10 +64,13 @@ class Sample:
             start += len(batch)
         return parts[0].plus(*parts[1:])
 
+    def share(self, weight: float) -> float:
+        """The responsibility of each row for pseudo-rows of this weight, in rows: the weights may sum to 1."""
+        return float(weight * min(1.0, self.weight.mean()) / self.weight.sum())
+
     def prior(self, weight: float) -> Callable[[Mixture], Statistics] | None:
         """From a mixture to the pseudo-rows of its components: each has the whole sample, with this weight in all."""
-        own = min(1.0, self.weight.mean()) * weight  # weights may sum to 1
-        of = functools.cache(lambda k: self.statistic(np.full((len(self), k), own / self.weight.sum())))
+        of = functools.cache(lambda k: self.statistic(np.full((len(self), k), self.share(weight))))
         return (lambda mixture: of(len(mixture.weight))) if weight else None
 
     def halves(self) -> tuple[Sample, Sample]:
@@ -115,10 +119,9 @@ class Sample:
         for batch in self.batches:
             joint = np.empty((len(batch), len(log_weight)))
             mixture.density.score(mixture.density.read(batch.table), log_weight, all=joint)
-            joint -= joint.max(axis=1, keepdims=True)
-            parts.append(np.exp(joint))
-        soft = np.nan_to_num(np.concatenate(parts), nan=1.0)  # rows that are impossible under every component
-        return np.asarray(soft / soft.sum(axis=1, keepdims=True))
+            kernels.active.soften(joint, np.zeros(len(log_weight)), None)
+            parts.append(joint)
+        return np.concatenate(parts)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from .. import decisions
 from ..collect import collect
 from ..densities import Density
 from ..em import Estimate
-from ..errors import ColumnWarning, DataError, EmptyClassWarning, SingularWarning
+from ..errors import DataError, SufficeWarning
 from ..families import Family, Mixed
 from ..leave_one_out import LeaveOneOut, coded, frequencies_without, held_out_scores
 from ..regression import LogisticModel
@@ -261,12 +261,7 @@ class GenerativeClassifier(DensityClassifier, Learner):
         of = model._collector(inferred)
         statistics = collect(source, of)
         with warnings.catch_warnings():
-            for of_one in (
-                SingularWarning,
-                EmptyClassWarning,
-                ColumnWarning,
-            ):  # every model without a row would have its own
-                warnings.simplefilter("ignore", of_one)
+            warnings.simplefilter("ignore", SufficeWarning)  # every model without a row would have its own
             ready = model._learn(statistics, source, inferred)._leave_one_out()
             return held_out_scores(source, of, statistics, ready, model._density_of), source, statistics.classes
 

@@ -12,7 +12,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import DensityMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from .. import em
@@ -28,6 +27,7 @@ from ..stats.bundle import Collector
 from ..tables.batch import Batch
 from ..tables.labels import SoftLabels
 from .classifier import of_model
+from .iterated import Iterated
 from .mixed import MixedTable
 
 Array = NDArray[Any]
@@ -36,7 +36,7 @@ SAMPLE = 20_000  # rows on which starts are found and compared
 _AUTO = range(1, 11)
 
 
-class MixtureModel(DensityMixin, MixedTable):
+class MixtureModel(DensityMixin, Iterated, MixedTable):
     """Clusters of a table of any columns, by a mixture of densities that expectation-maximisation fits.
 
     Every column has a family, as in `MixedClassifier`: numbers are Gaussian, text is categorical, and so on. Missing
@@ -172,10 +172,7 @@ class MixtureModel(DensityMixin, MixedTable):
         source = self._new_source(X, None, sample_weight)
         with self._learning() as learner:
             learner._fit_source(source)
-        if not self.converged_:
-            warnings.warn(
-                f"no convergence after {self.max_iter} steps; raise max_iter or tol", ConvergenceWarning, stacklevel=2
-            )
+        self._warn_unless_converged()
         return self
 
     def _fit_source(self, source: Source) -> None:
@@ -283,12 +280,6 @@ class MixtureModel(DensityMixin, MixedTable):
     def n_components_(self) -> int:
         """The number of components."""
         return len(self._fitted().classes)
-
-    @property
-    def n_iter_(self) -> int:
-        """The number of steps."""
-        self._check_fitted()
-        return len(self.history_) - 1
 
     @property
     def lower_bound_(self) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import reduce
@@ -12,7 +11,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from .. import em
@@ -29,6 +27,7 @@ from ..stats.components import relabelled
 from ..tables.batch import Batch
 from ..tables.labels import code_known, is_missing
 from .generative import DensityClassifier
+from .iterated import Iterated
 from .mixed import MixedTable
 from .mixture import (
     SAMPLE,
@@ -46,7 +45,7 @@ from .table_estimator import given_labels
 Array = NDArray[Any]
 
 
-class MixtureClassifier(MixedTable, DensityClassifier):
+class MixtureClassifier(Iterated, MixedTable, DensityClassifier):
     """Several components for each class, found by expectation-maximisation.
 
     Use it where a class has several groups, or a shape that one Gaussian does not describe. Columns may be of any
@@ -177,10 +176,7 @@ class MixtureClassifier(MixedTable, DensityClassifier):
         source = self._new_source(X, given_labels(y, self), sample_weight)
         with self._learning() as learner:
             learner._fit_source(source)
-        if not self.converged_:
-            warnings.warn(
-                f"no convergence after {self.max_iter} steps; raise max_iter or tol", ConvergenceWarning, stacklevel=2
-            )
+        self._warn_unless_converged()
         return self
 
     def _fit_source(self, source: Source) -> None:
@@ -238,12 +234,6 @@ class MixtureClassifier(MixedTable, DensityClassifier):
         statistics = self.statistics_
         counts = np.bincount(statistics.owner, minlength=len(statistics.classes))
         return dict(zip(statistics.classes.tolist(), counts.tolist(), strict=True))
-
-    @property
-    def n_iter_(self) -> int:
-        """The number of steps."""
-        self._check_fitted()
-        return len(self.history_) - 1
 
     def __add__(self, other: Self) -> Self:
         """A model with the components of both. The density of a class is the average of its densities in the two, by
@@ -308,9 +298,9 @@ class _Starts:
         owner = tuple(mixture.known.owner.tolist())
         if owner not in self._known_rows:
             parts = [
-                sample.statistic(np.outer(np.ones(len(sample)), np.equal(owner, c) * share))
+                sample.statistic(np.outer(np.ones(len(sample)), np.equal(owner, c) * sample.share(self.pseudo_rows)))
                 for c, sample in enumerate(self.samples)
-                if len(sample) and (share := self.pseudo_rows * min(1.0, sample.weight.mean()) / sample.weight.sum())
+                if len(sample)
             ]
             self._known_rows[owner] = parts[0].plus(*parts[1:])
         return self._known_rows[owner]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Self
@@ -10,7 +9,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from .. import em
@@ -25,6 +23,7 @@ from ..tables.batch import Batch
 from ..tables.labels import family, known_labels, union
 from .classifier import LLRClassifier, of_model
 from .generative import DensityClassifier
+from .iterated import Iterated
 from .table_estimator import given_labels
 
 Array = NDArray[Any]
@@ -33,7 +32,7 @@ _SAMPLE = 10_000  # rows with and without labels on which new classes are found
 _STARTS = 5  # of new classes
 
 
-class SemiSupervisedClassifier(LLRClassifier):
+class SemiSupervisedClassifier(Iterated, LLRClassifier):
     """A generative classifier that also learns from rows without a label, by expectation-maximisation.
 
     Use it where labels are dear and rows are cheap. The model starts from the labelled rows. Then the other rows count
@@ -130,10 +129,7 @@ class SemiSupervisedClassifier(LLRClassifier):
         source = self._new_source(X, given_labels(y, self), sample_weight)
         with self._learning() as learner:
             learner._fit_source(source)
-        if not self.converged_:
-            warnings.warn(
-                f"no convergence after {self.max_iter} steps; raise max_iter or tol", ConvergenceWarning, stacklevel=2
-            )
+        self._warn_unless_converged()
         return self
 
     def _check_params(self) -> None:
@@ -220,11 +216,6 @@ class SemiSupervisedClassifier(LLRClassifier):
         self._check_fitted()
         model: Model = self.estimator_.to_model()
         return model
-
-    @property
-    def n_iter_(self) -> int:
-        """The number of steps."""
-        return len(self.history_) - 1
 
     log_likelihood = of_model(Model.log_likelihood)
     explain = of_model(Model.explain)

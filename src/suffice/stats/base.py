@@ -113,7 +113,7 @@ class Statistics(ABC):
         Statistics
             Of the same rows.
         """
-        raise NotImplementedError
+        raise StatisticsError(f"{poorer!r} cannot be held by a {cls.__name__}")
 
     @classmethod
     @abstractmethod
