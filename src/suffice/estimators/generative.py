@@ -15,7 +15,7 @@ from .. import decisions
 from ..collect import collect
 from ..densities import Density
 from ..em import Estimate
-from ..errors import DataError, SufficeWarning
+from ..errors import ColumnWarning, DataError, EmptyClassWarning, SingularWarning
 from ..families import Family, Mixed
 from ..leave_one_out import LeaveOneOut, coded, frequencies_without, held_out_scores
 from ..regression import LogisticModel
@@ -261,7 +261,8 @@ class GenerativeClassifier(DensityClassifier, Learner):
         of = model._collector(inferred)
         statistics = collect(source, of)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SufficeWarning)  # every model without a row would have its own
+            for kind in (SingularWarning, EmptyClassWarning, ColumnWarning):  # of every model without a row
+                warnings.simplefilter("ignore", kind)
             ready = model._learn(statistics, source, inferred)._leave_one_out()
             return held_out_scores(source, of, statistics, ready, model._density_of), source, statistics.classes
 
