@@ -21,6 +21,8 @@ All of them are in this tree::
     ├── PrecisionWarning       forgetting rows left too few accurate digits
     ├── ConvergenceWarning     an iteration ended before it converged
     ├── ColumnWarning          a column is probably an identifier, or numbers stored as text
+    ├── CalibrationWarning     a model keeps a calibration that was fitted to other rows
+    ├── BaselineWarning        a model is not better than the class frequencies
     └── SkippedWarning         unreadable parts of files were skipped
 """
 
@@ -98,6 +100,14 @@ class ConvergenceWarning(SufficeWarning):
 
 class ColumnWarning(SufficeWarning):
     """A column is probably an identifier of rows, or holds numbers stored as text."""
+
+
+class CalibrationWarning(SufficeWarning):
+    """A model has learnt or forgotten rows, but keeps a calibration that was fitted to others."""
+
+
+class BaselineWarning(SufficeWarning):
+    """On held-out rows, a model is not better than the class frequencies alone."""
 
 
 class SkippedWarning(SufficeWarning):

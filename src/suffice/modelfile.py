@@ -81,6 +81,7 @@ class ModelFile:
     version: str = __version__  # of the library that wrote it
     choice: dict[str, Any] | None = None  # the other candidates, if the model was chosen automatically
     notes: dict[str, Any] | None = None  # how it was learnt, as attributes of the estimator
+    calibration: dict[str, Any] | None = None  # of its scores
 
 
 @singledispatch
@@ -105,6 +106,7 @@ def write(path: str | os.PathLike[str], model: ModelFile) -> None:
             "names": model.names,
             "learnt": type(model.learnt).__name__,
             "choice": model.choice,
+            "calibration": model.calibration,
             "notes": None if model.notes is None else arrayfile.plain(model.notes),
             **arrayfile.labels_to_header(model.learnt.classes),
         }
@@ -139,4 +141,5 @@ def _model(header: dict[str, Any], arrays: dict[str, Array]) -> ModelFile:
         raise ValueError(f"{len(names)} names for {learnt.n_features} features")
     params = {name: arrayfile.restored(value) for name, value in header["params"].items()}
     notes = None if header.get("notes") is None else arrayfile.restored(header["notes"])
-    return ModelFile(header["estimator"], params, names, learnt, header["version"], header.get("choice"), notes)
+    later = {name: header.get(name) for name in ("choice", "calibration")}
+    return ModelFile(header["estimator"], params, names, learnt, header["version"], notes=notes, **later)

@@ -27,7 +27,7 @@ def merge(models: tuple[str, ...], out: str) -> None:
 
     check_out(out)
     first, *others = models
-    total = _trained(first)
+    total = known = _trained(first)
     for path in others:
         model = _trained(path)
         if model.estimator != total.estimator:
@@ -39,7 +39,7 @@ def merge(models: tuple[str, ...], out: str) -> None:
         except StatisticsError as error:
             raise StatisticsError(f"{locate(path)} cannot be merged with {locate(first)}: {error}") from None
         total = replace(total, learnt=learnt, names=names)
-    _write(total, out)
+    _write(total, known, out)
 
 
 @click.command(epilog="Example: suffice forget birds.safetensors withdrawn.csv -t species -o rest.safetensors")
@@ -70,7 +70,7 @@ def forget(model: str, data: tuple[str, ...], target: str, out: str, weight: str
         source = columns.source(rows, target, weight)
         of = collector_of(recipe, recipe.chosen(known.params), statistics)
         rest = forgotten(statistics, known.names, source, of)
-    _write(replace(known, learnt=rest), out)
+    _write(replace(known, learnt=rest), known, out)
 
 
 def _trained(path: str, subtracts: bool = False) -> Any:
@@ -93,9 +93,13 @@ def _trained(path: str, subtracts: bool = False) -> Any:
     return model
 
 
-def _write(model: Any, out: str) -> None:
+def _write(model: Any, before: Any, out: str) -> None:
     from .. import __version__, modelfile
+    from ..scoring.calibrated import Calibration
 
-    modelfile.write(out, replace(model, choice=None, version=__version__))
+    known, classes, calibration = before.learnt.classes, model.learnt.classes, model.calibration
+    if calibration is not None:
+        calibration = Calibration.from_header(calibration, len(known)).after_changes(known, classes).to_header()
+    modelfile.write(out, replace(model, choice=None, calibration=calibration, version=__version__))
     weight = model.learnt.weight.sum()
     print(f"{model.estimator} of {model.learnt.n_features} columns, weight {weight:g}\nWritten to {locate(out)}")

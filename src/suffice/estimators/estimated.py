@@ -12,6 +12,7 @@ from .. import modelfile
 from ..errors import ModelFileError
 from ..learning import merged
 from ..recipe import Recipe
+from ..scoring.calibrated import Calibration
 from ..scoring.choice import Choice
 from ..scoring.columns import Columns
 from ..sources import Source
@@ -27,6 +28,7 @@ class Estimated(TableEstimator):
     _notes: ClassVar[tuple[str, ...]] = ()  # attributes that a file keeps: numbers, arrays, and dictionaries of them
     statistics_: Statistics
     choice_: Choice  # of models that `suffice.fit` has chosen
+    calibration_: Calibration  # of models that it has calibrated
 
     # What depends on the parameters and the rows: these hooks compute and return; they store nothing.
 
@@ -59,7 +61,8 @@ class Estimated(TableEstimator):
             self._set_columns(source.names, source.n_features)
         elif not hasattr(self, "statistics_") or statistics.n_features != self.n_features_in_:
             self._set_columns(statistics.names, statistics.n_features)
-        self.__dict__.pop("choice_", None)  # which was made by other rows
+        for name in ("choice_", "calibration_"):  # which were made by other rows
+            self.__dict__.pop(name, None)
         self.statistics_ = statistics
         return self
 
@@ -68,6 +71,12 @@ class Estimated(TableEstimator):
         self._estimate()
         return self
 
+    def _keep_calibration(self, before: Estimated) -> None:
+        """Keep the calibration that a model had before it learnt or forgot some rows."""
+        calibration: Calibration | None = getattr(before, "calibration_", None)
+        if calibration is not None:
+            self.calibration_ = calibration.after_changes(before._fitted().classes, self._fitted().classes)
+
     def _merged(self, other: Self) -> Self:
         """A model of the rows of both, with the settings of this one."""
         mine, theirs = (self._fitted(), self._names()), (other._fitted(), other._names())
@@ -75,6 +84,7 @@ class Estimated(TableEstimator):
         both: Self = clone(self)
         both._learn(statistics)
         both._set_columns(names, statistics.n_features)
+        both._keep_calibration(self)
         return both
 
     # What was learnt.
@@ -104,11 +114,9 @@ class Estimated(TableEstimator):
         path : path
             The file to write. It is replaced as a whole, or left as it was.
         """
-        choice = getattr(self, "choice_", None)
         held = type(self).__name__, self._saved_params(), self._names(), self._learnt()
         notes = {name: getattr(self, name) for name in self._notes if hasattr(self, name)}
-        header = None if choice is None else choice.to_header()
-        modelfile.write(path, modelfile.ModelFile(*held, choice=header, notes=notes or None))
+        modelfile.write(path, modelfile.ModelFile(*held, notes=notes or None, **chosen_to_header(self)))
 
     def _learnt(self) -> modelfile.Learnt:
         """What a file holds, or an error where it could not be loaded again."""
@@ -124,8 +132,7 @@ class Estimated(TableEstimator):
         loaded = cls(**model.params)
         loaded._resume(model.learnt, loaded._validate())
         loaded._set_columns(model.names, model.learnt.n_features)
-        if model.choice is not None:
-            loaded.choice_ = Choice.from_header(model.choice)
+        set_chosen(loaded, model)
         for name in loaded._notes:
             if model.notes and name in model.notes:
                 setattr(loaded, name, _with_arrays(model.notes[name]))
@@ -152,6 +159,20 @@ class Estimated(TableEstimator):
     def _fitted(self) -> Statistics:
         self._check_fitted()
         return self.statistics_
+
+
+def chosen_to_header(estimator: Any) -> dict[str, Any]:
+    """Return how an estimator was chosen and calibrated, as a model file holds it."""
+    found = {name: getattr(estimator, f"{name}_", None) for name in ("choice", "calibration")}
+    return {name: None if value is None else value.to_header() for name, value in found.items()}
+
+
+def set_chosen(estimator: Any, model: modelfile.ModelFile) -> None:
+    """Tell a loaded estimator how it was chosen and calibrated."""
+    if model.choice is not None:
+        estimator.choice_ = Choice.from_header(model.choice)
+    if model.calibration is not None:
+        estimator.calibration_ = Calibration.from_header(model.calibration, len(model.learnt.classes))
 
 
 def _with_arrays(value: Any) -> Any:

@@ -19,7 +19,6 @@ from ..errors import ColumnWarning, DataError, EmptyClassWarning, SingularWarnin
 from ..families import Family, Mixed
 from ..leave_one_out import LeaveOneOut, coded, frequencies_without, held_out_scores
 from ..regression import LogisticModel
-from ..scoring.choice import Choice
 from ..scoring.model import Model, Prior
 from ..sources import LocalSource, Source
 from ..stats import ComponentStats, Statistics
@@ -48,8 +47,8 @@ class DensityClassifier(LLRClassifier, Estimated):
             It scores and decides as this estimator does now.
         """
         density, statistics = self._estimate(), self._fitted()
-        choice: Choice | None = getattr(self, "choice_", None)
-        settings = self.prior, self.n_jobs, choice, getattr(self, "feature_names_in_", None)
+        chosen: dict[str, Any] = {name: getattr(self, f"{name}_", None) for name in ("choice", "calibration")}
+        settings = self.prior, self.n_jobs, *chosen.values(), getattr(self, "feature_names_in_", None)
         known: tuple[Any, Model] | None = self.__dict__.get("_model_of")
         if known is not None and known[1].density is density and all(map(operator.is_, known[0], settings)):
             return known[1]
@@ -58,7 +57,7 @@ class DensityClassifier(LLRClassifier, Estimated):
         if self.prior is not None:
             prior = decisions.as_prior(self.prior, classes, np.full(len(classes), 1 / len(classes)))
         own: dict[str, Any] = {"names": self._names(), "n_jobs": self.n_jobs, "owner": type(self).__name__}
-        model = Model._known(density, classes, prior, **own, choice=choice)
+        model = Model._known(density, classes, prior, **own, **chosen)
         if self._has_lasting_prior():
             self.__dict__["_model_of"] = settings, model
         return model

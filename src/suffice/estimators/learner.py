@@ -91,6 +91,7 @@ class Learner(Estimated):
             more = collect(source, learner._collector(learner._inferred()))
             warn_of_kinds(learner.statistics_, more)
             learner._learn(learner.statistics_ + _announced(more, classes))
+            learner._keep_calibration(self)
         return self
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -117,6 +118,7 @@ class Learner(Estimated):
         with self._learning() as learner:
             of = learner._collector(learner._inferred())
             learner._learn(forgotten(learner._fitted(), learner._names(), source, of))
+            learner._keep_calibration(self)
         return self
 
     def fit_statistics(self, statistics: Any) -> Self:

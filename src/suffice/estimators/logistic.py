@@ -22,6 +22,7 @@ from ..tables.labels import SoftLabels, encode
 from ..tables.table import Sparse
 from ..threads import thread_count
 from .classifier import LLRClassifier
+from .estimated import chosen_to_header, set_chosen
 from .table_estimator import given_labels
 
 Array = NDArray[Any]
@@ -131,6 +132,8 @@ class LogisticClassifier(LLRClassifier):
             refuse_nonfinite(source)
         with self._learning() as learner:
             learner.model_ = learner._optimum(rows, code, weight, classes, prior, source)
+            for name in ("choice_", "calibration_"):
+                learner.__dict__.pop(name, None)
             learner._set_columns(source.names, source.n_features)
         return self
 
@@ -185,7 +188,9 @@ class LogisticClassifier(LLRClassifier):
             It scores and decides as this estimator does now.
         """
         learnt = self._learnt()
-        return Model(learnt, learnt.classes, learnt.prior, self._names(), self.n_jobs, type(self).__name__)
+        chosen: dict[str, Any] = {name: getattr(self, f"{name}_", None) for name in ("choice", "calibration")}
+        own = self._names(), self.n_jobs, type(self).__name__
+        return Model(learnt, learnt.classes, learnt.prior, *own, **chosen)
 
     @property
     def coef_(self) -> Array:
@@ -213,13 +218,16 @@ class LogisticClassifier(LLRClassifier):
             The file to write. It is replaced as a whole, or left as it was.
         """
         params = dict(self.get_params(deep=False))
-        modelfile.write(path, modelfile.ModelFile(type(self).__name__, params, self._names(), self._learnt()))
+        held = type(self).__name__, params, self._names(), self._learnt()
+        modelfile.write(path, modelfile.ModelFile(*held, **chosen_to_header(self)))
 
     @classmethod
     def _from_file(cls, model: modelfile.ModelFile) -> Self:
         if not isinstance(model.learnt, LogisticModel):
             raise DataError(f"a LogisticClassifier needs a LogisticModel, not {type(model.learnt).__name__}")
-        return cls._of(model.learnt, model.names, **model.params)
+        loaded = cls._of(model.learnt, model.names, **model.params)
+        set_chosen(loaded, model)
+        return loaded
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")

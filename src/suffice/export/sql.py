@@ -31,6 +31,7 @@ def to_sql(
     dialect: str,
     prior: Array,
     cost: tuple[Array, Array] | None,
+    calibration: Any,
     keep: Sequence[str],
     outputs: Sequence[str],
 ) -> str:
@@ -44,12 +45,13 @@ def to_sql(
     table : its name, or the names of what it is in and its own
     prior : (k,)
     cost : decisions (m,) and their costs (m, k); None counts errors
+    calibration : scale and offset (k,) of scores, or None
     keep : columns of the table to repeat
     outputs : some of `outputs.OUTPUTS`
     """
     spoken, steps = dialect_of(dialect), Steps()
     found = {name: steps.bind("keep", Cell(name)) for name in keep}
-    rows = _Rows(steps, scores(model, steps, names), prior)
+    rows = _Rows(steps, scores(model, steps, names), prior, calibration)
     makers: dict[str, Callable[[], list[Expression]]] = {
         "decision": lambda: [rows.decision(classes, cost)],
         "posterior": lambda: rows.posterior,
@@ -86,7 +88,7 @@ def check_columns(columns: Any, names: tuple[str, ...] | None, n_features: int) 
 class _Rows:
     """What can be said of the rows of a table; each of these is worked out only if it is asked for."""
 
-    def __init__(self, steps: Steps, found: Scores, prior: Array) -> None:
+    def __init__(self, steps: Steps, found: Scores, prior: Array, calibration: Any) -> None:
         self._steps, self._prior = steps, prior
         bad = steps.bind("bad", Total(*(case((each, Number(1.0)), else_=Number(0.0)) for each in found.refused)))
         fine = bad == Number(0.0)
@@ -94,7 +96,13 @@ class _Rows:
         self._shared = steps.bind("shared", found.shared)
         with np.errstate(divide="ignore"):
             log_prior = np.maximum(np.log(prior), IMPOSSIBLE)
-        self._joint = [each + Number(p) for each, p in zip(self.relative, log_prior, strict=True)]
+        self._calibrated = self.relative
+        if calibration is not None:
+            self._calibrated = [
+                steps.bind("llr", _calibrated(each, calibration.scale, offset))
+                for each, offset in zip(self.relative, calibration.offset, strict=True)
+            ]
+        self._joint = [each + Number(p) for each, p in zip(self._calibrated, log_prior, strict=True)]
         self._top = steps.bind("top", Greatest(*self._joint))
         self._possible = self._top > Number(POSSIBLE)
 
@@ -102,7 +110,7 @@ class _Rows:
         return case((self.relative[c] < Number(POSSIBLE), Infinity("-")), else_=self.relative[c] + self._shared)
 
     def llr(self, a: int, b: int) -> Expression:
-        one, two = self.relative[a], self.relative[b]
+        one, two = self._calibrated[a], self._calibrated[b]
         return case(
             (Greatest(one, two) < Number(POSSIBLE), Number(0.0)),
             (one < Number(POSSIBLE), Infinity()),
@@ -132,6 +140,12 @@ class _Rows:
         least = self._steps.bind("least", Least(*expected))
         fine = self._top.is_not(None)
         return case(*((fine & (each == least), _label(actions, i)) for i, each in enumerate(expected)))
+
+
+def _calibrated(score: Expression, scale: float, offset: float) -> Expression:
+    """A calibrated score; what is impossible stays so."""
+    mapped = score * Number(scale) + Number(offset)
+    return case((score < Number(POSSIBLE), Number(IMPOSSIBLE)), else_=mapped)
 
 
 def _label(labels: Array, i: int) -> Expression:

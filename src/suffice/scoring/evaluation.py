@@ -161,7 +161,7 @@ def _scored(model: Model, X: Any, y: Any, weight: Any) -> tuple[Array, Array, Ar
         weights = np.ones(len(batch)) if batch.weight is None else batch.weight
         return [(scores, np.asarray(batch.y), weights)]
 
-    parts = reduce_scores(model._source(X, y, weight), model.density, of, lambda a, b: [*a, *b])
+    parts = reduce_scores(model._source(X, y, weight), model._scorer, of, lambda a, b: [*a, *b])
     scores, labels, weights = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     if missing := count_missing(labels):
         raise MissingLabelsError(missing_message(missing))

@@ -16,6 +16,7 @@ from ..modelfile import ModelFile, SavedDensity
 from ..regression import LogisticModel
 from ..stats import Statistics
 from ..storage import without_credentials
+from .calibrated import Calibration
 from .choice import Choice
 from .model import Model
 
@@ -73,8 +74,13 @@ def model_of(file: ModelFile, path: str) -> Model:
         density, prior = _estimate(file.learnt, file)
         if not isinstance(density, Scorer):
             raise ModelFileError(f"{path} holds a {file.estimator}, which is not a classifier; give the file of one")
-        choice = None if file.choice is None else Choice.from_header(file.choice)
-        return Model(density, file.learnt.classes, prior, file.names, owner=file.estimator, choice=choice)
+        classes, choice, calibration = file.learnt.classes, None, None
+        if file.choice is not None:
+            choice = Choice.from_header(file.choice)
+        if file.calibration is not None:
+            calibration = Calibration.from_header(file.calibration, len(classes))
+        own: dict[str, Any] = {"owner": file.estimator, "choice": choice, "calibration": calibration}
+        return Model(density, classes, prior, file.names, **own)
 
 
 @contextmanager

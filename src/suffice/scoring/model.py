@@ -22,6 +22,7 @@ from ..sources import LocalSource, RowResults, Source
 from ..sources.frames.filling import with_cells
 from ..tables.labels import code_known, encode, is_missing, position
 from .application import Application
+from .calibrated import CalibratedScorer, Calibration
 from .choice import Choice
 from .columns import Columns
 from .explanation import tidy_shares
@@ -57,6 +58,8 @@ class Model:
         The name of the estimator that has learnt this model, for messages.
     choice : Choice or None
         What else was tried, where the model was chosen automatically.
+    calibration : Calibration or None
+        What is done to log-likelihoods before they count as log-likelihood ratios.
 
     Examples
     --------
@@ -76,6 +79,7 @@ class Model:
     n_jobs: int | None
     owner: str  # who speaks in messages: the estimator that has learnt this model
     choice: Choice | None  # what else was tried, where the model was chosen automatically
+    calibration: Calibration | None
 
     def __init__(
         self,
@@ -86,6 +90,7 @@ class Model:
         n_jobs: int | None = None,
         owner: str = "Model",
         choice: Choice | None = None,
+        calibration: Calibration | None = None,
     ) -> None:
         if not isinstance(density, Scorer):
             raise DataError(
@@ -104,13 +109,14 @@ class Model:
         if (code != np.arange(len(code))).any():
             order = np.argsort(code)
             density, known = density.of_classes(order.tolist()), None if known is None else known[order]
+            calibration = None if calibration is None else calibration.of_classes(order.tolist())
         own = {
             "density": density,
             "classes": distinct,
             "prior": known,
             "names": None if names is None else tuple(names),
         }
-        vars(self).update(own, n_jobs=n_jobs, owner=owner, choice=choice)
+        vars(self).update(own, n_jobs=n_jobs, owner=owner, choice=choice, calibration=calibration)
 
     @classmethod
     def _known(cls, density: Scorer, classes: Array, prior: Array | None, **settings: Any) -> Model:
@@ -167,11 +173,11 @@ class Model:
         array of shape (n,)
             Positive values speak for b.
         """
-        density = self.density.of_classes(self._pair(a, b))
+        scorer = self._scorer.of_classes(self._pair(a, b))
 
         def ratio(x: Any, out: Array) -> bool:
             scores = np.empty((len(out), 2))
-            finite = density.score(x, all=scores, relative=True)
+            finite = scorer.score(x, all=scores, relative=True)
             out[:] = decisions.log_likelihood_ratio(scores, 0, 1)
             return finite
 
@@ -193,7 +199,8 @@ class Model:
         Returns
         -------
         array of shape (n, d) or pyarrow.Table
-            The shares of a row sum to its `llr`.
+            The shares of a row sum to its `llr`; for a calibrated model, to its `llr` without the offsets of the
+            calibration.
         """
         i, j = self._with_rows(self._pair(a, b))
         density = self._generative("explain")
@@ -204,6 +211,8 @@ class Model:
             out[:] = decisions.difference(two, one)
             impossible = np.isneginf(one).any(axis=1) & np.isneginf(two).any(axis=1)
             out[impossible] = 0.0  # neither class is possible: the ratio is zero, and no column has a share in it
+            if self.calibration is not None:
+                out *= self.calibration.scale
             return density.is_complete(x)
 
         if not tidy:
@@ -270,15 +279,15 @@ class Model:
         array of shape (n,)
             The decisions.
         """
-        case, density = self._application(prior, cost), self.density
+        case, scorer = self._application(prior, cost), self._scorer
 
         def decide(x: Any, out: Array) -> bool:
             best = np.empty(len(out), np.int64)
             if case.takes_the_best:
-                finite = density.score(x, case.log_prior, best=best, relative=True)
+                finite = scorer.score(x, case.log_prior, best=best, relative=True)
             else:
-                joint = np.empty((len(out), density.n_classes))
-                finite = density.score(x, case.log_prior, all=joint, relative=True)
+                joint = np.empty((len(out), scorer.n_classes))
+                finite = scorer.score(x, case.log_prior, all=joint, relative=True)
                 best[:] = case.decide(case.log_posterior(joint))
             np.take(case.actions, best, out=out, mode="clip")
             return finite
@@ -322,10 +331,10 @@ class Model:
         return self._posterior(X, prior, exponentiate=False)
 
     def _posterior(self, X: Any, prior: Prior, exponentiate: bool) -> Any:
-        case, density = self._application(prior), self.density
+        case, scorer = self._application(prior), self._scorer
 
         def posterior(x: Any, out: Array) -> bool:
-            finite = density.score(x, case.log_prior, all=out, relative=True)
+            finite = scorer.score(x, case.log_prior, all=out, relative=True)
             case.log_posterior(out)
             if exponentiate:
                 np.exp(out, out=out)
@@ -619,6 +628,7 @@ class Model:
             dialect,
             self._as_prior(prior),
             None if cost is None else decisions.as_cost(cost, self.classes),
+            self.calibration,
             [names[j] for j in self.density.columns_read] if kept is None else kept,
             check_outputs(outputs, self.density),
         )
@@ -635,9 +645,15 @@ class Model:
         """
         learnt = modelfile.learnt_of(self.density, self.classes)
         params = {"prior": None if self.prior is None else self.prior.tolist()}
-        modelfile.write(path, modelfile.ModelFile("Model", params, self.names, learnt))
+        calibration = None if self.calibration is None else self.calibration.to_header()
+        modelfile.write(path, modelfile.ModelFile("Model", params, self.names, learnt, calibration=calibration))
 
     # What the rest of this room builds on.
+
+    @cached_property
+    def _scorer(self) -> Scorer:
+        """What gives scores whose differences are log-likelihood ratios."""
+        return self.density if self.calibration is None else CalibratedScorer(self.density, self.calibration)
 
     @cached_property
     def _columns(self) -> Columns:

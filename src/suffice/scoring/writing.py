@@ -23,6 +23,7 @@ from ..tables.arrow import arrow_type, to_arrow
 from ..tables.batch import Batch
 from ..tables.table import Sparse, Table
 from .application import Application
+from .calibrated import Calibration
 from .rows import reduce_scores, refuse_empty
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def write_scores(
     import pyarrow as pa
 
     case, density = model._application(prior, cost), model.density
-    results = _Results(model.classes, case, check_outputs(outputs, density))
+    results = _Results(model.classes, case, check_outputs(outputs, density), model.calibration)
     kept = check_kept(keep)
     source, features = _sources(model, X, kept or [])
     own = [features.indices[j] for j in density.columns_read]
@@ -163,10 +164,12 @@ def _named(column: str) -> Iterator[None]:
 class _Results:
     """What is said of the rows, all of it from their scores."""
 
-    def __init__(self, classes: Array, case: Application, outputs: Sequence[str]) -> None:
+    def __init__(
+        self, classes: Array, case: Application, outputs: Sequence[str], calibration: Calibration | None
+    ) -> None:
         import pyarrow as pa
 
-        self.case, self.outputs = case, outputs
+        self.case, self.outputs, self.calibration = case, outputs, calibration
         self.relative = "log_likelihood" not in outputs  # then terms that all classes share may be left out
         self.actions = pa.array(plain_labels(case.actions))
         kinds = {"decision": self.actions.type}
@@ -178,11 +181,12 @@ class _Results:
         """The columns of some rows, from log p(x | class), (n, k)."""
         import pyarrow as pa
 
-        log_posterior = cache(lambda: self.case.log_posterior(scores + self.case.log_prior))
+        ratios = scores if self.calibration is None else self.calibration(scores.copy())
+        log_posterior = cache(lambda: self.case.log_posterior(ratios + self.case.log_prior))
         makers: dict[str, Callable[[], Iterable[Any]]] = {
             "decision": lambda: [self.actions.take(pa.array(self.case.decide(log_posterior())))],
             "posterior": lambda: np.exp(log_posterior()).T,
-            "llr": lambda: (decisions.log_likelihood_ratio(scores, 0, c) for c in range(1, scores.shape[1])),
+            "llr": lambda: (decisions.log_likelihood_ratio(ratios, 0, c) for c in range(1, ratios.shape[1])),
             "log_likelihood": lambda: scores.T,
         }
         return [pa.array(values) for output in self.outputs for values in makers[output]()]

@@ -1,0 +1,157 @@
+"""The calibration of a model: what its scores become before they count as log-likelihood ratios."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..densities.scorer import Scorer, Wanted
+from ..errors import CalibrationWarning, DataError
+from ..tables.labels import positions
+from ..tables.table import Table
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """An affine map of scores, fitted to scores of held-out rows: scale * log p(x | class) + offset of the class.
+
+    A naive Bayes model counts correlated evidence twice. A scale below 1 takes that back.
+
+    Parameters
+    ----------
+    scale : float
+        One factor for all classes; 0 leaves the class frequencies alone.
+    offset : array of shape (k,)
+        What is added to the score of each class. Only differences matter.
+    rows : int
+        The number of held-out rows that it was fitted to.
+    is_current : bool, default=True
+        False if the model has learnt or forgotten rows since.
+    """
+
+    scale: float
+    offset: Array
+    rows: int
+    is_current: bool = True
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.scale) and np.isfinite(self.offset).all() and self.offset.ndim == 1):
+            raise DataError(f"a calibration needs finite numbers, not scale={self.scale}, offset={self.offset}")
+
+    def __str__(self) -> str:
+        since = "" if self.is_current else "; the model has learnt or forgotten rows since"
+        return f"scale {self.scale:.3g}, fitted to {self.rows} held-out rows{since}"
+
+    def __call__(self, scores: Array) -> Array:
+        """Calibrate log-likelihoods (n, k), in place; one of -inf stays."""
+        if self.scale == 0:
+            scores[np.isfinite(scores)] = 0.0  # or else 0 times -inf
+        else:
+            scores *= self.scale
+        scores += self.offset
+        return scores
+
+    def of_classes(self, indices: Sequence[int]) -> Calibration:
+        """Return the same for some of the classes."""
+        return replace(self, offset=self.offset[list(indices)])
+
+    def after_changes(self, known: Array, classes: Array) -> Calibration:
+        """Return the calibration of a model that has learnt or forgotten rows, with a warning.
+
+        Parameters
+        ----------
+        known, classes : array of shape (k,)
+            The classes of the model before and now. A new class gets the mean offset.
+
+        Returns
+        -------
+        Calibration
+            No longer current.
+        """
+        warnings.warn(
+            "the calibration of this model was fitted to other rows, and is kept; choose the model again with "
+            "suffice.fit for a new one, or delete its calibration_ to use the scores as they are",
+            CalibrationWarning,
+            stacklevel=4,
+        )
+        index = positions(classes, known)
+        offset = np.where(index < 0, self.offset.mean(), self.offset[np.maximum(index, 0)])
+        return replace(self, offset=offset, is_current=False)
+
+    def to_header(self) -> dict[str, Any]:
+        """Return the calibration as values for JSON."""
+        own = {"scale": self.scale, "offset": self.offset.tolist(), "rows": self.rows}
+        return own | {"is_current": self.is_current}
+
+    @classmethod
+    def from_header(cls, header: Mapping[str, Any], n_classes: int) -> Calibration:
+        """Return the calibration that `to_header` described."""
+        offset = np.array(header["offset"], np.float64)
+        if offset.shape != (n_classes,):
+            raise ValueError(f"its calibration is of {len(offset)} classes, not of {n_classes}")
+        return cls(float(header["scale"]), offset, int(header["rows"]), bool(header["is_current"]))
+
+
+@dataclass(frozen=True, eq=False)
+class CalibratedScorer(Scorer):
+    """The calibrated scores of a density or a logistic model: log-likelihoods up to a term that all classes share."""
+
+    scorer: Scorer
+    calibration: Calibration
+    has_likelihoods = False
+
+    @property
+    def seen(self) -> Array:  # type: ignore[override]
+        return self.scorer.seen
+
+    @property
+    def reads_sparse(self) -> bool:  # type: ignore[override]
+        return self.scorer.reads_sparse
+
+    @property
+    def has_zeros(self) -> bool:
+        return self.scorer.has_zeros
+
+    @property
+    def n_classes(self) -> int:
+        return self.scorer.n_classes
+
+    @property
+    def n_features(self) -> int:
+        return self.scorer.n_features
+
+    @property
+    def n_read(self) -> int:
+        return self.scorer.n_read
+
+    def read(self, table: Table) -> Any:
+        return self.scorer.read(table)
+
+    def parameters(self) -> dict[str, Any]:
+        return self.scorer.parameters()
+
+    def of_classes(self, indices: Sequence[int]) -> Self:
+        return type(self)(self.scorer.of_classes(indices), self.calibration.of_classes(indices))
+
+    def _score(self, X: Any, offset: Array | float, wanted: Wanted, relative: bool) -> bool:  # noqa: ARG002
+        some = next(out for out in wanted if out is not None)
+        scores = wanted.all if wanted.all is not None else np.empty((len(some), self.n_classes))
+        finite = self.scorer.score(X, all=scores, relative=True)
+        self.calibration(scores)
+        scores += offset
+        if wanted.best is not None:
+            wanted.best[:] = scores.argmax(axis=1)
+        if wanted.evidence is not None:
+            top = scores.max(axis=1)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                wanted.evidence[:] = np.where(
+                    np.isneginf(top), top, top + np.log(np.exp(scores - top[:, None]).sum(axis=1))
+                )
+        return finite
