@@ -13,6 +13,7 @@
 #include "encode.hpp"
 #include "kernels.hpp"
 #include "pool.hpp"
+#include "whiten.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -341,6 +342,15 @@ NB_MODULE(_native, m) {
     m.def("reduce", &reduce, nb::arg().noconvert(), nb::arg().noconvert().none(), nb::arg().noconvert().none(),
           nb::arg().noconvert().none(), Free());
     m.def("soften", &soften, "joint"_a.noconvert(), "fallback"_a, "weight"_a.none(), Free());
+    m.def("whiten",
+          [](ConstDoubles matrices, ConstDoubles unit, Doubles whitening, Doubles log_det, Doubles trace) {
+              const Index d = Index(unit.shape(0));
+              for (Index g = 0; g < Index(trace.shape(0)); ++g)
+                  trace.data()[g] = whiten(matrices.data() + g * d * d, unit.data(), d, whitening.data() + g * d * d,
+                                           log_det.data() + g);
+          },
+          "matrices"_a.noconvert(), "unit"_a.noconvert(), "whitening"_a.noconvert(), "log_det"_a.noconvert(),
+          "trace"_a.noconvert(), Free());
     m.def("encode_items", &encode_items, "items"_a.noconvert(), "code"_a.noconvert());
     m.def("encode_objects", &encode_objects, "items"_a, "code"_a.noconvert());
     m.def("split_scores",

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import warnings
-from functools import cache
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import kernels
 from ..errors import DataError, SingularWarning, listed
+from ..kernels.reference import triangular_inverse
 from ..stats import MomentStats
 from ..stats.scatter import refuse_overflow
 from . import shrinkage as _shrinkage
 
 Array = NDArray[Any]
+Names = Sequence[Any] | None
+
+_EPS, _TINY = float(np.finfo(np.float64).eps), float(np.finfo(np.float64).tiny)
 
 
 class Structure(NamedTuple):
@@ -141,11 +146,12 @@ def feature_variance(stats: MomentStats, of: str = "within") -> Array:
 
 def yardstick(scatter: Array, mean: Array, weight: Array) -> Array:
     """As `feature_variance`, (..., d), from the scatter within all classes (..., d), means (..., k, d) and weights."""
-    total = np.where(weight.any(axis=-2), weight.sum(axis=-2), 1.0)
+    total = weight.sum(axis=-2)
+    total += total == 0
     within = scatter / total
     grand = (weight * mean).sum(axis=-2) / total
-    rounding = 8 * np.finfo(np.float64).eps * np.abs(grand)
-    varies = (within > 0) & (np.sqrt(within) > rounding)
+    rounding = 8 * _EPS * np.abs(grand)
+    varies = np.sqrt(within) > rounding
     if varies.all():
         return np.asarray(within)
     between = (np.abs(mean - grand[..., None, :]) * np.sqrt(weight / total[..., None, :])).max(axis=-2)
@@ -154,83 +160,64 @@ def yardstick(scatter: Array, mean: Array, weight: Array) -> Array:
     return np.asarray(np.minimum(unit, 1e150) ** 2)
 
 
-class FloorReport:
-    """Which columns of which class were floored, for one warning."""
-
-    def __init__(self, owners: Array, names: tuple[Any, ...], count: Array) -> None:
-        self.owners, self.names, self.count = owners, names, count
-        self.found: dict[int, Array] = {}
-
-    def add(self, g: int, columns: Array) -> None:
-        if self.count[g] and columns.any():
-            self.found[g] = columns
-
-    def warn(self, kind: Structure) -> None:
-        if not self.found:
-            return
-        lines = []
-        for g, columns in list(self.found.items())[:5]:
-            owner = "all classes" if kind.tied else f"class {listed([self.owners[g]])}"
-            lines.append(f"{owner} in columns {listed([self.names[j] for j in np.flatnonzero(columns)], 8)}")
-        more = f" and {len(self.found) - 5} more classes" if len(self.found) > 5 else ""
-        remedy = "use shrinkage" if kind.tied else 'use shrinkage or covariance="tied", or a predictive Gaussian model'
-        warnings.warn(
-            f"almost no variance in some direction: {'; '.join(lines)}{more}. A variance floor was applied; "
-            f"remove columns that are constant or follow from others, or {remedy}",
-            SingularWarning,
-            stacklevel=5,
-        )
+Floored = dict[int, Array]  # the columns that were floored, by the index of the covariance
 
 
-def floored_diagonal(variance: Array, own: Array, floor: float, report: FloorReport) -> tuple[Array, Array, Array]:
-    least = np.maximum(floor * own, np.finfo(np.float64).tiny)
+def warn_of_floor(kind: Structure, owners: Array, names: Sequence[Any], floored: Floored) -> None:
+    """Warn of covariances that were floored, those of the classes `owners`."""
+    lines = []
+    for g, columns in list(floored.items())[:5]:
+        owner = "all classes" if kind.tied else f"class {listed([owners[g]])}"
+        lines.append(f"{owner} in columns {listed([names[j] for j in np.flatnonzero(columns).tolist()], 8)}")
+    more = f" and {len(floored) - 5} more classes" if len(floored) > 5 else ""
+    remedy = "use shrinkage" if kind.tied else 'use shrinkage or covariance="tied", or a predictive Gaussian model'
+    warnings.warn(
+        f"almost no variance in some direction: {'; '.join(lines)}{more}. A variance floor was applied; "
+        f"remove columns that are constant or follow from others, or {remedy}",
+        SingularWarning,
+        stacklevel=5,
+    )
+
+
+def floored_diagonal(variance: Array, own: Array, floor: float, _: Names) -> tuple[Array, Array, Array, Floored]:
+    """Variances (g, d) not below the floor, 1 / standard deviation, log-determinants (g,), and what changed."""
+    least = np.maximum(floor * own, _TINY)
     low = variance < least
-    for g in np.flatnonzero(low.any(axis=1)):
-        report.add(int(g), low[g])
-    variance = np.where(low, least, variance)
-    return variance, 1.0 / np.sqrt(variance), np.log(variance).sum(axis=1)
+    floored = {}
+    if low.any():
+        floored = {int(g): low[g] for g in np.flatnonzero(low.any(axis=1))}
+        variance = np.where(low, least, variance)
+    return variance, 1.0 / np.sqrt(variance), np.log(variance).sum(axis=1), floored
 
 
-def floored_full(covariance: Array, own: Array, floor: float, report: FloorReport) -> tuple[Array, Array, Array]:
+def floored_full(covariance: Array, own: Array, floor: float, names: Names) -> tuple[Array, Array, Array, Floored]:
+    """As `floored_diagonal`, of matrices (g, d, d): lower triangular W with W covariance W' = I."""
     unit = np.sqrt(own)
-    whitening = np.empty_like(covariance)
-    together = len(covariance) if len(unit) <= _SMALL else 1  # that are factored in one call: wide ones take memory
-    for start in range(0, len(covariance), together):
+    whitening, log_det, trace = kernels.active.whiten(covariance, unit)
+    floored = {}
+    for g, inverse_trace in enumerate(trace.tolist()):
+        if inverse_trace * floor <= 1.0:  # it is at least one over the least eigenvalue
+            continue
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            matrices = covariance[start : start + together] / unit / unit[:, None]
-        whitening[start : start + together], low = _inverse_factors(matrices, floor)
-        for i in low:
-            refuse_overflow(report.names, matrices[i])  # columns too far apart, or too close to zero
-            root, below = _floored_root(matrices[i], floor)
-            report.add(start + i, below)
-            whitening[start + i] = triangular_inverse(np.asarray(np.linalg.qr(root.T, mode="r")).T)
-            covariance[start + i] = (root @ root.T) * unit * unit[:, None]
-    log_det = 2 * (np.log(unit).sum() - np.log(np.abs(np.einsum("gii->gi", whitening))).sum(axis=1))
-    whitening /= unit
-    return covariance, whitening, log_det
+            matrix = covariance[g] / unit / unit[:, None]
+        refuse_overflow(names, matrix)  # columns too far apart, or too close to zero
+        root, below = _floored_root(matrix, floor)
+        if below.any():
+            floored[g] = below
+        inverse = triangular_inverse(np.asarray(np.linalg.qr(root.T, mode="r")).T)
+        covariance[g] = (root @ root.T) * unit * unit[:, None]
+        log_det[g] = 2 * (np.log(unit) - np.log(np.abs(np.diag(inverse)))).sum()
+        whitening[g] = inverse / unit
+    return covariance, whitening, log_det, floored
 
 
 def _floored_root(matrix: Array, floor: float) -> tuple[Array, Array]:
     """A matrix whose square is the floored matrix, and the columns that are in the directions below the floor."""
     values, vectors = np.linalg.eigh(matrix)
-    least = max(floor, len(values) * np.finfo(np.float64).eps * values[-1])
+    least = max(floor, len(values) * _EPS * values[-1])
     share = (vectors[:, values < least] ** 2).sum(axis=1)
     below = share >= 0.5 * share.max(initial=0.0) if share.any() else share > 0
     return vectors * np.sqrt(np.maximum(values, least)), below
-
-
-def _inverse_factors(matrices: Array, floor: float) -> tuple[Array, list[int]]:
-    """The inverses of the Cholesky factors, and the indices of those where an eigenvalue may be below the floor."""
-    try:
-        inverses = triangular_inverse(np.linalg.cholesky(matrices))
-    except np.linalg.LinAlgError:
-        if len(matrices) == 1:
-            return np.empty_like(matrices), [0]
-        each = [_inverse_factors(matrix[None], floor) for matrix in matrices]
-        return np.concatenate([inverse for inverse, _ in each]), [i for i, (_, low) in enumerate(each) if low]
-    # The sum of squares is the trace of the matrix's inverse, which is at least one over its least eigenvalue.
-    traces = np.einsum("gij,gij->g", inverses, inverses)
-    return inverses, np.flatnonzero(~(traces * floor <= 1.0)).tolist()
 
 
 def whitened(matrix: Array) -> tuple[Array, Array]:
@@ -240,22 +227,3 @@ def whitened(matrix: Array) -> tuple[Array, Array]:
     inverse = triangular_inverse(np.linalg.cholesky(matrix / unit[..., None, :] / unit[..., :, None]))
     log_det = 2 * (np.log(unit) - np.log(np.einsum("...ii->...i", inverse))).sum(axis=-1)
     return inverse / unit[..., None, :], log_det
-
-
-_SMALL = 64  # columns up to which NumPy inverts as fast; to import SciPy takes longer than most commands
-
-
-@cache
-def _lower(d: int) -> Array:
-    return np.tri(d)
-
-
-def triangular_inverse(lower: Array) -> Array:
-    """The inverse of a lower triangular matrix (d, d), or of each of some (g, d, d)."""
-    if lower.shape[-1] <= _SMALL:
-        return np.asarray(np.linalg.inv(lower) * _lower(lower.shape[-1]))
-    from scipy.linalg.lapack import dtrtri
-
-    if lower.ndim == 3:
-        return np.stack([triangular_inverse(matrix) for matrix in lower])
-    return np.asarray(dtrtri(lower, lower=1)[0])

@@ -18,13 +18,13 @@ from ..stats.scatter import refuse_overflow
 from .base import Density, LinearForm, seen_classes
 from .covariance import (
     STRUCTURES,
-    FloorReport,
     Structure,
     covariances,
     feature_variance,
     floored_diagonal,
     floored_full,
     neutral,
+    warn_of_floor,
     whitened,
 )
 from .incomplete import IncompleteRows, completed
@@ -178,17 +178,16 @@ class GaussianDensity(Density):
         own: Array | None = None,  # the variance of each feature, which the floor is relative to
     ) -> Self:
         seen = stats.weight > 0
-        owners = np.array([None], object) if kind.tied else stats.classes
-        report = FloorReport(
-            owners, names or tuple(range(stats.n_features)), seen if not kind.tied else np.array([seen.any()])
-        )
         own = feature_variance(stats) if own is None else own
         if kind.shape == "spherical":
             own = np.full_like(own, own.mean())
-        refuse_overflow(report.names, mean[seen], covariance)
-        floored = floored_full if kind.shape == "full" else floored_diagonal
-        covariance, whitening, log_det = floored(covariance, own, floor, report)
-        report.warn(kind)
+        refuse_overflow(names, mean[seen], covariance)
+        floor_of = floored_full if kind.shape == "full" else floored_diagonal
+        covariance, whitening, log_det, floored = floor_of(covariance, own, floor, names)
+        if not kind.tied:
+            floored = {g: columns for g, columns in floored.items() if seen[g]}
+        if floored and seen.any():
+            warn_of_floor(kind, stats.classes, names or range(stats.n_features), floored)
         return cls(kind, mean, covariance, whitening, log_det, seen)
 
     @classmethod

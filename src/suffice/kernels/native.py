@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from . import _native
+from . import _native, reference
 from .reference import Array, Moments, Numbers
 
 instruction_sets = _native.instruction_sets
@@ -153,6 +153,17 @@ def dense_counts(X: Array, code: Array, weight: Array | None, presence: bool, co
     _check(len(X), code, weight)
     _check_columns(X, count.shape[1])
     return _native.dense_counts(X, code, weight, presence, count, missing)
+
+
+def whiten(matrices: Array, unit: Array) -> tuple[Array, Array, Array]:
+    g, d = len(matrices), len(unit)
+    if matrices.shape != (g, d, d):
+        raise ValueError(f"matrices {matrices.shape} for {d} columns")
+    if d > reference.SMALL:
+        return reference.whiten(matrices, unit)
+    whitening, log_det, trace = np.empty((g, d, d)), np.empty(g), np.empty(g)
+    _native.whiten(np.ascontiguousarray(matrices), np.ascontiguousarray(unit), whitening, log_det, trace)
+    return whitening, log_det, trace
 
 
 def encode(y: Array) -> tuple[Array, Array]:

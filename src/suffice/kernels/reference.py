@@ -388,6 +388,40 @@ def dense_counts(X: Array, code: Array, weight: Array | None, presence: bool, co
     return good
 
 
+SMALL = 64  # columns up to which NumPy inverts as fast; to import SciPy takes longer than most commands
+
+
+def triangular_inverse(lower: Array) -> Array:
+    """The inverse of a lower triangular matrix (d, d), or of each of some (g, d, d)."""
+    if lower.shape[-1] <= SMALL:
+        return np.tril(np.linalg.inv(lower))
+    from scipy.linalg.lapack import dtrtri
+
+    if lower.ndim == 3:
+        return np.stack([triangular_inverse(matrix) for matrix in lower])
+    return np.asarray(dtrtri(lower, lower=1)[0])
+
+
+def whiten(matrices: Array, unit: Array) -> tuple[Array, Array, Array]:
+    """Lower triangular W (g, d, d) with W matrix W' = I, log |matrix| (g,), and the trace of the inverse (g,), each
+    column in its own unit (d,). The trace is infinite where a matrix is not positive definite, and W has no meaning."""
+    g = len(matrices)
+    whitening, log_det, trace = np.empty(matrices.shape), np.zeros(g), np.full(g, np.inf)
+    for i in range(g):  # one at a time: wide ones take memory
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            matrix = matrices[i] / unit / unit[:, None]
+        if not np.isfinite(matrix).all():
+            continue
+        try:
+            inverse = triangular_inverse(np.linalg.cholesky(matrix))
+        except np.linalg.LinAlgError:
+            continue
+        trace[i] = np.vdot(inverse, inverse)
+        log_det[i] = 2 * (np.log(unit) - np.log(np.diag(inverse))).sum()
+        np.divide(inverse, unit, out=whitening[i])
+    return whitening, log_det, trace
+
+
 def encode(y: Array) -> tuple[Array, Array]:
     """The distinct values of y in any order, and each row's index (int32) among them."""
     if y.dtype == object:

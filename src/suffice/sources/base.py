@@ -192,8 +192,9 @@ class LocalSource(Source):
         return whole
 
     def reduce(self, map_batch: Callable[[Batch], T], merge: Callable[[T, T], T], run: Run[T] | None = None) -> T:
-        threads, start = thread_count(self.n_jobs), None if run is None else run.total
-        return reduce_ordered(lambda piece: map_batch(self.batch(*piece)), merge, self.pieces(), threads, start=start)
+        pieces, start = self.pieces(), None if run is None else run.total
+        threads = 1 if len(pieces) == 1 and self.n_jobs is None else thread_count(self.n_jobs)
+        return reduce_ordered(lambda piece: map_batch(self.batch(*piece)), merge, pieces, threads, start=start)
 
     def pieces(self) -> list[tuple[int, int]]:
         """Where the batches of a pass start and stop."""

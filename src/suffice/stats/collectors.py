@@ -34,7 +34,7 @@ class CollectMoments:
         return MomentStats.of(batch, self.layout)
 
 
-_LOOK = 512  # rows that are searched for missing cells first
+_LOOK = 512  # rows that are searched for missing cells first, where there are more
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,8 @@ class CollectGaussian:
 
     def __call__(self, batch: Batch) -> MomentStats | PatternStats:
         by_pattern = self.layout in ("full", "pooled")
-        if by_pattern and np.isnan(batch.rows(slice(_LOOK)).X).any():  # as there are more, most probably
+        looks = by_pattern and len(batch) > _LOOK
+        if looks and np.isnan(batch.rows(slice(_LOOK)).X).any():  # as there are more, most probably
             return self._by_pattern(batch)
         moments = MomentStats.of(batch, self.layout, skip_missing=True)
         if self.layout == "diag" or moments.is_finite():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial, reduce
@@ -498,11 +497,8 @@ class MomentStats(Statistics):
         return replace(self, scatter=scatter, layout=layout, cubic=None, quartic=None)
 
     def is_finite(self) -> bool:
-        # A sum is finite only if its terms are; most data need not be looked at twice.
-        sums = [self.weight, self.mean, self.scatter]
-        sums += [a for a in (self.cubic, self.quartic) if a is not None]
-        with np.errstate(over="ignore", invalid="ignore"):
-            return math.isfinite(sum(a.sum() for a in sums)) or all(bool(np.isfinite(a).all()) for a in sums)
+        sums = (self.weight, self.mean, self.scatter, self.cubic, self.quartic)
+        return all(a is None or scatters.all_finite(a) for a in sums)
 
     def is_faint_without(self, gone: Self, rest: Self, unweighted: Self) -> bool:
         # One row that is left of two of equal weight has no variance that could be lost, nor does rounding leave any.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterator, Sequence
 from itertools import product
@@ -29,9 +30,15 @@ def shape_of(layout: str, k: int, d: int) -> tuple[int, ...]:
     return {"diag": (k, d), "pooled": (d, d)}.get(layout, (k, d, d))
 
 
+def all_finite(array: Array) -> bool:
+    """Whether no number is NaN or infinite."""
+    # A sum of squares is finite only if its terms are; most arrays need not be looked at twice.
+    return math.isfinite(np.vdot(array, array)) or bool(np.isfinite(array).all())
+
+
 def refuse_overflow(names: Sequence[Any] | None, *of_columns: Array) -> None:
     """Raise a DataError that names the columns (last axis) whose means, variances or covariances are not finite."""
-    if all(np.isfinite(array).all() for array in of_columns):
+    if all(map(all_finite, of_columns)):
         return
     bad = np.logical_or.reduce([~np.isfinite(array).all(axis=tuple(range(array.ndim - 1))) for array in of_columns])
     columns = [name for name, is_bad in zip(names or range(len(bad)), bad, strict=True) if is_bad]
