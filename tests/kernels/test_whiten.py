@@ -52,5 +52,5 @@ def test_one_matrix_that_is_not_positive_definite_spoils_no_other(cell):
 
 
 def test_other_numbers_of_columns_are_refused():
-    with pytest.raises(ValueError, match="columns|broadcast"):
+    with pytest.raises(ValueError, match=r"columns|broadcast"):
         kernels.active.whiten(np.ones((1, 3, 3)), np.ones(4))
