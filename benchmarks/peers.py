@@ -57,7 +57,8 @@ def as_they_are(numbers: pd.Series) -> pd.Series:
 
 
 def as_categories(text: pd.Series, kept: pd.Index) -> pd.Series:
-    return text.where(text.isna(), text.astype(str)).astype(pd.CategoricalDtype(kept))
+    words = text.astype(str)
+    return words.where(text.notna() & words.isin(kept)).astype(pd.CategoricalDtype(kept))
 
 
 class Columns(TransformerMixin, BaseEstimator):
