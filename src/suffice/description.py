@@ -13,6 +13,7 @@ from . import arrayfile, decisions, modelfile
 from .errors import ModelFileError
 from .families import FAMILIES
 from .storage import locate
+from .tables.features import features_from_arrays
 
 Array = NDArray[Any]
 Shapes = dict[str, tuple[int, ...]]
@@ -45,8 +46,8 @@ def describe(path: str | os.PathLike[str]) -> Description:
 
 
 def _tells(array: str) -> bool:
-    """Whether a description needs an array: weights, prior and column indices."""
-    return array.rpartition(":")[2] in ("weight", "prior", "n_features") or array.endswith(".columns")
+    """Whether a description needs an array: weights, prior, column indices and features."""
+    return array.rpartition(":")[2] in ("weight", "prior", "n_features", "features") or array.endswith(".columns")
 
 
 def _model(
@@ -82,7 +83,10 @@ def _families(arrays: dict[str, Array]) -> dict[int, str]:
     """The families of a bundle, by the position of the column."""
     blocks = {name: array for name, array in arrays.items() if name.endswith(".columns")}
     families = {name: name.rpartition(":")[2].split(".")[0] for name in blocks}
-    return {int(j): families[name] for name, array in blocks.items() for j in array.reshape(-1)}
+    own = {int(j): families[name] for name, array in blocks.items() for j in array.reshape(-1)}
+    derived = [array for name, array in arrays.items() if name.rpartition(":")[2] == "features"]
+    features = features_from_arrays({"features": derived[0]}) if derived else ()
+    return own | {feature.source: feature.asked for feature in features}
 
 
 def _n_features(path: str | os.PathLike[str], arrays: dict[str, Array], shapes: Shapes) -> int:

@@ -43,7 +43,7 @@ from .densities.covariance import STRUCTURES
 from .densities.transformed import TransformedDensity
 from .errors import DataError, SingularWarning, one_of
 from .projection import DiscriminantRecipe, PrincipalRecipe
-from .recipe import Blocks, Choices, Names, Recipe
+from .recipe import Blocks, Choices, Features, Names, Recipe
 from .stats import (
     BundleStats,
     CategoryStats,
@@ -93,7 +93,7 @@ class Family(Recipe):
     def check_choices(self, choices: dict[str, Any]) -> None:
         self.check(choices)
 
-    def collector(self, choices: Choices, blocks: Blocks | None = None) -> Collector:  # noqa: ARG002
+    def collector(self, choices: Choices, blocks: Blocks | None = None, features: Features = ()) -> Collector:  # noqa: ARG002
         return self.collect(choices)
 
     def in_table(self, choices: Choices) -> Collector:
@@ -136,9 +136,10 @@ class Mixed(Recipe):
         for family in FAMILIES.values():
             family.chosen(choices)
 
-    def collector(self, choices: Choices, blocks: Blocks | None = None) -> Collector:
+    def collector(self, choices: Choices, blocks: Blocks | None = None, features: Features = ()) -> Collector:
         assert blocks is not None
-        return CollectBundle({name: (columns, FAMILIES[name].in_table(choices)) for name, columns in blocks.items()})
+        collectors = {name: (columns, FAMILIES[name].in_table(choices)) for name, columns in blocks.items()}
+        return CollectBundle(collectors, features)
 
     def adopted(self, statistics: Any, choices: Choices) -> BundleStats:
         parts, bundle = {}, BundleStats.expected(statistics, "a mixed model")
@@ -151,11 +152,12 @@ class Mixed(Recipe):
     def estimate(self, statistics: BundleStats, choices: Choices, names: Names = None) -> ProductDensity:
         names = names or tuple(f"x{j}" for j in range(statistics.n_features))
         choices, start = {**choices, "floor_by": self.floor_by}, choices.get("start")
+        every = (*names, *(feature.name for feature in statistics.features))
         families = {
             name: partial(
                 FAMILIES[name].estimate,
                 choices=choices if start is None else choices | {"start": start.parts[name]},
-                names=tuple(names[j] for j in columns),
+                names=tuple(every[j] for j in columns),
             )
             for name, columns in statistics.columns.items()
         }
@@ -168,7 +170,7 @@ class Mixed(Recipe):
             name: FAMILIES[name].leave_one_out(part, density.parts[name], choices)
             for name, part in statistics.parts.items()
         }
-        return leave_one_out.ProductLeaveOneOut(parts, statistics.columns)
+        return leave_one_out.ProductLeaveOneOut(parts, statistics.columns, statistics.features)
 
 
 def no_closed_form(what: str) -> DataError:

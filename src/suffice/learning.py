@@ -50,7 +50,7 @@ def forgotten(statistics: Statistics, known: Names, source: Source, of: Collecto
 
 def collector_of(recipe: Recipe, choices: Choices, statistics: Statistics) -> Collector:
     """Return the collector for more rows of a model that has a statistic already."""
-    return recipe.collector(choices, statistics.blocks)
+    return recipe.collector(choices, statistics.blocks, statistics.features)
 
 
 def warn_of_kinds(one: Statistics, two: Statistics) -> None:

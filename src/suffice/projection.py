@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import DataError, SingularWarning
-from .recipe import Blocks, Choices, Names, Recipe
+from .recipe import Blocks, Choices, Features, Names, Recipe
 from .stats import CollectMoments, CollectTogether, MomentStats
 from .stats.bundle import Collector
 from .stats.collectors import NO_LABELS
@@ -167,7 +167,7 @@ class ProjectionRecipe(Recipe):
         if n is not None and not whole:
             raise DataError(f"n_components={n!r} must be a whole number above zero, or None")
 
-    def collector(self, choices: Choices, blocks: Blocks | None = None) -> Collector:  # noqa: ARG002
+    def collector(self, choices: Choices, blocks: Blocks | None = None, features: Features = ()) -> Collector:  # noqa: ARG002
         return CollectMoments("pooled")
 
     def adopted(self, statistics: Any, choices: Choices) -> MomentStats:  # noqa: ARG002
@@ -202,8 +202,8 @@ class PrincipalRecipe(ProjectionRecipe):
         if not _is_share(choices["n_components"]):
             super().check_choices(choices)
 
-    def collector(self, choices: Choices, blocks: Blocks | None = None) -> Collector:
-        return CollectTogether(super().collector(choices, blocks))
+    def collector(self, choices: Choices, blocks: Blocks | None = None, features: Features = ()) -> Collector:
+        return CollectTogether(super().collector(choices, blocks, features))
 
     def adopted(self, statistics: Any, choices: Choices) -> MomentStats:
         moments = super().adopted(statistics, choices)

@@ -188,7 +188,7 @@ def _planned(of: Any, columns: tuple[int, ...], source: SummingSource) -> _Plan:
     names = None if source.names is None else tuple(source.names[j] for j in columns)
     kinds = tuple(source.kinds[j] for j in columns)
     own = columns, names, kinds
-    if isinstance(of, CollectBundle):
+    if isinstance(of, CollectBundle) and not of.features:
         blocks = {name: _planned(collect, indices, source) for name, (indices, collect) in of.blocks.items()}
         return _BundlePlan(*own, blocks)
     if isinstance(of, CollectCategories) and "other" not in kinds:

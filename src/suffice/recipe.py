@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from .stats.bundle import Collector
+from .tables.features import Feature
 
 Choices = Mapping[str, Any]  # parameters by name
 Names = tuple[str, ...] | None  # of columns
 Blocks = Mapping[str, tuple[int, ...]]  # the columns of every family, by index
+Features = tuple[Feature, ...]  # columns that are derived from those of the table
 
 
 class Recipe(ABC):
@@ -33,7 +35,7 @@ class Recipe(ABC):
         """Raise DataError where parameters make no sense."""
 
     @abstractmethod
-    def collector(self, choices: Choices, blocks: Blocks | None = None) -> Collector:
+    def collector(self, choices: Choices, blocks: Blocks | None = None, features: Features = ()) -> Collector:
         """The function from a batch of rows to its statistic."""
 
     @abstractmethod

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from .errors import DataError, listed
 from .families import FAMILIES, FEW
+from .tables.features import DERIVED, Feature, at, derived
 from .tables.summary import ColumnSummary
 from .tables.table import LOOK, Column, Table, looked_at
 
@@ -32,11 +33,15 @@ class Schema:
     Bernoulli, at most 16 different values categorical, not negative with a mean of at most 20 and a variance of at most
     three times that Poisson, and the rest Gaussian. Objects are what their first 10 000 values are: text unless all are
     numbers.
+
+    Some families are those of features (see `DERIVED`): "binned" is a category for each of a few bins, for instance.
+    Give this schema to another model as its `families=`, and it has the same features: the same bins, say.
     """
 
     names: tuple[str, ...]
     families: tuple[str, ...]
     reasons: tuple[str, ...]
+    features: tuple[Feature, ...] = ()
 
     @classmethod
     def of(cls, table: Table, families: Any = "auto", frame: Any = None) -> Schema:
@@ -61,13 +66,23 @@ class Schema:
         found = [chosen.get(j) or inferred(column) for j, column in enumerate(columns)]
         if all(family == DROP for family, _ in found):
             raise DataError("every column is dropped: there is nothing to learn from")
-        return cls(names, tuple(family for family, _ in found), tuple(reason for _, reason in found))
+        own = tuple(family for family, _ in found)
+        features = _features(own, names, columns, families.by_name() if isinstance(families, Schema) else {})
+        return cls(names, own, tuple(reason for _, reason in found), features)
 
     def blocks(self) -> dict[str, tuple[int, ...]]:
         """Return the column indices of every family, in the order of their first columns, so that sums over blocks
-        are the same for a model from a file."""
-        found = [family for family in dict.fromkeys(self.families) if family != DROP]
-        return {family: tuple(j for j, own in enumerate(self.families) if own == family) for family in found}
+        are the same for a model from a file. The indices of features follow those of the columns."""
+        derived = {feature.source for feature in self.features}
+        families = [None if family == DROP or j in derived else family for j, family in enumerate(self.families)]
+        families += [feature.family for feature in self.features]
+        found = [family for family in dict.fromkeys(families) if family is not None]
+        return {family: tuple(j for j, own in enumerate(families) if own == family) for family in found}
+
+    def by_name(self) -> dict[str, tuple[Feature, ...]]:
+        """Return the features of each column that has some."""
+        sources = {feature.source for feature in self.features}
+        return {self.names[j]: tuple(f for f in self.features if f.source == j) for j in sorted(sources)}
 
     def __str__(self) -> str:
         rows = [("column", "family", "because"), *zip(self.names, self.families, self.reasons, strict=True)]
@@ -80,6 +95,22 @@ class Schema:
         rows = zip(self.names, self.families, self.reasons, strict=True)
         body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
         return f"<table><tr><th>column</th><th>family</th><th>because</th></tr>{body}</table>"
+
+
+def _features(
+    families: tuple[str, ...], names: tuple[str, ...], columns: list[Column], known: dict[str, tuple[Feature, ...]]
+) -> tuple[Feature, ...]:
+    """Return the features of all columns: those that are known already, or else as the columns suggest."""
+    found: list[Feature] = []
+    for j, (family, name) in enumerate(zip(families, names, strict=True)):
+        if name in known:
+            found += [at(feature, j) for feature in known[name]]
+        elif family in DERIVED:
+            try:
+                found += derived(family, j, name, columns[j])
+            except DataError as error:
+                raise DataError(f"column {name!r} cannot be {family!r}: {error}") from None
+    return tuple(found)
 
 
 def inferred(column: Column) -> tuple[str, str]:
@@ -159,8 +190,9 @@ def asked_for(families: Any, names: tuple[str, ...], columns: list[Column], fram
 
 
 def _family(family: Any) -> str:
-    if not (isinstance(family, str) and family in (*FAMILIES, DROP)):
-        raise DataError(f"the family {family!r} is not known; choose one of {listed([*FAMILIES, DROP], 20)}")
+    known = [*FAMILIES, *DERIVED, DROP]
+    if not (isinstance(family, str) and family in known):
+        raise DataError(f"the family {family!r} is not known; choose one of {listed(known, 20)}")
     return str(family)
 
 

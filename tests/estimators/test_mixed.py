@@ -11,6 +11,7 @@ import pyarrow.csv
 import pytest
 import scipy.sparse as sp
 import sklearn
+from scipy.stats import kstest
 from sklearn.base import clone
 from sklearn.compose import make_column_selector
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -25,10 +26,13 @@ from suffice import (
     CategoricalClassifier,
     GaussianClassifier,
     MixedClassifier,
+    MixtureClassifier,
+    MixtureModel,
     MultinomialClassifier,
     PoissonClassifier,
     load,
 )
+from suffice.description import describe
 from suffice.errors import (
     ColumnWarning,
     DataError,
@@ -683,3 +687,142 @@ def test_scored_by_the_names_of_columns(tmp_path):
     for X in (frame, tmp_path / "rows.csv"):
         assert clf.score(X, "y", "w") == pytest.approx(2 / 5)
     assert clf.score(frame.drop(columns="w"), "y") == 0.5
+
+
+# Features: families of bins and transforms.
+
+
+def amounts(n=400, seed=0):
+    rng = np.random.default_rng(seed)
+    code = rng.integers(0, 2, n)
+    frame = pd.DataFrame(
+        {
+            "price": rng.lognormal(code, 1),
+            "spent": np.where(rng.random(n) < 0.3 + 0.4 * code, 0, rng.gamma(2, 1 + code)),
+            "change": rng.normal(code, 1) ** 3,
+            "kind": rng.choice(list("xyz"), n),
+            "size": rng.normal(code),
+        }
+    )
+    frame.loc[::9, "price"] = np.nan
+    return frame, np.array(["no", "yes"])[code]
+
+
+AMOUNTS, BOUGHT = amounts()
+DERIVED_FAMILIES = {"price": "binned", "spent": "zero_inflated", "change": "yeo_johnson", "size": "log"}
+
+
+def derived_model(table=AMOUNTS, labels=BOUGHT, families=None):
+    return MixedClassifier(families or DERIVED_FAMILIES).fit(table, labels)
+
+
+def test_features_are_learnt_and_explained():
+    clf = derived_model()
+    assert clf.schema_.families == ("binned", "zero_inflated", "yeo_johnson", "categorical", "log")
+    assert clf.score(AMOUNTS, BOUGHT) > MixedClassifier().fit(AMOUNTS, BOUGHT).score(AMOUNTS, BOUGHT)
+    shares = clf.explain(AMOUNTS)
+    assert shares.shape == AMOUNTS.shape
+    np.testing.assert_allclose(shares.sum(axis=1), clf.llr(AMOUNTS), atol=1e-9)
+    assert (shares[AMOUNTS["price"].isna(), 0] == 0).all()
+    assert clf.parameters_["gaussian"]["columns"] == ["spent not zero", "change", "size"]
+    np.testing.assert_allclose(clf.leave_one_out(AMOUNTS, BOUGHT)[:3], _without_each(clf, 3), rtol=1e-6)
+
+
+def _without_each(clf, n):
+    """Scores of the first rows by models of all other rows."""
+    models = [derived_model(AMOUNTS.drop(i), np.delete(BOUGHT, i), clf.schema_) for i in range(n)]
+    return [model.log_likelihood(AMOUNTS[i : i + 1])[0] for i, model in enumerate(models)]
+
+
+def test_features_do_not_depend_on_units_or_on_the_order_of_rows():
+    clf = derived_model()
+    thousands = AMOUNTS.assign(**{name: 1000 * AMOUNTS[name] for name in DERIVED_FAMILIES})
+    np.testing.assert_allclose(
+        derived_model(thousands).predict_proba(thousands), clf.predict_proba(AMOUNTS), rtol=1e-6, atol=1e-9
+    )
+    order = np.random.default_rng(0).permutation(len(AMOUNTS))
+    other = derived_model(AMOUNTS.iloc[order], BOUGHT[order])
+    assert other.schema_.features == clf.schema_.features
+    np.testing.assert_allclose(other.predict_proba(AMOUNTS), clf.predict_proba(AMOUNTS), rtol=1e-9)
+
+
+def test_a_schema_gives_other_models_the_same_features():
+    whole = derived_model()
+    parts = [derived_model(AMOUNTS[r::2], BOUGHT[r::2], whole.schema_) for r in range(2)]
+    same_model(parts[0] + parts[1], whole, AMOUNTS)
+    same_model(clone(parts[0]).fit(AMOUNTS[0::2], BOUGHT[0::2]), parts[0], AMOUNTS)
+    same_model(parts[0].partial_fit(AMOUNTS[1::2], BOUGHT[1::2]), whole, AMOUNTS)
+    same_model(parts[0].forget(AMOUNTS[0::2], BOUGHT[0::2]), parts[1], AMOUNTS)
+    turned = AMOUNTS[AMOUNTS.columns[::-1]]
+    np.testing.assert_allclose(
+        derived_model(turned, BOUGHT, whole.schema_).predict_proba(turned), whole.predict_proba(AMOUNTS), rtol=1e-9
+    )
+    with pytest.raises(StatisticsError, match=r"column 'price', .* other bins.* families=first.schema_"):
+        derived_model(AMOUNTS[:200], BOUGHT[:200]) + derived_model(AMOUNTS[200:], BOUGHT[200:])
+    with pytest.raises(StatisticsError, match=r"'price' has different families \(binned and gaussian\)"):
+        whole + derived_model(families=DERIVED_FAMILIES | {"price": "gaussian"})
+
+
+def test_features_are_saved(tmp_path):
+    clf, path = derived_model(), tmp_path / "model.safetensors"
+    clf.save(path)
+    for loaded in (suffice.load(path), suffice.load_model(path)):
+        np.testing.assert_array_equal(loaded.predict_proba(AMOUNTS), clf.predict_proba(AMOUNTS))
+    again = suffice.load(path)
+    assert again.schema_.families == clf.schema_.families
+    assert again.schema_.features == clf.schema_.features
+    same_model(again.partial_fit(AMOUNTS, BOUGHT), clone(clf).fit(AMOUNTS, BOUGHT).partial_fit(AMOUNTS, BOUGHT), AMOUNTS)
+    clf.to_model().save(path)
+    np.testing.assert_allclose(suffice.load_model(path).predict_proba(AMOUNTS), clf.predict_proba(AMOUNTS), rtol=1e-12)
+    clf.set_params(families=clf.schema_).save(path)
+    assert suffice.load(path).families == dict(zip(AMOUNTS.columns, clf.schema_.families, strict=True))
+    assert [family for _, family in describe(path).columns] == list(clf.schema_.families)
+
+
+def test_features_are_drawn_and_filled_in_as_values_of_their_columns():
+    clf = derived_model(families=DERIVED_FAMILIES | {"size": "gaussian"})
+    rows, labels = clf.sample(4000, random_state=0)
+    drawn = rows.to_pandas()
+    for label in ("no", "yes"):
+        for name in ("price", "spent"):
+            one, two = drawn.loc[labels == label, name], AMOUNTS.loc[label == BOUGHT, name].dropna()
+            assert kstest(one, two).statistic < 0.15, (name, label)
+    assert np.mean(clf.predict(rows) == labels) == pytest.approx(clf.score(AMOUNTS, BOUGHT), abs=0.05)
+    holes = AMOUNTS.mask(np.random.default_rng(0).random(AMOUNTS.shape) < 0.2)
+    for filled in (clf.impute(holes), clf.impute(holes, draws=True, random_state=0)):
+        assert not filled.isna().any().any()
+        pd.testing.assert_frame_equal(filled.where(holes.notna()), holes)
+        assert (filled["price"] > 0).all()
+
+
+@pytest.mark.parametrize(
+    "build", [pa.Table.from_pandas, pl.from_pandas, pd.DataFrame.convert_dtypes, lambda frame: frame.astype(object)]
+)
+def test_features_of_tables_of_every_library(build):
+    table = build(AMOUNTS)
+    clf = derived_model(table)
+    assert clf.schema_.features == derived_model().schema_.features
+    np.testing.assert_allclose(clf.predict_proba(table), derived_model().predict_proba(AMOUNTS), rtol=1e-9)
+
+
+def test_features_of_files(tmp_path):
+    AMOUNTS.assign(bought=BOUGHT).to_parquet(tmp_path / "amounts.parquet")
+    AMOUNTS.assign(bought=BOUGHT).to_csv(tmp_path / "amounts.csv", index=False)
+    for path in (tmp_path / "amounts.parquet", tmp_path / "amounts.csv"):
+        clf = derived_model(path, "bought")
+        np.testing.assert_allclose(clf.predict_proba(AMOUNTS), derived_model().predict_proba(AMOUNTS), rtol=1e-9)
+
+
+def test_text_has_no_bins():
+    with pytest.raises(DataError, match=r"column 'kind' cannot be 'binned'"):
+        derived_model(families={"kind": "binned"})
+
+
+@pytest.mark.parametrize("make", [MixtureClassifier, MixtureModel])
+def test_mixtures_have_features_too(make, tmp_path):
+    clf = make(2, families=DERIVED_FAMILIES, random_state=0)
+    clf = clf.fit(AMOUNTS, BOUGHT) if make is MixtureClassifier else clf.fit(AMOUNTS)
+    clf.save(tmp_path / "mixture.safetensors")
+    loaded = suffice.load(tmp_path / "mixture.safetensors")
+    np.testing.assert_allclose(loaded.predict_proba(AMOUNTS), clf.predict_proba(AMOUNTS), rtol=1e-9)
+    assert loaded.schema_.families == clf.schema_.families

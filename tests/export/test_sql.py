@@ -34,6 +34,7 @@ from suffice.densities import (
     NegativeBinomialDensity,
     SparseCountDensity,
 )
+from suffice.tables.features import DERIVED
 from suffice.errors import DataError, ImpossibleWarning
 from suffice.export.dialects import Cell, dialect_of
 from suffice.export.scores import log_gamma, scores
@@ -130,6 +131,7 @@ MODELS = [
     ("truths", CategoricalClassifier()),
     *(("amounts", MixedClassifier(family)) for family in ("exponential", "gamma", "lognormal", "inverse_gaussian")),
     *(("counts", MixedClassifier(family)) for family in ("geometric", "negative_binomial")),
+    *((kind, MixedClassifier(family)) for family in DERIVED for kind in ("amounts", "units")),
     *(
         ("units", MixtureClassifier(2, structure, random_state=0, pseudo_rows=1))
         for structure in ("full", "diag", "tied")

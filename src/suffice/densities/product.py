@@ -6,6 +6,7 @@ import itertools
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -14,6 +15,14 @@ from numpy.typing import NDArray
 from .. import kernels
 from ..errors import DataError, EmptyClassWarning, listed
 from ..stats import BundleStats
+from ..tables.features import (
+    Feature,
+    extended,
+    features_from_arrays,
+    features_to_arrays,
+    restored,
+    sources,
+)
 from ..tables.table import Table
 from ..tables.vocabulary import words_from_arrays, words_to_arrays
 from .base import Density, LinearForm, seen_classes
@@ -29,6 +38,7 @@ class BlockRows:
 
     parts: dict[str, Any]
     n_rows: int
+    within: Array | None = None  # (n,) from 0 to 1, where drawn rows lie within bins
 
     def __len__(self) -> int:
         return self.n_rows
@@ -45,9 +55,11 @@ class ProductDensity(Density):
     parts : dict of str to Density
         The density of each block.
     columns : dict of str to tuple of int
-        The indices of the columns of each block.
+        The indices of the columns of each block; features have the indices after those of the columns of the table.
     names : tuple of str
         The names of all columns of the table, those of no block included.
+    features : tuple of Feature
+        Columns that are derived from those of the table.
 
     Examples
     --------
@@ -60,6 +72,7 @@ class ProductDensity(Density):
     parts: dict[str, Density]
     columns: dict[str, tuple[int, ...]]
     names: tuple[str, ...]
+    features: tuple[Feature, ...] = ()
 
     @classmethod
     def estimate(
@@ -88,7 +101,7 @@ class ProductDensity(Density):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EmptyClassWarning)
             parts = {name: families[name](part) for name, part in stats.parts.items()}
-        return cls(parts, stats.columns, names or stats.names or _numbered(stats.n_features))
+        return cls(parts, stats.columns, names or stats.names or _numbered(stats.n_features), stats.features)
 
     @classmethod
     def from_parameters(
@@ -96,6 +109,7 @@ class ProductDensity(Density):
         parts: Mapping[str, Density],
         columns: Mapping[str, Sequence[int]] | None = None,
         names: Sequence[str] | None = None,
+        features: Sequence[Feature] = (),
     ) -> Self:
         """Make the product of densities of blocks of columns.
 
@@ -107,6 +121,8 @@ class ProductDensity(Density):
             The indices of the columns of each block; by default one block follows the other.
         names : sequence of str, optional
             The names of all columns, those of no block included; by default x0, x1 and so on.
+        features : sequence of Feature, optional
+            Columns that are derived from those of the table, which have the indices after these.
 
         Returns
         -------
@@ -129,16 +145,17 @@ class ProductDensity(Density):
             columns = {name: list(itertools.islice(following, part.n_features)) for name, part in parts.items()}
         own = {name: tuple(int(j) for j in columns.get(name, ())) for name in parts}
         indices = [j for block in own.values() for j in block]
-        names = _numbered(max(indices, default=-1) + 1) if names is None else tuple(names)
+        names = _numbered(max(indices, default=-1) + 1 - len(features)) if names is None else tuple(names)
         for name, part in parts.items():
             if len(own[name]) != part.n_features:
                 raise DataError(f"block {name!r} has {part.n_features} features, but {len(own[name])} columns")
-        if len(set(indices)) < len(indices) or not set(indices) <= set(range(len(names))):
-            raise DataError(f"the columns of the blocks must be distinct indices from 0 to {len(names) - 1}: {own}")
+        n_columns = len(names) + len(features)
+        if len(set(indices)) < len(indices) or not set(indices) <= set(range(n_columns)):
+            raise DataError(f"the columns of the blocks must be distinct indices from 0 to {n_columns - 1}: {own}")
         if len({part.n_classes for part in parts.values()}) > 1:
             sizes = ", ".join(f"{name} {part.n_classes}" for name, part in parts.items())
             raise DataError(f"the blocks have different numbers of classes: {sizes}")
-        return cls(dict(parts), own, names)
+        return cls(dict(parts), own, names, tuple(features))
 
     def parameters(self) -> dict[str, Any]:
         """Return densities and columns of the blocks, as `from_parameters` takes them.
@@ -146,12 +163,14 @@ class ProductDensity(Density):
         Returns
         -------
         dict
-            "parts", the density of each block, with parameters of its own; "columns", their indices; "names".
+            "parts", the density of each block, with parameters of its own; "columns", their indices; "names" and
+            "features".
         """
-        return {"parts": dict(self.parts), "columns": dict(self.columns), "names": self.names}
+        named = {"names": self.names, "features": self.features}
+        return {"parts": dict(self.parts), "columns": dict(self.columns), **named}
 
     def labelled_parameters(self, names: Sequence[Any]) -> dict[str, Any]:
-        own = {name: [names[j] for j in columns] for name, columns in self.columns.items()}
+        own = self._named(names)
         return {
             name: {"columns": own[name], **part.labelled_parameters(own[name])} for name, part in self.parts.items()
         }
@@ -163,7 +182,18 @@ class ProductDensity(Density):
 
     def checked(self) -> Self:
         parts = {name: part.checked() for name, part in self.parts.items()}
-        return self.from_parameters(parts, self.columns, self.names)
+        return self.from_parameters(parts, self.columns, self.names, self.features)
+
+    def _named(self, names: Sequence[Any]) -> dict[str, list[Any]]:
+        """The names of the columns of each block."""
+        every = (*names, *(feature.name for feature in self.features))
+        return {name: [every[j] for j in columns] for name, columns in self.columns.items()}
+
+    @cached_property
+    def _sources(self) -> dict[str, Array]:
+        """The columns of the table that those of each block are, or are derived from."""
+        every = sources(self.n_features, self.features)
+        return {name: every[list(columns)] for name, columns in self.columns.items()}
 
     def blocks(self) -> list[tuple[Density, tuple[int, ...]]]:
         return [(part, self.columns[name]) for name, part in self.parts.items()]
@@ -185,18 +215,23 @@ class ProductDensity(Density):
         return len(self.names)
 
     def unknown_cells(self, table: Table) -> Array:
-        cells = np.zeros((len(table), table.n_features), bool)
+        cells, whole = np.zeros((len(table), table.n_features), bool), extended(table, self.features)
         for name, part in self.parts.items():
-            cells[:, list(self.columns[name])] = part.unknown_cells(table.take(self.columns[name]))
+            for j, unknown in zip(self._sources[name], part.unknown_cells(whole.take(self.columns[name])).T, strict=True):
+                cells[:, j] |= unknown
         return cells
 
     def category_kinds(self) -> dict[int, str]:
-        parts = self.parts.items()
-        return {self.columns[name][j]: kind for name, part in parts for j, kind in part.category_kinds().items()}
+        kinds = (
+            (self.columns[name][j], kind)
+            for name, part in self.parts.items()
+            for j, kind in part.category_kinds().items()
+        )
+        return {j: kind for j, kind in kinds if j < self.n_features}  # features are not read from a table
 
     @property
     def columns_read(self) -> Sequence[int]:
-        return sorted(j for indices in self.columns.values() for j in indices)
+        return sorted({j for indices in self._sources.values() for j in indices.tolist()})
 
     @property
     def has_zeros(self) -> bool:
@@ -223,7 +258,7 @@ class ProductDensity(Density):
         return np.concatenate([part.linear_rows(X.parts[name]) for name, part in self.parts.items()], axis=1)
 
     def linear_names(self, names: Sequence[str]) -> tuple[str, ...]:
-        own = {name: [names[j] for j in columns] for name, columns in self.columns.items()}
+        own = self._named(names)
         return tuple(itertools.chain.from_iterable(part.linear_names(own[name]) for name, part in self.parts.items()))
 
     def log_likelihood_of(self, stats: BundleStats) -> float:
@@ -231,10 +266,10 @@ class ProductDensity(Density):
         return sum(part.log_likelihood_of(stats.parts[name]) for name, part in self.parts.items())
 
     def read(self, table: Table) -> BlockRows:
-        parts = {}
+        whole, parts = extended(table, self.features), {}
         for name, part in self.parts.items():
             try:
-                parts[name] = part.read(table.take(self.columns[name]))
+                parts[name] = part.read(whole.take(self.columns[name]))
             except DataError as error:
                 raise DataError(f"in the {name} columns: {error}") from None
         return BlockRows(parts, len(table))
@@ -255,10 +290,18 @@ class ProductDensity(Density):
         import pyarrow as pa
 
         values: list[Any] = [pa.nulls(len(x))] * self.n_features
+        derived: dict[int, Array] = {}
         for name, part in self.parts.items():
             block = part.write(x.parts[name])
             for i, j in enumerate(self.columns[name]):
-                values[j] = pa.array(block[:, i].tolist() if block.dtype == object else block[:, i])
+                if j < self.n_features:
+                    values[j] = pa.array(block[:, i].tolist() if block.dtype == object else block[:, i])
+                else:
+                    derived[j - self.n_features] = block[:, i]
+        within = np.full(len(x), 0.5) if x.within is None else x.within
+        for j in {self.features[i].source for i in derived}:
+            own = [i for i in sorted(derived) if self.features[i].source == j]
+            values[j] = pa.array(restored([self.features[i] for i in own], [derived[i] for i in own], within))
         return pa.table(values, names=list(self.names))
 
     def _score(self, X: BlockRows, offset: Array | float, wanted: Wanted, relative: bool) -> bool:
@@ -276,7 +319,7 @@ class ProductDensity(Density):
 
     def _refuse_infinity(self, name: str, x: Array) -> None:
         found = np.flatnonzero(np.isinf(x).any(axis=0))
-        columns = listed([self.names[self.columns[name][i]] for i in found])
+        columns = listed([self.names[self._sources[name][i]] for i in found])
         raise DataError(f"column {columns} holds infinity; remove these rows or make the values missing")
 
     def marginal(self, X: BlockRows) -> Array:
@@ -288,7 +331,8 @@ class ProductDensity(Density):
     def explain(self, X: BlockRows, c: int) -> Array:
         shares = np.zeros((len(X), self.n_features))
         for name, part in self.parts.items():
-            shares[:, list(self.columns[name])] = part.explain(X.parts[name], c)
+            for j, share in zip(self._sources[name], part.explain(X.parts[name], c).T, strict=True):
+                shares[:, j] += share  # features of one column add up
         return shares
 
     def typicality(self, X: BlockRows) -> Array:
@@ -296,26 +340,30 @@ class ProductDensity(Density):
 
     def missing(self, X: BlockRows) -> Array:
         missing = np.zeros((len(X), self.n_features), bool)
+        missing[:, self.columns_read] = True
         for name, part in self.parts.items():
-            missing[:, list(self.columns[name])] = part.missing(X.parts[name])
+            for j, cells in zip(self._sources[name], part.missing(X.parts[name]).T, strict=True):
+                missing[:, j] &= cells  # a column is missing where all of its features are
         return missing
 
     def hide(self, X: BlockRows, hidden: Array) -> BlockRows:
-        own = {name: hidden[:, list(columns)] for name, columns in self.columns.items()}
+        own = {name: hidden[:, columns] for name, columns in self._sources.items()}
         return replace(X, parts={name: part.hide(X.parts[name], own[name]) for name, part in self.parts.items()})
 
     def sample(self, code: Array, rng: np.random.Generator) -> BlockRows:
-        return BlockRows({name: part.sample(code, rng) for name, part in self.parts.items()}, len(code))
+        drawn = {name: part.sample(code, rng) for name, part in self.parts.items()}
+        return BlockRows(drawn, len(code), rng.random(len(code)) if self.features else None)
 
     def fill(self, X: BlockRows, posterior: Array) -> BlockRows:
         return replace(X, parts={name: part.fill(X.parts[name], posterior) for name, part in self.parts.items()})
 
     def draw(self, X: BlockRows, code: Array, rng: np.random.Generator) -> BlockRows:
-        return replace(X, parts={name: part.draw(X.parts[name], code, rng) for name, part in self.parts.items()})
+        drawn = {name: part.draw(X.parts[name], code, rng) for name, part in self.parts.items()}
+        return BlockRows(drawn, len(code), rng.random(len(code)) if self.features else None)
 
     def to_arrays(self) -> dict[str, Array]:
         letters, ends = words_to_arrays(list(self.names))
-        arrays = {"names_letters": letters, "names_ends": ends}
+        arrays = {"names_letters": letters, "names_ends": ends} | features_to_arrays(self.features)
         for name, part in self.parts.items():
             prefix = f"{name}.{type(part).__name__}"
             arrays[f"{prefix}.columns"] = np.array(self.columns[name], np.int64)
@@ -331,7 +379,8 @@ class ProductDensity(Density):
                 prefix = f"{name}.{kind}:"
                 own = {k.removeprefix(prefix): array for k, array in arrays.items() if k.startswith(prefix)}
                 parts[name], columns[name] = Density.kinds[kind].from_arrays(own), tuple(indices.tolist())
-        return cls(parts, columns, tuple(words_from_arrays(arrays["names_letters"], arrays["names_ends"])))
+        names = tuple(words_from_arrays(arrays["names_letters"], arrays["names_ends"]))
+        return cls(parts, columns, names, features_from_arrays(arrays, len(names)))
 
 
 def _numbered(n: int) -> tuple[str, ...]:

@@ -36,7 +36,7 @@ class MixedTable(Estimated):
         return self.schema_
 
     def _collector(self, inferred: Schema) -> Collector:
-        return self._recipe.collector(self._validate(), inferred.blocks())
+        return self._recipe.collector(self._validate(), inferred.blocks(), inferred.features)
 
     def _learn(self, statistics: Any, source: Source | None = None, inferred: Schema | None = None) -> Self:
         super()._learn(statistics, source, inferred)
@@ -48,20 +48,22 @@ class MixedTable(Estimated):
     def schema_(self) -> Schema:
         """The family of every column, and why; prints as a table."""
         self._check_fitted()
-        statistics, blocks = self.statistics_, self.statistics_.blocks
+        statistics, blocks, features = self.statistics_, self.statistics_.blocks, self.statistics_.features
         known: Schema | None = getattr(self, "_schema", None)
         names = self._names() or tuple(f"x{j}" for j in range(statistics.n_features))
-        if known is not None and known.names == names and known.blocks() == blocks:
+        if known is not None and (known.names, known.blocks(), known.features) == (names, blocks, features):
             return known
         own = {j: family for family, indices in (blocks or {}).items() for j in indices}
+        own |= {feature.source: feature.asked for feature in features}
         families = tuple(own.get(j, DROP) for j in range(statistics.n_features))
-        return Schema(names, families, ("as learnt",) * len(names))
+        return Schema(names, families, ("as learnt",) * len(names), features)
 
     def _saved_params(self) -> dict[str, Any]:
         """What selectors and types have chosen is kept by name: functions are not saved."""
         schema = self.schema_
         places = range(len(schema.names)) if self._names() is None else schema.names
-        families = dict(zip(places, schema.families, strict=True)) if isinstance(self.families, dict) else self.families
+        by_column = dict(zip(places, schema.families, strict=True))
+        families = by_column if isinstance(self.families, dict | Schema) else self.families
         return super()._saved_params() | {"families": families}
 
     def __sklearn_tags__(self) -> Any:
@@ -79,12 +81,13 @@ class MixedClassifier(MixedTable, GenerativeClassifier):
 
     Parameters
     ----------
-    families : "auto" or dict
+    families : "auto", dict or Schema
         The family of every column: "gaussian", "bernoulli", "categorical", "poisson", "multinomial" (all such columns
         together are one vector of occurrences), "exponential", "gamma", "lognormal", "inverse_gaussian", "geometric",
-        "negative_binomial" or "drop". "auto" goes by the types (see `schema_`); a dictionary says
+        "negative_binomial"; "binned", "log", "yeo_johnson" or "zero_inflated", which learn bins or transforms of a
+        column; or "drop". "auto" goes by the types (see `schema_`); a dictionary says
         otherwise for a column's name, a type such as int, "boolean" or "int64", or a selector such as scikit-learn's
-        make_column_selector.
+        make_column_selector. The `schema_` of another model gives the same families, bins and transforms.
     alpha : float
         Pseudo-counts of the discrete families; 0 is maximum likelihood.
     covariance : {"diag", "full", "tied", "tied_diag", "spherical", "tied_spherical"}

@@ -20,8 +20,9 @@ from ..densities import (
 )
 from ..densities.independent import IndependentDensity
 from ..stats.support import POSITIVE, WHOLE
-from .dialects import AsNumber, Cell, Infinity, Number, Total
+from .dialects import AsNumber, Infinity, Number, Total
 from .scores import (
+    cell,
     FAR,
     IMPOSSIBLE,
     LARGEST,
@@ -62,7 +63,7 @@ class _Cells:
         self._outside: list[Expression] = []
         positive = density.support is POSITIVE
         for name, low, high in zip(names, *self._reach(), strict=True):
-            v, least, most = steps.bind("v", AsNumber(Cell(name))), Number(low), Number(high)
+            v, least, most = steps.bind("v", AsNumber(cell(name))), Number(low), Number(high)
             fractional = [and_(v.between(Number(0.0), Number(LARGEST)), func.floor(v) != v)]
             self._outside.append(
                 or_(

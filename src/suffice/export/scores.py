@@ -35,6 +35,7 @@ from ..densities.linear import SOME
 from ..errors import DataError
 from ..regression import LogisticModel
 from .dialects import AsNumber, AsText, AsTruth, Cell, Dot, Greatest, Infinity, Number, Text, Total
+from .features import feature_cell
 from .steps import Steps
 
 Array = NDArray[Any]
@@ -73,6 +74,11 @@ def scores(model: Any, steps: Steps, names: Sequence[str], strict: bool = True) 
 # Cells.
 
 
+def cell(column: str | Expression) -> Expression:
+    """A column of the table by its name, or the value of a feature."""
+    return Cell(column) if isinstance(column, str) else column
+
+
 @dataclass(frozen=True)
 class _Numbers:
     """Columns of numbers."""
@@ -84,7 +90,7 @@ class _Numbers:
     def of(
         cls, steps: Steps, names: Sequence[str], low: Array, high: Array, tiny: Array, kind: Any = AsNumber
     ) -> _Numbers:
-        raw = [steps.bind("v", kind(Cell(name))) for name in names]
+        raw = [steps.bind("v", kind(cell(name))) for name in names]
         held = []
         for v, a, b, none in zip(raw, low, high, tiny, strict=True):
             least, most = Number(a), Number(b)
@@ -324,9 +330,9 @@ def _category_cells(
 ) -> tuple[Expression, list[Expression], list[Expression]]:
     """A column of categories, their values, and what it must not hold."""
     if categories.dtype == object:
-        return steps.bind("x", AsText(Cell(name))), [Text(str(value)) for value in categories], []
+        return steps.bind("x", AsText(cell(name))), [Text(str(value)) for value in categories], []
     values: list[Expression] = [Number(float(value)) for value in categories]
-    raw = steps.bind("v", (AsTruth if categories.dtype.kind == "b" else AsNumber)(Cell(name)))
+    raw = steps.bind("v", (AsTruth if categories.dtype.kind == "b" else AsNumber)(cell(name)))
     finite = raw.between(Number(-LARGEST), Number(LARGEST))
     return steps.bind("x", case((finite, raw))), values, _Numbers([raw], []).infinite()
 
@@ -470,8 +476,9 @@ def stirling_series(z: Expression) -> Expression:
 
 @scores.register
 def _(density: ProductDensity, steps: Steps, names: Sequence[str], strict: bool = True) -> Scores:  # noqa: ARG001
+    every: list[Any] = [*names, *(feature_cell(feature, steps, names[feature.source]) for feature in density.features)]
     parts = [
-        scores(part, steps, [names[j] for j in density.columns[block]], False) for block, part in density.parts.items()
+        scores(part, steps, [every[j] for j in density.columns[block]], False) for block, part in density.parts.items()
     ]
     relative = [Total(*(part.relative[c] for part in parts)) for c in range(density.n_classes)]
     return Scores(relative, Total(*(part.shared for part in parts)), [each for part in parts for each in part.refused])

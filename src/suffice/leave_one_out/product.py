@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..tables.features import Feature, extended
 from ..tables.table import Table
 from .base import LeaveOneOut
 
@@ -20,8 +21,10 @@ class ProductLeaveOneOut(LeaveOneOut):
 
     parts: dict[str, LeaveOneOut]  # by the name of the block
     columns: dict[str, tuple[int, ...]]
+    features: tuple[Feature, ...] = ()
 
     def scores(self, table: Table, code: Array, weight: Array) -> tuple[Array, Array]:
+        table = extended(table, self.features)
         blocks = [part.scores(table.take(self.columns[name]), code, weight) for name, part in self.parts.items()]
         total = np.asarray(sum(scores for scores, _ in blocks))
         # A row of weight zero may miss cells that no other row may miss.

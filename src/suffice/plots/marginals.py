@@ -36,7 +36,7 @@ class GaussianBlock:
             components, owner, weights = density.as_components()
             weights = weights if has_classes(estimator) else model.prior
             for part, columns in components.blocks():
-                if part.ellipses(()) is not None:
+                if part.ellipses(()) is not None and min(columns) < density.n_features:
                     own = model.names or tuple(f"x{j}" for j in range(density.n_features))
                     return cls(part, owner, weights, columns, own if table is None else names_of(table))
         raise DataError(
@@ -46,12 +46,13 @@ class GaussianBlock:
 
     def chosen(self, columns: Sequence[Any] | None) -> list[int]:
         """Return the indices in the table of the chosen columns; None chooses all Gaussian ones."""
-        indices = list(self.indices) if columns is None else indices_of(columns, self.names)
+        own = [j for j in self.indices if j < len(self.names)]  # features, such as a logarithm, are not in the table
+        indices = own if columns is None else indices_of(columns, self.names)
         if not indices:
             raise DataError("columns is empty; name at least one column")
-        strange = [self.names[j] for j in indices if j not in self.indices]
+        strange = [self.names[j] for j in indices if j not in own]
         if strange:
-            gaussian = listed([self.names[j] for j in self.indices], 10)
+            gaussian = listed([self.names[j] for j in own], 10)
             raise DataError(f"column {listed(strange)} is not Gaussian in this model; choose among {gaussian}")
         return indices
 

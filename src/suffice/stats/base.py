@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ..errors import DataError, StatisticsError, listed
 from ..tables.batch import Batch
+from ..tables.features import Feature
 from ..tables.labels import SoftLabels, encode, positions, union
 from ..tables.table import Table
 from ..tables.vocabulary import words_from_arrays, words_to_arrays
@@ -45,6 +46,11 @@ class Statistics(ABC):
     @abstractmethod
     def n_features(self) -> int:
         """The number of columns."""
+
+    @property
+    def features(self) -> tuple[Feature, ...]:
+        """Columns that are derived from those of the table, and have blocks of their own."""
+        return ()
 
     @property
     def blocks(self) -> Mapping[str, tuple[int, ...]] | None:

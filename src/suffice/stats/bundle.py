@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..errors import DataError, StatisticsError, listed
 from ..tables.batch import Batch
+from ..tables.features import Feature, extended, features_from_arrays, features_to_arrays
 from ..tables.labels import SoftLabels, encode
 from .base import Statistics, names_from_arrays, names_to_arrays, of_one_kind, settle, vocabulary
 
@@ -33,11 +34,13 @@ class BundleStats(Statistics):
     parts : dict of str to Statistics
         The statistic of each block.
     columns : dict of str to tuple of int
-        The indices of the columns of each block.
+        The indices of the columns of each block; features have the indices after those of the columns of the table.
     n_features : int
         The number of columns of the whole table, those of no block included.
     names : tuple of str, optional
         The names of these columns.
+    features : tuple of Feature
+        Columns that are derived from those of the table.
 
     Examples
     --------
@@ -54,6 +57,7 @@ class BundleStats(Statistics):
     columns: dict[str, tuple[int, ...]]
     n_features: int = field()  # of the whole table; field() keeps the inherited property from being a default
     names: tuple[str, ...] | None = None
+    features: tuple[Feature, ...] = ()
 
     def __post_init__(self) -> None:
         settle(self, "weight")
@@ -100,7 +104,12 @@ class BundleStats(Statistics):
         return cls(classes, np.zeros(len(classes)), parts, columns, n_features, names)
 
     @classmethod
-    def of(cls, batch: Batch, blocks: Mapping[str, tuple[tuple[int, ...], Collector]]) -> Self:  # type: ignore[override]
+    def of(  # type: ignore[override]
+        cls,
+        batch: Batch,
+        blocks: Mapping[str, tuple[tuple[int, ...], Collector]],
+        features: tuple[Feature, ...] = (),
+    ) -> Self:
         """Return the statistic of one batch of labelled rows.
 
         Parameters
@@ -109,6 +118,8 @@ class BundleStats(Statistics):
             Rows with labels, hard or soft, and weights where they have any.
         blocks : mapping
             For every block its columns, by index, and its collector: a function from a batch to a statistic.
+        features : tuple of Feature
+            Further columns, which are derived from those of the batch.
 
         Returns
         -------
@@ -117,23 +128,28 @@ class BundleStats(Statistics):
         """
         if batch.y is not None and not isinstance(batch.y, SoftLabels):
             batch = replace(batch, coded=encode(batch.y))  # once for all blocks
-        parts = {}
+        whole, parts = replace(batch, table=extended(batch.table, features)), {}
         for name, (indices, collect) in blocks.items():
             try:
-                parts[name] = collect(batch.take(indices))
+                parts[name] = collect(whole.take(indices))
             except DataError as error:
                 raise DataError(f"in the {name} columns: {error}") from None
         first = next(iter(parts.values()))
         columns = {name: indices for name, (indices, _) in blocks.items()}
-        return cls(first.classes, np.array(first.weight), parts, columns, batch.table.n_features, batch.table.names)
+        table = batch.table
+        return cls(first.classes, np.array(first.weight), parts, columns, table.n_features, table.names, features)
 
     @property
     def blocks(self) -> Mapping[str, tuple[int, ...]]:
         return self.columns
 
     def category_kinds(self) -> dict[int, str]:
-        parts = self.parts.items()
-        return {self.columns[name][j]: kind for name, part in parts for j, kind in part.category_kinds().items()}
+        kinds = (
+            (self.columns[name][j], kind)
+            for name, part in self.parts.items()
+            for j, kind in part.category_kinds().items()
+        )
+        return {j: kind for j, kind in kinds if j < self.n_features}  # features are not read from a table
 
     def aligned(self, classes: Array) -> Self:
         parts = {name: part.aligned(classes) for name, part in self.parts.items()}
@@ -150,6 +166,14 @@ class BundleStats(Statistics):
                 f"column {listed([names[j] if names else j for j in differing])} has different families "
                 f"({one} and {two}): the statistics cannot be merged; fit both with the same families="
             )
+        if self.features != other.features:
+            prepared = sorted({feature.source for feature in set(self.features) ^ set(other.features)})
+            names = self.names or other.names
+            raise StatisticsError(
+                f"column {listed([names[j] if names else j for j in prepared])} has other bins, or another transform, "
+                "in the two models, because these were found from different rows: the statistics cannot be merged; fit "
+                "the second model with families=first.schema_"
+            )
         for name, part in self.parts.items():
             alike = of_one_kind(part, other.parts[name])
             if alike is None:
@@ -157,8 +181,9 @@ class BundleStats(Statistics):
             alike[0]._check_columns(alike[1])
 
     def _families(self) -> dict[int, str]:
-        """Return the block of every column that has one."""
-        return {j: name for name, indices in self.columns.items() for j in indices}
+        """Return the family of every column that has one."""
+        own = {j: name for name, indices in self.columns.items() for j in indices if j < self.n_features}
+        return own | {feature.source: feature.asked for feature in self.features}
 
     def _alike(self, other: Self) -> Iterator[tuple[str, tuple[Any, Any]]]:
         """The parts of both by name, those of a block as statistics of one kind."""
@@ -184,6 +209,7 @@ class BundleStats(Statistics):
 
     def to_arrays(self) -> dict[str, Array]:
         arrays = {"n_features": np.array(self.n_features)} | names_to_arrays(self.names)
+        arrays |= features_to_arrays(self.features)
         for name, part in self.parts.items():
             prefix = f"{name}.{type(part).__name__}"
             arrays[f"{prefix}.columns"] = np.array(self.columns[name], dtype=np.int64)
@@ -208,14 +234,16 @@ class BundleStats(Statistics):
             raise StatisticsError(f"these are not the arrays of a bundle: {sorted(arrays)}")
         try:
             n_features, names = int(arrays["n_features"]), names_from_arrays(arrays)
+            features = features_from_arrays(arrays, n_features)
         except (KeyError, TypeError, ValueError) as error:
             raise StatisticsError(f"arrays of a bundle are invalid: {error}") from None
         indices = [j for own in columns.values() for j in own]
-        fits = len(set(indices)) == len(indices) and all(isinstance(j, int) and 0 <= j < n_features for j in indices)
+        known = range(n_features + len(features))
+        fits = len(set(indices)) == len(indices) and all(isinstance(j, int) and j in known for j in indices)
         fits = fits and (n_features <= _MOST if names is None else len(names) == n_features)
         if not fits or any(part.n_features != len(columns[name]) for name, part in parts.items()):
             raise StatisticsError("the blocks do not fit their columns")
         order = sorted(parts, key=lambda name: columns[name])
         weight = np.array(parts[order[0]].weight)
         named = {name: parts[name] for name in order}, {name: columns[name] for name in order}
-        return cls(np.array(classes), weight, *named, n_features, names)
+        return cls(np.array(classes), weight, *named, n_features, names, features)

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..errors import DataError, listed
 from ..tables.batch import Batch
+from ..tables.features import Feature
 from ..tables.table import Matrix
 from .base import Statistics
 from .bundle import BundleStats, Collector
@@ -164,9 +165,10 @@ class CollectBundle:
     """For each block, the indices of its columns and their collector."""
 
     blocks: Mapping[str, tuple[tuple[int, ...], Collector]]
+    features: tuple[Feature, ...] = ()
 
     def __call__(self, batch: Batch) -> BundleStats:
-        return BundleStats.of(batch, self.blocks)
+        return BundleStats.of(batch, self.blocks, self.features)
 
 
 NO_LABELS = np.zeros(1, np.int8)  # the class of all rows where labels play no part

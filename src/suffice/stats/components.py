@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..errors import StatisticsError
 from ..tables.batch import Batch
+from ..tables.features import Feature
 from ..tables.labels import positions
 from .base import Statistics, settle, spread, vocabulary
 from .bundle import Collector
@@ -132,6 +133,10 @@ class ComponentStats(Statistics):
     def names(self) -> tuple[str, ...] | None:  # type: ignore[override]
         """The names of the columns, where they are kept."""
         return self.parts.names
+
+    @property
+    def features(self) -> tuple[Feature, ...]:
+        return self.parts.features
 
     @property
     def blocks(self) -> Mapping[str, tuple[int, ...]] | None:

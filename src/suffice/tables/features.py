@@ -1,0 +1,329 @@
+"""Columns that are derived from the columns of a table, such as bins or the logarithm of a number.
+
+A feature is a column of the table and the steps that turn it into numbers. The parameters of the steps are found once,
+from a sample (see `DERIVED`), and are numbers and words from then on: they are saved in model files, and two models
+can be merged where their features are the same. A table with features has all of its own columns first, followed by
+one column for each feature.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .table import ArrayColumn, CodedColumn, Column, Frame, Table
+
+Array = NDArray[Any]
+Steps = tuple[tuple[Any, ...], ...]  # the name of each step, followed by its parameters: numbers and words
+
+BINS = 16  # at most, unless single values have bins of their own
+ENOUGH = 100_000  # values from which parameters are found: more of them change nothing that matters
+_LAMBDAS = (-3.0, 5.0)  # of Yeo-Johnson transforms
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A column that is derived from a column of a table.
+
+    Parameters
+    ----------
+    source : int
+        The index of the column that it is derived from.
+    name : str
+        Its name.
+    family : str
+        The family of its density.
+    asked : str
+        The family that users know it by, such as "binned".
+    steps : tuple of tuples
+        The steps from the column to numbers: for each its name in `STEPS` and its parameters.
+    """
+
+    source: int
+    name: str
+    family: str
+    asked: str
+    steps: Steps
+
+    def values(self, column: Column) -> Array:
+        """Return the values of the feature, (n,) float64, with NaN where they are missing."""
+        x = np.asarray(column.floats(), np.float64)
+        with np.errstate(invalid="ignore", over="ignore"):
+            for name, *parameters in self.steps:
+                x = STEPS[name].apply(x, *parameters)
+        return x
+
+    def column(self, column: Column) -> Column:
+        """Return the feature as a column."""
+        x = self.values(column)
+        if self.family != "categorical":
+            return ArrayColumn(x, "float", "float64")
+        missing = np.isnan(x)
+        code = np.where(missing, -1, x).astype(np.int32)
+        return CodedColumn(code, np.arange(code.max(initial=0) + 1), "int64")
+
+    def restored(self, x: Array, within: Array) -> Array:
+        """Return values of the column that the feature has these values of.
+
+        Parameters
+        ----------
+        x : array of shape (n,)
+            Values of the feature.
+        within : array of shape (n,)
+            From 0 to 1: which of the values of the column to take, where several have the same value of the feature.
+        """
+        x = np.asarray(x, np.float64)
+        for name, *parameters in reversed(self.steps):
+            x = STEPS[name].invert(x, within, *parameters)
+        return x
+
+
+def extended(table: Table, features: Sequence[Feature]) -> Table:
+    """Return the table with one more column for each feature."""
+    if not features:
+        return table
+    parts = table.columns()
+    derived = [feature.column(parts[feature.source]) for feature in features]
+    names = (*table.names_of(range(len(parts))), *(feature.name for feature in features))
+    return Frame((*parts, *derived), names, len(table))
+
+
+def sources(n_features: int, features: Sequence[Feature]) -> Array:
+    """Return the column of the table that each column of the extended table is derived from, by index."""
+    return np.array([*range(n_features), *(feature.source for feature in features)], np.intp)
+
+
+def restored(features: Sequence[Feature], values: Sequence[Array], within: Array) -> Array:
+    """Return the values of a column from the values of all features of it."""
+    flags = [x for feature, x in zip(features, values, strict=True) if feature.steps[-1:] == (("is_zero",),)]
+    others = [(feature, x) for feature, x in zip(features, values, strict=True) if ("is_zero",) not in feature.steps]
+    whole = others[0][0].restored(others[0][1], within) if others else np.full(len(within), np.nan)
+    for flag in flags:
+        whole = np.where(np.asarray(flag, np.float64) > 0.5, 0.0, whole)
+    return whole
+
+
+def features_to_arrays(features: Sequence[Feature]) -> dict[str, Array]:
+    """Return features as JSON, in an array; nothing where there are none."""
+    text = json.dumps([[*vars(feature).values()] for feature in features])
+    return {"features": np.frombuffer(text.encode(), np.uint8)} if features else {}
+
+
+def features_from_arrays(arrays: Mapping[str, Array], n_features: int = 1 << 31) -> tuple[Feature, ...]:
+    """The inverse of `features_to_arrays`, for a table of so many columns; ValueError where the array is damaged."""
+    found: list[Feature] = []
+    if "features" not in arrays:
+        return ()
+    for source, name, family, asked, steps in json.loads(np.asarray(arrays["features"], np.uint8).tobytes()):
+        words = all(isinstance(word, str) for word in (name, family, asked))
+        known = all(isinstance(step, list) and step and step[0] in STEPS for step in steps)
+        if not (isinstance(source, int) and 0 <= source < n_features and words and known):
+            raise ValueError(f"the feature {name!r} is not known")
+        feature = Feature(source, name, family, asked, tuple(tuple(map(_plain, step)) for step in steps))
+        feature.values(ArrayColumn.of(np.zeros(1)))  # which fails where parameters do not fit
+        found.append(feature)
+    return tuple(found)
+
+
+def _plain(parameter: Any) -> Any:
+    return tuple(map(_plain, parameter)) if isinstance(parameter, list) else parameter
+
+
+# Steps: functions of numbers, and their inverses.
+
+
+@dataclass(frozen=True)
+class Step:
+    """A function of the values of a column, with parameters."""
+
+    apply: Callable[..., Array]  # (x, *parameters)
+    invert: Callable[..., Array]  # (y, within, *parameters)
+
+
+def _bin(x: Array, edges: tuple[float, ...], *_: Any) -> Array:
+    return np.where(np.isnan(x), np.nan, np.searchsorted(np.array(edges), x, side="left"))
+
+
+def _within_bin(y: Array, within: Array, _: Any, low: tuple[float, ...], high: tuple[float, ...]) -> Array:
+    """A value between the least and the greatest one that the sample has in a bin."""
+    code = np.where(np.isnan(y), 0, y).astype(np.intp)
+    least, most = np.array(low)[code], np.array(high)[code]
+    return np.where(np.isnan(y), np.nan, least + within * (most - least))
+
+
+def _yeo_johnson(x: Array, center: float, scale: float, power: float) -> Array:
+    z = (x - center) / scale
+    up, down = np.log1p(np.maximum(z, 0.0)), np.log1p(np.maximum(-z, 0.0))
+    return np.asarray(_boxed(up, power) - _boxed(down, 2.0 - power))
+
+
+def _boxed(log_value: Array, power: float) -> Array:
+    """(v ** power - 1) / power from log v; log v for power 0."""
+    return np.expm1(power * log_value) / power if abs(power) > 1e-9 else log_value
+
+
+def _from_yeo_johnson(y: Array, _: Array, center: float, scale: float, power: float) -> Array:
+    up, down = _unboxed(np.maximum(y, 0.0), power), _unboxed(np.maximum(-y, 0.0), 2.0 - power)
+    return np.asarray(center + scale * (np.expm1(up) - np.expm1(down)))
+
+
+def _unboxed(value: Array, power: float) -> Array:
+    """log v; infinite powers are cut off where the transform comes to its bound."""
+    return np.log1p(np.maximum(power * value, -1 + 1e-9)) / power if abs(power) > 1e-9 else value
+
+
+STEPS: dict[str, Step] = {
+    "bin": Step(_bin, _within_bin),
+    # Zero and less count as the least value that was seen.
+    "log": Step(lambda x, low: np.log(np.where(x <= 0, low, x)), lambda y, _, low: np.exp(y)),  # noqa: ARG005
+    "signed_log": Step(
+        lambda x, scale: np.sign(x) * np.log1p(np.abs(x) / scale),
+        lambda y, _, scale: np.sign(y) * scale * np.expm1(np.abs(y)),
+    ),
+    "yeo_johnson": Step(_yeo_johnson, _from_yeo_johnson),
+    "is_zero": Step(lambda x: np.where(np.isnan(x), np.nan, x == 0), lambda y, _: y),
+    "not_zero": Step(lambda x: np.where(x == 0, np.nan, x), lambda y, _: y),
+}
+
+
+# Families that users choose, and the features that they mean.
+
+Found = list[tuple[str, str, Steps]]  # for each feature what its name adds, its family and its steps
+
+
+def _binned(x: Array) -> Found:
+    return [("", "categorical", (("bin", *quantile_bins(x)),))]
+
+
+def quantile_bins(x: Array, most: int = BINS) -> tuple[tuple[float, ...], tuple[float, ...], tuple[float, ...]]:
+    """Return the edges of quantile bins, and the least and the greatest value of each bin.
+
+    Frequent values have bins of their own.
+
+    Parameters
+    ----------
+    x : array of shape (n,)
+        Values, none of them missing.
+    most : int
+        The number of bins for many values, unless frequent values add to them. There are fewer for few values: the
+        bins have a few times as many values as there are bins.
+
+    Examples
+    --------
+    >>> quantile_bins(np.repeat([0.0, 1.0, 2.0, 3.0, 4.0, 5.0], [40, 5, 5, 5, 5, 5]), 6)
+    ((0.5, 2.5), (0.0, 1.0, 3.0), (0.0, 2.0, 5.0))
+    """
+    if not len(x):
+        return (), (0.0,), (0.0,)
+    size = len(x) / min(most, max(2, round(2 * len(x) ** (1 / 3))))  # of a bin
+    value, count = np.unique(x, return_counts=True)
+    frequent = count >= size
+    run = np.cumsum(frequent | np.r_[False, frequent[:-1]])  # values between two frequent ones have the same number
+    start = np.flatnonzero(np.r_[True, run[1:] != run[:-1]])
+    total = np.add.reduceat(count, start)
+    of = np.repeat(np.arange(len(start)), np.diff(np.r_[start, len(run)]))
+    rank = np.cumsum(count) - count / 2 - np.r_[0, np.cumsum(total)[:-1]][of]  # among the values of a run
+    bins = np.where(np.add.reduceat(frequent, start), 1, np.maximum(1, np.round(total / size)))[of]
+    number = np.floor(bins * rank / total[of])
+    ends = np.flatnonzero((of[1:] != of[:-1]) | (number[1:] != number[:-1]))
+    edges = value[ends] + (value[ends + 1] - value[ends]) / 2
+    return tuple(edges.tolist()), tuple(value[np.r_[0, ends + 1]].tolist()), tuple(value[np.r_[ends, -1]].tolist())
+
+
+def _log(x: Array) -> Found:
+    return [("", "gaussian", (_log_step(x),))]
+
+
+def _log_step(x: Array) -> tuple[Any, ...]:
+    if len(x) and x.min() > 0:
+        return "log", float(x.min())
+    size = np.abs(x[x != 0])
+    return "signed_log", float(np.median(size)) if len(size) else 1.0
+
+
+def _by_power(x: Array) -> Found:
+    center = float(np.median(x)) if len(x) else 0.0
+    quartiles = np.quantile(x, [0.25, 0.75]) if len(x) else np.zeros(2)
+    scale = float(quartiles[1] - quartiles[0]) or float(x.std() if len(x) else 0.0) or 1.0
+    return [("", "gaussian", (("yeo_johnson", center, scale, _best_power(x, center, scale)),))]
+
+
+def _best_power(x: Array, center: float, scale: float) -> float:
+    """The power of most likelihood, by golden sections: the likelihood has one maximum."""
+    if not len(x) or x.min() == x.max():
+        return 1.0
+    z = (x - center) / scale
+    jacobian = float((np.sign(z) * np.log1p(np.abs(z))).mean())
+
+    def loss(power: float) -> float:
+        with np.errstate(over="ignore", invalid="ignore"):
+            spread = float(np.log(_yeo_johnson(x, center, scale, power).std()))
+        return spread - (power - 1) * jacobian if np.isfinite(spread) else np.inf
+
+    golden, (a, b) = (np.sqrt(5) - 1) / 2, _LAMBDAS
+    for _ in range(30):
+        c, d = b - golden * (b - a), a + golden * (b - a)
+        a, b = (a, d) if loss(c) <= loss(d) else (c, b)
+    return round(float((a + b) / 2), 3)
+
+
+def _zero_inflated(x: Array) -> Found:
+    rest = x[x != 0]
+    found: Found = [(" is zero", "bernoulli", (("is_zero",),))]
+    if len(rest):
+        steps = (_log_step(rest),) if rest.min() > 0 and _is_lognormal(rest) else ()
+        found.append((" not zero", "gaussian", (("not_zero",), *steps)))
+    return found
+
+
+def _is_lognormal(x: Array) -> bool:
+    """Whether a log-normal density of positive values has a greater likelihood than a Gaussian one."""
+    log_x = np.log(x)
+    return bool(min(log_x.std(), x.std()) > 0 and np.log(log_x.std()) + log_x.mean() < np.log(x.std()))
+
+
+@dataclass(frozen=True)
+class Derived:
+    """A family that users choose, whose density is that of features."""
+
+    find: Callable[[Array], Found]  # from a sample of a column, without missing values
+    what: str  # it is, for messages and tables
+
+
+DERIVED: dict[str, Derived] = {
+    "binned": Derived(_binned, "quantile bins"),
+    "log": Derived(_log, "the logarithm is Gaussian"),
+    "yeo_johnson": Derived(_by_power, "Gaussian after a Yeo-Johnson transform"),
+    "zero_inflated": Derived(_zero_inflated, "zeros, and a density of the rest"),
+}
+
+
+def derived(asked: str, j: int, name: str, column: Column) -> tuple[Feature, ...]:
+    """Find the features of a family from a sample of a column.
+
+    Parameters
+    ----------
+    asked : str
+        The family, one of `DERIVED`.
+    j : int
+        The index of the column.
+    name : str
+        Its name.
+    column : Column
+        All values of it, or a sample.
+    """
+    x = np.asarray(column.floats(), np.float64)
+    x = x[np.isfinite(x)]
+    if len(x) > ENOUGH:
+        x = np.random.default_rng(0).choice(x, ENOUGH, replace=False)
+    return tuple(Feature(j, name + more, family, asked, steps) for more, family, steps in DERIVED[asked].find(x))
+
+
+def at(feature: Feature, source: int) -> Feature:
+    """Return the same feature of a column at another index."""
+    return replace(feature, source=source)
