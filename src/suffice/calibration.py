@@ -19,6 +19,7 @@ from .metrics import SortedScores
 
 Array = NDArray[Any]
 
+_STEPS = 100  # of Newton's method; it takes about ten
 _FLAT = 1e-8  # less curvature than this, of standardised scores and for the rarest class, counts as none
 
 
@@ -74,6 +75,82 @@ class AffineMap:
             )
             fitted, _, _ = problem.solve(1.0 / float(weight.sum()))
         return cls(*problem.raw(fitted))
+
+
+def held_towards_one(
+    scores: Array, code: Array, weight: Array, log_prior: Array, start: tuple[float, Array] | None = None
+) -> tuple[float, Array]:
+    """Fit a scale and offsets (k,) to the scores of one system, held towards 1 and 0 by a penalty worth a row or so.
+
+    The penalty matters for few rows, for classes without rows and for scores that separate the classes: the map is
+    always defined. Where it would turn the scores around, the scale is 0.
+
+    Parameters
+    ----------
+    scores : array of shape (n, k)
+        Log-likelihoods, up to a constant of each row. -inf rules a class out.
+    code : array of shape (n,)
+        The index of the true class.
+    weight : array of shape (n,)
+        Row weights.
+    log_prior : array of shape (k,) or (n, k)
+        The log probabilities of the classes before a row is seen.
+    start : tuple of float and array of shape (k,), default=None
+        A scale and offsets near the result, to get there sooner.
+
+    Returns
+    -------
+    scale : float
+        Not negative.
+    offset : array of shape (k,)
+        With mean 0.
+    """
+    n, k = scores.shape
+    rows, impossible = np.arange(n), np.isneginf(scores)
+    weight = np.where(impossible[rows, code], 0.0, weight)  # no map helps there
+    evidence = np.where(impossible, 0.0, scores)
+    evidence = evidence - evidence.max(axis=1, keepdims=True)
+    base = np.where(impossible, -np.inf, log_prior)
+    if start is None:
+        start = min(1.0, 10.0 / max(float(np.median(-evidence.min(axis=1))), 1e-300)), np.zeros(k)
+    center = np.zeros(k + 1)
+    center[0] = 1.0
+
+    def posterior(theta: Array) -> tuple[float, Array]:
+        logit = base + theta[0] * evidence + theta[1:]
+        logit -= logit.max(axis=1, keepdims=True)
+        share = np.exp(logit)
+        total = share.sum(axis=1)
+        loss = weight @ (np.log(total) - logit[rows, code]) + 0.5 * ((theta - center) ** 2).sum()
+        share /= total[:, None]
+        return float(loss), share
+
+    theta = np.append(*start)
+    loss, p = posterior(theta)
+    for _ in range(_STEPS):
+        error = p * weight[:, None]
+        mean = np.einsum("nk,nk->n", p, evidence)
+        away = evidence - mean[:, None]
+        hessian = np.empty((k + 1, k + 1))
+        away *= error
+        hessian[0, 0] = np.vdot(away, evidence)  # away from the mean, which errors sum to
+        hessian[0, 1:] = hessian[1:, 0] = away.sum(axis=0)
+        hessian[1:, 1:] = np.diag(error.sum(axis=0)) - error.T @ p
+        error[rows, code] -= weight
+        gradient = np.append(np.vdot(error, evidence), error.sum(axis=0)) + theta - center
+        step = np.linalg.solve(hessian + np.eye(k + 1), gradient)
+        decrease, size = float(gradient @ step), 1.0
+        while True:
+            after, p_after = posterior(theta - size * step)
+            if after <= loss - 1e-4 * size * decrease or size < 1e-8:
+                break
+            size /= 2
+        theta, change, loss, p = theta - size * step, loss - after, after, p_after
+        if change <= 1e-9 * max(loss, 1.0):
+            break
+    if theta[0] <= 0:
+        return 0.0, np.zeros(k)
+    return float(theta[0]), theta[1:] - theta[1:].mean()
 
 
 @dataclass(frozen=True)

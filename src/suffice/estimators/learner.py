@@ -48,16 +48,14 @@ class Learner(Estimated):
         return self._fit_source(self._new_source(X, self._labels(y), sample_weight))
 
     def _fit_source(self, source: Source) -> Self:
+        return self._fit_inferred(source, self._infer(source))
+
+    def _fit_inferred(self, source: Source, inferred: Any) -> Self:
+        """Learn from a source of which `_infer` has told what the parameters leave to its rows."""
         with self._learning() as learner:
-            inferred = learner._infer(source)
             statistics = collect(source, learner._collector(inferred))
             learner._learn(statistics, source, inferred)._estimated()
         return self
-
-    def _fit_known(self, source: Source, statistics: Any) -> Self:
-        """As a fit leaves a new model, where the statistic of all rows is known already."""
-        statistics = self._recipe.adopted(statistics, self._validate())
-        return self._learn(statistics, source, self._infer(source))._estimated()
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from more rows, in place. The model equals one fitted on all rows so far.

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from html import escape
 from typing import Any
+
+SURE = 1.96  # standard errors on both sides of a 95 % interval
+CRITERIA = {"log_loss": "log loss", "error": "error rate", "cost": "mean cost"}
 
 
 @dataclass(frozen=True)
@@ -15,6 +18,18 @@ class HeldOutResult:
     name: str
     log_loss: float  # the mean of -log P(true class | x), in nats
     error: float  # the share of wrong decisions
+    cost: float | None = None  # the mean cost of decisions, where the choice was made by a cost
+    worse: float = 0.0  # than the chosen model, by the criterion of the choice
+    uncertainty: float = 0.0  # the standard error of `worse`
+    calibrated: bool = False
+    seconds: float | None = None  # that the evaluation took
+
+    @classmethod
+    def from_header(cls, header: Mapping[str, Any]) -> HeldOutResult:
+        """Return the result that a model file describes; files of 0.1 call the log loss a log cost."""
+        known = {each.name for each in fields(cls)}
+        own = {name: value for name, value in header.items() if name in known}
+        return cls(**({"log_loss": header["log_cost"]} if "log_cost" in header else {}), **own)
 
 
 @dataclass(frozen=True)
@@ -25,6 +40,48 @@ class Choice:
     baseline: HeldOutResult  # the class frequencies alone, for comparison; never chosen
     folds: int
     left_out: dict[str, str]  # columns that were left out, and why
+    n_rows: int | None = None  # how many rows were held out, each once
+    scoring: str = "log_loss"
+
+    @property
+    def beats_baseline(self) -> bool:
+        """Whether the chosen model is better than the class frequencies by more than chance explains."""
+        return self.n_rows is None or self.baseline.worse > SURE * self.baseline.uncertainty
+
+    @property
+    def summary(self) -> str:
+        """What was chosen, how certain the ranking is, and what the model is worth, in one paragraph."""
+        best, baseline = self.candidates[0], self.baseline
+        how = f"{CRITERIA[self.scoring]} on {self.n_rows} held-out rows in {self.folds} folds"
+        said = [
+            f"{best.name} was chosen from {len(self.candidates)} models by its {how}: {self._value(best)}"
+            + (", with calibrated scores." if best.calibrated else ".")
+        ]
+        if len(self.candidates) > 1:
+            second = self.candidates[1]
+            low, high = (second.worse + sign * SURE * second.uncertainty for sign in (-1, 1))
+            certain = "is not certain" if low <= 0 else "is clear"
+            said.append(
+                f"The next best, {second.name}, is worse by {second.worse:.3g} (95 % interval {low:.2g} to "
+                f"{high:.2g}): which of the two is better {certain}."
+            )
+        if self.beats_baseline:
+            said.append(
+                f"The class frequencies alone have {self._value(baseline)}. On new rows like these, about "
+                f"{100 * best.error:.1f} % of decisions will be wrong; to predict the most frequent class always, "
+                f"{100 * baseline.error:.1f} %."
+            )
+        else:
+            said.append(
+                f"The class frequencies alone have {self._value(baseline)}: the model is not better than these by "
+                "more than chance explains."
+            )
+        return " ".join(said)
+
+    def _value(self, result: HeldOutResult) -> str:
+        if self.scoring == "error":
+            return f"{100 * result.error:.2f} %"
+        return f"{result.log_loss:.4f} nats" if self.scoring == "log_loss" else f"{result.cost:.4g}"
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the table as a list of records, for instance for a data frame; the baseline comes last.
@@ -32,26 +89,31 @@ class Choice:
         Returns
         -------
         list of dict
-            The candidate, its log loss in nats, its error rate, and whether it was chosen.
+            Each with the candidate, its log loss in nats, its error rate, its cost if the choice was made by a cost,
+            how much worse it is than the chosen model, the standard error of that, whether its scores are calibrated,
+            the seconds it took, and whether it was chosen.
         """
         tried = (*self.candidates, self.baseline)
-        return [
-            {"candidate": c.name, "log_loss": c.log_loss, "error": c.error, "chosen": c is self.candidates[0]}
-            for c in tried
-        ]
+        named = ({"candidate": each.name} | asdict(each) | {"chosen": each is self.candidates[0]} for each in tried)
+        return [{name: value for name, value in row.items() if name != "name"} for row in named]
 
-    def _cells(self) -> Iterator[tuple[str, str, str, str]]:
-        yield "candidate", "log loss", "error", ""
+    def _cells(self) -> Iterator[tuple[str, ...]]:
+        costs = ["cost"] if self.scoring == "cost" else []
+        yield "candidate", "log loss", "error", *costs, ""
         marks = ["chosen", *[""] * (len(self.candidates) - 1), "baseline"]
         for row, mark in zip(self.rows(), marks, strict=True):
-            yield row["candidate"], f"{row['log_loss']:.4f}", f"{100 * row['error']:.2f} %", mark
+            cost = [f"{row['cost']:.4g}"] if costs else []
+            calibrated = "calibrated" if row["calibrated"] else ""
+            notes = ", ".join(filter(None, (mark, calibrated)))
+            yield row["candidate"], f"{row['log_loss']:.4f}", f"{100 * row['error']:.2f} %", *cost, notes
         for name, reason in self.left_out.items():
-            yield f"without {name!r}: {reason}", "", "", ""
+            yield f"without {name!r}: {reason}", "", "", *([""] if costs else []), ""
 
     def __str__(self) -> str:
         rows = list(self._cells())
         wide = max(len(name) for name, *_ in rows)
-        return "\n".join(f"{name:<{wide}}  {cost:>8}  {error:>8}  {mark}".rstrip() for name, cost, error, mark in rows)
+        lines = (f"{name:<{wide}}  {'  '.join(f'{n:>8}' for n in numbers)}  {mark}" for name, *numbers, mark in rows)
+        return "\n".join(line.rstrip() for line in lines)
 
     __repr__ = __str__
 
@@ -65,9 +127,7 @@ class Choice:
 
     @classmethod
     def from_header(cls, header: Mapping[str, Any]) -> Choice:
-        """Return the table that `to_header` described; files of 0.1 call the log loss a log cost."""
-        *candidates, baseline = (
-            HeldOutResult(each["name"], each["log_loss" if "log_loss" in each else "log_cost"], each["error"])
-            for each in (*header["candidates"], header["baseline"])
-        )
-        return cls(tuple(candidates), baseline, int(header["folds"]), dict(header["left_out"]))
+        """Return the table that `to_header` described."""
+        *candidates, baseline = map(HeldOutResult.from_header, (*header["candidates"], header["baseline"]))
+        more = {name: header[name] for name in ("n_rows", "scoring") if name in header}
+        return cls(tuple(candidates), baseline, int(header["folds"]), dict(header["left_out"]), **more)

@@ -1,41 +1,34 @@
-"""The automatic choice of a model: sensible families and structures, compared on held-out rows."""
+"""The automatic choice of a model: sensible candidates, calibrated and compared on held-out rows."""
 
 from __future__ import annotations
 
+import time
 import warnings
-from collections.abc import Iterator
-from numbers import Integral
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn import config_context
-from sklearn.base import clone
-from sklearn.pipeline import Pipeline
 
 from .. import decisions
-from ..errors import ColumnWarning, DataError, SufficeWarning, listed
-from ..estimators.gaussian import GaussianClassifier
-from ..estimators.generative import GenerativeClassifier
-from ..estimators.mixed import MixedClassifier
+from ..errors import BaselineWarning, ColumnWarning, DataError, SufficeWarning, listed
+from ..estimators.classifier import LLRClassifier
 from ..estimators.table_estimator import given_labels
-from ..schema import Schema, asked_for, number_like, row_names
+from ..progress import progress
+from ..schema import asked_for, number_like, row_names
+from ..scoring.calibrated import Calibration
 from ..scoring.choice import Choice, HeldOutResult
 from ..sources import in_memory
 from ..sources.frames.arrays import ArraySource
-from ..tables.labels import SoftLabels, encode, positions
+from ..tables.labels import SoftLabels, encode
 from ..tables.selection import with_columns
 from ..tables.table import looked_at
-from .scorers import ResultScorer
-from .search import OnePassSearchCV
+from ..threads import single_threaded_blas
+from .candidates import Candidate, candidates
+from .held_out import HeldOut, Trial, splits_of
 
 Array = NDArray[Any]
-
-ALPHAS = (0.1, 1.0, 10.0)
-NUMBERS = {"float": "gaussian", "integer": "gaussian"}  # families if no number counts as a category or a count
-MOST = -np.log(1e-6)  # the largest loss of a row: one that seemed impossible must not decide alone
-_SMALL = 1000  # rows, below which ten folds are used instead of five
-_ENTRIES = 1 << 26  # of the covariances of all classes and folds; with more, only diagonal ones are tried
 
 
 def fit(
@@ -44,20 +37,26 @@ def fit(
     sample_weight: Any = None,
     *,
     families: Any = "auto",
-    folds: int | None = None,
+    calibrate: bool = True,
+    cv: Any = None,
+    groups: Any = None,
+    scoring: Any = "log_loss",
+    time_limit: float | None = None,
+    random_state: int = 0,
     n_jobs: int | None = None,
-) -> GenerativeClassifier:
+) -> LLRClassifier:
     """Choose a model for a table automatically, and fit it to all rows.
 
-    Sensible families and structures are compared by the log loss of their posteriors on held-out rows. Each candidate
-    is estimated from the statistics of the other folds (see `OnePassSearchCV`), and the returned model from those of
-    all folds, so that nothing is refitted. Its attribute `choice_` is the table of what was tried, with the class
-    frequencies as the baseline. Columns that identify rows, such as an id, are left out with a warning.
+    Sensible models are compared by the log loss of their posteriors on held-out rows. Naive Bayes models count
+    correlated evidence twice; so each candidate is also evaluated with calibrated scores, and keeps the calibration if
+    held-out rows prefer it. The attribute `choice_` is the table of what was tried, with the class frequencies as the
+    baseline; `choice_.summary` says it in words. Columns that identify rows, such as an id, are left out with a
+    warning. A warning also tells if no model is better than the class frequencies.
 
     Parameters
     ----------
     data : table of shape (n, d)
-        An array, a data frame, a path or any other table. Values can be missing. Files are read into memory.
+        An array, a data frame, a path or any other table. Values can be missing.
     target : str or array-like of shape (n,)
         The name of the column with the labels, or the labels.
     sample_weight : array-like of shape (n,) or str, default=None
@@ -65,68 +64,168 @@ def fit(
     families : dict, str or Schema, default="auto"
         The family of each column, as in `MixedClassifier`. "auto" tries the families that the types suggest, and all
         numbers as Gaussian.
-    folds : int, default=None
-        The number of folds. None means ten, and five for 1000 rows or more.
+    calibrate : bool, default=True
+        Whether to try calibrated scores.
+    cv : int, splitter or iterable of (train, test), default=None
+        The number of folds, or how to split the rows, as in scikit-learn: TimeSeriesSplit() for rows in the order of
+        time. Each row is held out at most once. None means ten folds, and five for 1000 rows or more.
+    groups : array-like of shape (n,), default=None
+        Rows of one group, such as one patient, are held out together.
+    scoring : {"log_loss", "error"} or cost, default="log_loss"
+        What is minimised on held-out rows. A cost, in the form that `predict` takes, chooses the model whose decisions
+        cost least.
+    time_limit : float, default=None
+        Seconds after which no further candidate is tried.
+    random_state : int, default=0
+        Another number makes other folds.
     n_jobs : int, default=None
         The number of threads. None means all processors.
 
     Returns
     -------
-    GaussianClassifier or MixedClassifier
-        The fitted model.
+    classifier
+        The fitted model. It is one of suffice's estimators.
 
     Examples
     --------
     >>> import suffice
     >>> from sklearn.datasets import load_iris
     >>> clf = suffice.fit(*load_iris(return_X_y=True))
-    >>> clf.choice_
-    candidate                                               log loss     error
-    GaussianClassifier(covariance='tied', predictive=True)    0.0607    2.00 %  chosen
-    GaussianClassifier(predictive=True)                       0.0684    3.33 %
-    GaussianClassifier(covariance='diag', predictive=True)    0.1349    4.67 %
-    class frequencies                                         1.0986   66.67 %  baseline
+    >>> print(*str(clf.choice_).splitlines()[::3], sep="\\n")
     """
-    if folds is not None and not (isinstance(folds, Integral) and folds >= 2):
-        raise DataError(f"folds={folds!r} must be an integer of at least 2")
     source = in_memory(data, None if target is None else given_labels(target, fit), sample_weight, n_jobs)
-    classes, code = encode(_labels(source))
-    source, left_out = _telling(source, families)
-    weight = np.ones(len(code)) if source.weight is None else source.weight
-    if len(present := np.unique(code[weight > 0])) < 2:
-        raise DataError(f"at least two classes are needed, but all rows are of class {listed(classes[present])}")
-    k = min(int(folds or (10 if len(code) < _SMALL else 5)), int(np.count_nonzero(weight)))
-    splits = _splits(code, weight, k)
-    models = [model.set_params(n_jobs=n_jobs) for model in _candidates(source, families, len(classes) * k)]
-    search = _Search(
-        Pipeline([("model", models[0])]),
-        {"model": models},
-        scoring=_HeldOut(),
-        refit=lambda results: int(_per_row(results, "log_loss").argmin()),
-        cv=splits,
-        n_jobs=n_jobs,
-        error_score="raise",
-    )
-    with warnings.catch_warnings(), config_context(enable_metadata_routing=False):
+    trial, left_out = _trial(source, families, cv, groups, random_state)
+    criterion = _Criterion.of(scoring, trial.classes)
+    search = _Search(trial, criterion, calibrate)
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore", SufficeWarning)  # of candidates
-        search.fit(source.frame, source.y, model__sample_weight=source.weight)
-    best = search.best_estimator_[-1]
-    model: GenerativeClassifier = clone(best)._fit_known(source, best.statistics_)
-    names = (" ".join(repr(model).split()) for model in models)
-    costs, errors = (_per_row(search.cv_results_, name).tolist() for name in ("log_loss", "error"))
-    tried = sorted(map(HeldOutResult, names, costs, errors), key=lambda each: each.log_loss)
-    model.choice_ = Choice(tuple(tried), _baseline(code, weight, splits), k, left_out)
+        search.run(candidates(trial, families, n_jobs, search.best_of), time_limit)
+    best = search.best
+    model: LLRClassifier = best.candidate.fitted(trial.source)
+    model.choice_ = choice = search.choice(left_out)
+    if best.calibration is not None:
+        model.calibration_ = best.calibration
+    if not choice.beats_baseline:
+        warnings.warn(
+            "on held-out rows, no model is better than the class frequencies by more than chance explains: the columns "
+            "may say nothing about the target, or the rows may be too few. See choice_.summary",
+            BaselineWarning,
+            stacklevel=2,
+        )
     return model
 
 
-def _labels(source: ArraySource) -> Array:
+def _trial(source: ArraySource, families: Any, cv: Any, groups: Any, random_state: int) -> tuple[Trial, dict[str, str]]:
+    """Return the rows to compare candidates on, and the columns that are left out."""
     if source.n_rows == 0:
         raise DataError("the table has no rows")
     if source.y is None:
         raise DataError("target is missing: give the name of the column with the labels, or the labels")
     if isinstance(source.y, SoftLabels):
         raise DataError("the automatic choice does not support soft labels; give one label per row")
-    return source.y
+    classes, code = encode(source.y)
+    source, left_out = _telling(source, families)
+    weight = np.ones(len(code)) if source.weight is None else source.weight
+    if len(present := np.unique(code[weight > 0])) < 2:
+        raise DataError(f"at least two classes are needed, but all rows are of class {listed(classes[present])}")
+    splits, exchangeable = splits_of(cv, groups, code, weight, random_state)
+    return Trial(source, classes, code, weight, splits, exchangeable), left_out
+
+
+@dataclass(frozen=True)
+class _Criterion:
+    """What a choice minimises on held-out rows."""
+
+    name: str  # a field of HeldOutResult
+    cost: Array | None = None  # (decisions, k)
+
+    @classmethod
+    def of(cls, scoring: Any, classes: Array) -> _Criterion:
+        if isinstance(scoring, str):
+            if scoring not in ("log_loss", "error"):
+                raise DataError(f'scoring={scoring!r} is not known; give "log_loss", "error" or a cost')
+            return cls(scoring)
+        return cls("cost", decisions.as_cost(scoring, classes)[1])
+
+    def losses(self, trial: Trial, log_posterior: Array) -> dict[str, Array]:
+        """Return the losses of each row, (n,), by name."""
+        found = {"log_loss": trial.log_loss(log_posterior), "error": log_posterior.argmax(axis=1) != trial.code}
+        if self.cost is not None:
+            decided = decisions.cheapest(np.exp(log_posterior), self.cost)
+            found["cost"] = self.cost[decided, trial.code]
+        return {name: np.asarray(loss, np.float64) for name, loss in found.items()}
+
+
+@dataclass(frozen=True)
+class _Tried:
+    """A candidate with its losses on held-out rows."""
+
+    name: str
+    losses: dict[str, Array]  # (n,) each
+    value: float  # the mean of those that the choice minimises
+    seconds: float | None = None
+    candidate: Any = None
+    calibration: Calibration | None = None
+
+
+class _Search:
+    """The candidates that were tried so far."""
+
+    def __init__(self, trial: Trial, criterion: _Criterion, calibrate: bool) -> None:
+        self.trial, self.criterion, self.calibrate = trial, criterion, calibrate
+        self.tried: list[_Tried] = []
+
+    def run(self, models: Iterator[Candidate], time_limit: float | None) -> None:
+        """Try candidates until there are no more, the time is over, or the user interrupts with Ctrl-C."""
+        start = time.monotonic()
+        try:
+            with progress("Trying models", 1.0) as advance, single_threaded_blas():
+                for model in models:
+                    self.tried.append(self._try(model))
+                    best = f"best so far: {self.best.name} ({self.best.value:.4g})"
+                    advance(0.0, f"{len(self.tried)} models tried; {best}")
+                    if time_limit is not None and time.monotonic() - start > time_limit:
+                        return
+        except KeyboardInterrupt:
+            if not self.tried:
+                raise
+            warnings.warn(
+                f"interrupted: the best of the {len(self.tried)} models that were tried so far is fitted",
+                UserWarning,
+                stacklevel=3,
+            )
+
+    def _try(self, model: Candidate) -> _Tried:
+        start = time.perf_counter()
+        found = HeldOut.of(self.trial, model.scores(self.trial), self.calibrate)
+        losses = self.criterion.losses(self.trial, found.log_posterior)
+        value = self.trial.mean(losses[self.criterion.name])
+        return _Tried(model.name, losses, value, time.perf_counter() - start, model, found.calibration)
+
+    @property
+    def best(self) -> _Tried:
+        """The candidate with the least loss."""
+        return min(self.tried, key=lambda one: one.value)
+
+    def best_of(self, models: Collection[Candidate]) -> Any:
+        """Return the best of some candidates that were tried."""
+        return min((one for one in self.tried if one.candidate in models), key=lambda one: one.value).candidate
+
+    def choice(self, left_out: dict[str, str]) -> Choice:
+        """Return the table of what was tried, best first."""
+        trial, name = self.trial, self.criterion.name
+        losses = self.criterion.losses(trial, trial.log_prior)
+        baseline = _Tried("class frequencies", losses, trial.mean(losses[name]))
+        tried = tuple(map(self._result, sorted(self.tried, key=lambda one: one.value)))
+        n, folds = int(np.count_nonzero(trial.counted)), len(trial.splits)
+        return Choice(tried, self._result(baseline), folds, left_out, n, name)
+
+    def _result(self, one: _Tried) -> HeldOutResult:
+        own = {name: self.trial.mean(losses) for name, losses in one.losses.items()}
+        apart = one.losses[self.criterion.name] - self.best.losses[self.criterion.name]
+        worse, uncertainty = self.trial.mean(apart), self.trial.deviation_of_mean(apart)
+        how = {"calibrated": one.calibration is not None, "seconds": one.seconds}
+        return HeldOutResult(one.name, **own, worse=worse, uncertainty=uncertainty, **how)
 
 
 def _telling(source: ArraySource, families: Any) -> tuple[ArraySource, dict[str, str]]:
@@ -151,77 +250,4 @@ def _telling(source: ArraySource, families: Any) -> tuple[ArraySource, dict[str,
 def _warn(source: ArraySource, j: int, message: str, family: str = "categorical") -> None:
     name = source.table.column_name(j)
     remedy = f"use families={{{name}: {family!r}}} to keep it as it is"
-    warnings.warn(f"column {name} {message}; {remedy}", ColumnWarning, stacklevel=4)
-
-
-def _candidates(source: ArraySource, families: Any, statistics: int) -> Iterator[GenerativeClassifier]:
-    """Yield the models to try, simple ones first, if this many statistics are kept."""
-    columns = [looked_at(column) for column in source.table.columns()]
-    numbers = [column for column in columns if column.kind in ("integer", "float", "boolean")]
-    is_complete = not any(np.isnan(column.floats()).any() for column in numbers)
-    is_narrow = statistics * source.n_features**2 <= _ENTRIES
-    structures = ("diag", "tied", "full") if is_complete and is_narrow else ("tied_diag", "diag")
-    gaussian = families == "auto" and is_complete and len(numbers) == len(columns)
-    if gaussian:
-        yield from (GaussianClassifier(structure, predictive=True) for structure in structures)
-    known = set()
-    for view in ("auto", NUMBERS) if families == "auto" else (families,):
-        schema = Schema.of(source.table, view, source.frame).families
-        if schema in known or (gaussian and set(schema) == {"gaussian"}):
-            continue
-        known.add(schema)
-        for structure in structures if schema.count("gaussian") > 1 else structures[:1]:
-            for alpha in ALPHAS if set(schema) - {"gaussian", "drop"} else (1.0,):
-                yield MixedClassifier(view, alpha, structure)
-
-
-def _splits(code: Array, weight: Array, k: int) -> list[tuple[Array, Array]]:
-    """Return the training and held-out rows of each fold.
-
-    Every class is spread evenly over the folds. Rows of weight 0 are dealt last, so that every fold has some weight.
-    """
-    shuffled = np.random.default_rng(0).permutation(len(code))
-    dealt = shuffled[np.lexsort((code[shuffled], weight[shuffled] == 0))]
-    fold = np.empty_like(code)
-    fold[dealt] = np.arange(len(code)) % k
-    return [(np.flatnonzero(fold != i), np.flatnonzero(fold == i)) for i in range(k)]
-
-
-class _Search(OnePassSearchCV):
-    """A search that evaluates rows with their training weights."""
-
-    def _get_routed_params_for_fit(self, params: dict[str, Any]) -> Any:
-        routed = super()._get_routed_params_for_fit(params)
-        routed.scorer.score["sample_weight"] = params["model__sample_weight"]
-        return routed
-
-
-class _HeldOut(ResultScorer):
-    """The sums that a search keeps of the held-out rows of a fold."""
-
-    def __call__(self, model: Any, X: Any, y: Any, sample_weight: Array | None) -> dict[str, float]:
-        weight = np.ones(len(y)) if sample_weight is None else sample_weight
-        costs = _costs(model.predict_log_proba(X), positions(y, model.classes_), weight)
-        return dict(zip(("log_loss", "error", "weight"), costs, strict=True))
-
-
-def _costs(log_posterior: Array, code: Array, weight: Array) -> tuple[float, float, float]:
-    """Return the summed log loss, errors and weight of rows; the class index is -1 for a class unknown to the model."""
-    own = np.where(code < 0, -np.inf, log_posterior[np.arange(len(code)), code])
-    return weight @ np.minimum(-own, MOST), weight @ (log_posterior.argmax(axis=1) != code), weight.sum()
-
-
-def _per_row(results: dict[str, Array], name: str) -> Array:
-    """Return the mean per row, from sums per fold."""
-    mean: Array = results[f"mean_test_{name}"] / results["mean_test_weight"]
-    return mean
-
-
-def _baseline(code: Array, weight: Array, splits: list[tuple[Array, Array]]) -> HeldOutResult:
-    """Return the loss of the class frequencies of the training rows on the held-out rows."""
-    sums = np.zeros(3)
-    for train, test in splits:
-        frequency = np.bincount(code[train], weight[train], code.max() + 1) / weight[train].sum()
-        log_posterior = np.broadcast_to(decisions.log(frequency), (len(test), len(frequency)))
-        sums += _costs(log_posterior, code[test], weight[test])
-    return HeldOutResult("class frequencies", float(sums[0] / sums[2]), float(sums[1] / sums[2]))
+    warnings.warn(f"column {name} {message}; {remedy}", ColumnWarning, stacklevel=5)

@@ -1,0 +1,179 @@
+"""Held-out rows: which rows are held out together, what candidates say of them, and what that costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import decisions
+from ..calibration import held_towards_one
+from ..errors import DataError
+from ..scoring.calibrated import Calibration
+from ..sources.frames.arrays import ArraySource
+from ..tables.labels import encode
+from ..threads import ahead, single_threaded_blas, thread_count
+
+Array = NDArray[Any]
+Split = tuple[Array, Array]  # the indices of training and held-out rows
+
+MOST = -np.log(1e-6)  # the largest loss of a row: one that seemed impossible must not decide alone
+_MANY, _FEW = 2000, 2  # with so many rows, calibrations are cross-fitted in two parts instead of by fold
+_SMALL = 1000  # rows, below which ten folds are used instead of five
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Labelled rows that candidates are compared on."""
+
+    source: ArraySource
+    classes: Array  # (k,)
+    code: Array  # (n,) the index of the class
+    weight: Array  # (n,)
+    splits: list[Split]
+    exchangeable: bool  # whether any row may be held out alone: not where rows come in groups, or in order
+
+    @cached_property
+    def fold(self) -> Array:
+        """The split in which each row is held out, (n,); -1 if there is none."""
+        fold = np.full(len(self.code), -1)
+        for f, (_, test) in enumerate(self.splits):
+            if (fold[test] >= 0).any():
+                raise DataError("cv holds some rows out more than once; hold each row out once, as KFold does")
+            fold[test] = f
+        return fold
+
+    @cached_property
+    def counted(self) -> Array:
+        """The weight of held-out rows, (n,); 0 for rows that are never held out."""
+        return np.where(self.fold < 0, 0.0, self.weight)
+
+    @cached_property
+    def log_prior(self) -> Array:
+        """The log frequencies of the classes in the training rows, for each row, (n, k)."""
+        k = len(self.classes)
+        found = np.zeros((len(self.splits), k))
+        for own, (train, _) in zip(found, self.splits, strict=True):
+            count = np.bincount(self.code[train], self.weight[train], k)
+            own[:] = decisions.log(count / (count.sum() or 1.0))
+        return np.asarray(found[self.fold])
+
+    def scores(self, of_split: Callable[[int], Array]) -> Array:
+        """Return the scores (n, k) of held-out rows from those of each split."""
+        scores = np.zeros((len(self.code), len(self.classes)))
+        with single_threaded_blas():
+            found = ahead(of_split, range(len(self.splits)), thread_count(self.source.n_jobs))
+            for (_, test), own in zip(self.splits, found, strict=True):
+                scores[test] = own
+        return scores
+
+    def posterior(self, scores: Array) -> Array:
+        """Return log P(class | x) of held-out rows, (n, k)."""
+        return decisions.log_posterior(scores + self.log_prior, self.log_prior)
+
+    def log_loss(self, log_posterior: Array) -> Array:
+        """Return -log P(true class | x) of each row, (n,), at most `MOST`."""
+        return np.minimum(-log_posterior[np.arange(len(self.code)), self.code], MOST)
+
+    def mean(self, values: Array) -> float:
+        """Return the mean over held-out rows."""
+        return float(self.counted @ values / self.counted.sum())
+
+    def deviation_of_mean(self, values: Array) -> float:
+        """Return the standard error of the mean over held-out rows."""
+        away = values - self.mean(values)
+        return float(np.sqrt(self.counted**2 @ away**2) / self.counted.sum())
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """What a candidate says of held-out rows."""
+
+    log_posterior: Array  # (n, k)
+    calibration: Calibration | None
+
+    @classmethod
+    def of(cls, trial: Trial, scores: Array, calibrate: bool) -> HeldOut:
+        """Evaluate scores (n, k) as they are, and calibrated by those of other folds; keep the better of the two.
+
+        No row has a part in the map that it is evaluated with. The map that is returned is fitted to all rows.
+        """
+        plain = trial.posterior(scores)
+        if not calibrate or len(trial.splits) < 2:
+            return cls(plain, None)
+        found = held_towards_one(scores, trial.code, trial.counted, trial.log_prior)
+        mapped, parts = np.empty_like(scores), _FEW if len(scores) > _MANY else len(trial.splits)
+        for part in range(parts):
+            here = trial.fold % parts == part
+            rows = np.flatnonzero(~here & (trial.counted > 0))
+            others = trial.code[rows], trial.counted[rows], trial.log_prior[rows]
+            mapped[here] = Calibration(*held_towards_one(scores[rows], *others, start=found), 0)(scores[here])
+        mapped = trial.posterior(mapped)
+        if trial.mean(trial.log_loss(mapped)) >= trial.mean(trial.log_loss(plain)):
+            return cls(plain, None)
+        return cls(mapped, Calibration(*found, int(np.count_nonzero(trial.counted))))
+
+
+def splits_of(cv: Any, groups: Any, code: Array, weight: Array, seed: int) -> tuple[list[Split], bool]:
+    """Return training and held-out rows, and whether any row could be held out alone.
+
+    Parameters
+    ----------
+    cv : int, splitter of scikit-learn, iterable of (train, test) or None
+        As in `suffice.fit`.
+    groups : array-like of shape (n,) or None
+        Rows of one group are held out together.
+    code, weight : array of shape (n,)
+        The index of the class, and the weight.
+    seed : int
+        Another seed makes other folds.
+    """
+    n = len(code)
+    if cv is not None and not isinstance(cv, Integral):
+        found = cv.split(np.zeros(n), code, groups) if hasattr(cv, "split") else cv
+        splits = [(np.asarray(train), np.asarray(test)) for train, test in found]
+        if not splits or not all(len(train) and len(test) for train, test in splits):
+            raise DataError("cv gives no splits, or some without rows")
+        return splits, False
+    if cv is not None and (isinstance(cv, bool) or cv < 2):
+        raise DataError(
+            f"cv={cv!r} must be an integer of at least 2, a splitter such as KFold(5), or (train, test) rows"
+        )
+    k = int(cv or (10 if n < _SMALL else 5))
+    rng = np.random.default_rng(seed)
+    if groups is not None:
+        fold = _folds_of_groups(encode(np.asarray(groups))[1], min(k, n), rng)
+    else:
+        fold = _folds_of_rows(code, weight, min(k, int(np.count_nonzero(weight))), rng)
+    folds = range(int(fold.max()) + 1)
+    return [(np.flatnonzero(fold != i), np.flatnonzero(fold == i)) for i in folds], groups is None
+
+
+def _folds_of_rows(code: Array, weight: Array, k: int, rng: np.random.Generator) -> Array:
+    """Return the fold of each row, (n,). Every class is spread evenly over the folds.
+
+    Rows of weight 0 are dealt last, so that every fold has some weight.
+    """
+    shuffled = rng.permutation(len(code))
+    dealt = shuffled[np.lexsort((code[shuffled], weight[shuffled] == 0))]
+    fold = np.empty(len(code), np.intp)
+    fold[dealt] = np.arange(len(code)) % k
+    return fold
+
+
+def _folds_of_groups(group: Array, k: int, rng: np.random.Generator) -> Array:
+    """Return the fold of each row, (n,). Groups go, the largest first, to the fold with the fewest rows so far."""
+    size = np.bincount(group)
+    if len(size) < 2:
+        raise DataError("groups has only one group, so that no other rows are left to learn from")
+    rows, of_group = np.zeros(min(k, len(size))), np.empty(len(size), np.intp)
+    shuffled: Iterable[int] = rng.permutation(len(size))
+    for g in sorted(shuffled, key=lambda g: -size[g]):
+        of_group[g] = rows.argmin()
+        rows[of_group[g]] += size[g]
+    return np.asarray(of_group[group])
