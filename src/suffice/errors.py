@@ -23,10 +23,12 @@ All of them are in this tree::
     ├── ColumnWarning          a column is probably an identifier, or numbers stored as text
     ├── CalibrationWarning     a model keeps a calibration that was fitted to other rows
     ├── BaselineWarning        a model is not better than the class frequencies
+    ├── FormatWarning          a file of text was read by a guess that may be wrong
     └── SkippedWarning         unreadable parts of files were skipped
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 
@@ -110,8 +112,43 @@ class BaselineWarning(SufficeWarning):
     """On held-out rows, a model is not better than the class frequencies alone."""
 
 
+class FormatWarning(SufficeWarning):
+    """A file of text was read by a guess that may be wrong: its encoding, or that it has no header."""
+
+
 class SkippedWarning(SufficeWarning):
     """Parts of files could not be read and were skipped, as ``on_error="skip"`` requests."""
+
+
+_commands = False  # whether messages are for the command line
+
+
+@contextmanager
+def for_commands() -> Iterator[None]:
+    """Phrase remedies for the command line, for the length of a ``with`` block."""
+    global _commands
+    before, _commands = _commands, True
+    try:
+        yield
+    finally:
+        _commands = before
+
+
+def remedy(python: str, command: str) -> str:
+    """Return the remedy that exists in the interface that prints the message.
+
+    >>> remedy("prior=0.5", "--prior 0.5")
+    'prior=0.5'
+    >>> with for_commands():
+    ...     remedy("prior=0.5", "--prior 0.5")
+    '--prior 0.5'
+    """
+    return command if _commands else python
+
+
+def as_type(column: str, kind: str = "string") -> str:
+    """Return how to read a column of text files as a type."""
+    return remedy(f"suffice.files(path, types={{{column!r}: {kind!r}}})", f"--type {column}={kind}")
 
 
 def one_of(name: str, value: Any, known: Collection[str]) -> str:

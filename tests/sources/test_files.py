@@ -398,11 +398,9 @@ def test_what_is_wrong_is_said(tmp_path, monkeypatch):
         "null.csv": "x,label\n1,a\n2,\n3,\n4,b\n",
         "header.csv": "x,label\n",
         "empty.csv": "",
-        "twice.csv": "x,x,label\n1,2,a\n",
         "table.dat": "x,label\n1,a\n2,b\n3,a\n4,b\n",
         "w.csv": "x,w,label\n1,1,a\n2,-1,b\n",
         "label.csv": "label\na\nb\n",
-        "semicolon.csv": "x;label\n1;a\n2;b\n",
         "array.json": '[{"x": 1, "label": "a"},\n{"x": 2, "label": "b"}]\n',
     }.items():
         (tmp_path / name).write_text(text)
@@ -415,14 +413,11 @@ def test_what_is_wrong_is_said(tmp_path, monkeypatch):
         ("no.csv", FileNotFoundError, "there is no file or directory 'no.csv'"),
         ("no*.csv", FileNotFoundError, r"no file matches 'no\*\.csv'"),
         ("nothing", FileNotFoundError, "there is no table in 'nothing'"),
-        ("table.dat", DataError, r"the name of table\.dat does not show its format"),
         (["a.csv", "other.csv"], DataError, r"other\.csv has other columns than a\.csv: only one of them has 'z'"),
         (["a.csv", "words.csv"], DataError, r"column 'x' is string in words\.csv, but int64 in a\.csv"),
         ("null.csv", MissingLabelsError, "y has 2 missing labels"),
         ("header.csv", DataError, r"there is no row in 'header\.csv'"),
         ("empty.csv", DataError, r"there is nothing to read in 'empty\.csv'"),
-        ("twice.csv", DataError, "column names must be unique, but 'x' appears more than once"),
-        ("semicolon.csv", DataError, r"the columns of semicolon\.csv are separated by ';', not by ','"),
         ("array.json", DataError, r"array\.json is a JSON array, but JSON lines are needed"),
         ("label.csv", DataError, "no column is left for features"),
         ("d", DataError, r"only one of d/b\.csv and d/k=1/a\.csv has 'k' in its path"),
@@ -517,15 +512,6 @@ def test_quotes_that_are_never_closed_are_named(tmp_path):
     (tmp_path / "a.csv").write_text('c,y\n5" pipe,a\nrod,b\n')  # within a cell, they are part of it
     clf = CategoricalClassifier().fit(tmp_path / "a.csv", "y")
     assert clf.statistics_.categories[0].tolist() == ['5" pipe', "rod"]
-
-
-@pytest.mark.parametrize(
-    ("content", "place"), [("c,y\nb,a\nä,b\n", "line 3: "), ("ä,y\n1,a\n2,b\n", "cannot be read: ")]
-)
-def test_text_that_is_not_utf_8_is_named(tmp_path, content, place):
-    (tmp_path / "a.csv").write_bytes(content.encode("latin-1"))
-    with pytest.raises(UnreadableError, match=rf"a\.csv.*{place}the text is not UTF-8, to which it must be converted"):
-        MixedClassifier().fit(tmp_path / "a.csv", "y")
 
 
 @pytest.mark.parametrize(

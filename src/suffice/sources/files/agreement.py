@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from ...errors import DataError, listed
+from ...errors import DataError, as_type, listed, remedy
 from ...tables.readers import feature_columns
 from .discovery import File
 from .formats import FAILURES, reason
@@ -21,8 +21,8 @@ def agreed_columns(files: Files, found: list[File], y: str | None, weight: str |
     kept: list[File] = []
     first: File | None = None
     for file in found:
-        form = files.format_for(file)
         try:
+            form = files.format_for(file)
             own = form.schema(file, guessed if form.guesses_types else types)
         except FAILURES as error:
             files.leave_out(f"{file.path} cannot be read: {reason(file, error)}")
@@ -30,13 +30,13 @@ def agreed_columns(files: Files, found: list[File], y: str | None, weight: str |
         kept.append(file)
         if not len(own):  # nothing in it
             continue
-        feature_columns(own.names, None, None)  # refuses names that stand twice
+        feature_columns(own.names, None, None)  # refuses names that occur twice
         first = first or file
         differ = sorted(agreed.keys() ^ {*own.names})
         if agreed and differ and files.columns is None and not form.may_lack_columns:
             raise DataError(
                 f"{file.path} has other columns than {first.path}: only one of them has {listed(differ)}; name the "
-                "columns that are wanted, as in suffice.files(path, columns=[...])"
+                f"columns that you want, as in {remedy('suffice.files(path, columns=[...])', '--columns a,b')}"
             )
         for column in own:
             name, kind, known = column.name, column.type, agreed.get(column.name, column.type)
@@ -47,7 +47,7 @@ def agreed_columns(files: Files, found: list[File], y: str | None, weight: str |
                     continue  # nobody asks for it
                 raise DataError(
                     f"column {name!r} is {kind} in {file.path}, but {known} in {first.path}; make them one type, "
-                    f"or name one that both can be read as, as in suffice.files(path, types={{{name!r}: 'string'}})"
+                    f"or name one that both can be read as, as in {as_type(name)}"
                 ) from None
     if first is None:
         why = f"; {listed(files.skipped)}" if files.skipped else ""
@@ -62,7 +62,10 @@ def type_of(kind: Any) -> Any:
     try:
         return pa.type_for_alias(kind) if isinstance(kind, str) else kind
     except ValueError:
-        raise DataError(f"types= has {kind!r}, which is not the name of an Arrow type") from None
+        raise DataError(
+            f"{remedy('types=', '--type')} has {kind!r}, which is not the name of an Arrow type; choose one such as "
+            "'string', 'int64', 'double', 'bool' or 'date32'"
+        ) from None
 
 
 def common_type(a: Any, b: Any) -> Any:

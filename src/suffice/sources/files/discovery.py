@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import glob
 import os
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from functools import cache
 from typing import Any
 from urllib.parse import unquote
+from weakref import finalize
 
 from ...errors import DataError, listed
 from ...storage import Location, locate
@@ -22,6 +25,7 @@ SUFFIXES = {
     ".ipc": "arrow",
     ".csv": "csv",
     ".tsv": "tsv",
+    ".tab": "tsv",
     ".json": "json",
     ".jsonl": "json",
     ".ndjson": "json",
@@ -46,8 +50,8 @@ class File:
 
 
 def found_files(paths: Sequence[str], any_name: bool, filesystem: Any = None) -> list[File]:
-    """Return the files that paths, directories and globs match, each once."""
-    locations = [locate(path, filesystem) for path in paths]
+    """Return the files that paths, directories and globs match, each once. A path of "-" is the standard input."""
+    locations = [_standard_input(sys.stdin) if path == "-" else locate(path, filesystem) for path in paths]
     local = [location.path for location in locations if location.is_local]
     plain = [os.path.dirname(os.path.abspath(path)) for path in local if os.path.isfile(path)]
     common = os.path.commonpath(plain) if plain else ""
@@ -55,11 +59,6 @@ def found_files(paths: Sequence[str], any_name: bool, filesystem: Any = None) ->
     for location in locations:
         system = next(i for i, other in enumerate(locations) if other.filesystem == location.filesystem)
         for file in _files(location, any_name, common):
-            if not any_name and format_of(file.location.name) is None:
-                raise DataError(
-                    f"the name of {file.path} does not show its format; rename it to end in one of "
-                    f"""{", ".join(SUFFIXES)}, or give the format, as in suffice.files(path, format="csv")"""
-                )
             found[system, file.location.identity if location.is_local else file.location.path] = file
     first, *others = found.values()
     for path, n in Counter(file.location.identity for file in found.values()).items():
@@ -75,7 +74,7 @@ def found_files(paths: Sequence[str], any_name: bool, filesystem: Any = None) ->
 def _files(location: Location, any_name: bool, common: str) -> Iterator[File]:
     """Return the files that one location matches."""
     if location.is_local:
-        yield from (_local_file(*match) for match in _matches(location.path, any_name, common))
+        yield from (_local_file(location, *match) for match in _matches(location.path, any_name, common))
         return
     with location.explained("read"):
         found = _objects(location, any_name)
@@ -85,10 +84,23 @@ def _files(location: Location, any_name: bool, common: str) -> Iterator[File]:
     yield from found
 
 
-def _local_file(path: str, base: str) -> File:
+def _local_file(location: Location, path: str, base: str) -> File:
     status = os.stat(path)
     keys = _keys(os.path.relpath(os.path.abspath(path), base).split(os.sep))
-    return File(Location(path), status.st_size, status.st_mtime_ns, keys)
+    return File(location if location.path == path else Location(path), status.st_size, status.st_mtime_ns, keys)
+
+
+@cache
+def _standard_input(stream: Any) -> Location:
+    """The standard input as a file that can be read several times; it is removed when the program ends."""
+    import shutil
+    import tempfile
+
+    content = tempfile.NamedTemporaryFile(prefix="suffice-")  # noqa: SIM115
+    shutil.copyfileobj(stream.buffer, content)
+    content.flush()
+    finalize(stream, content.close)
+    return Location(content.name, shown="standard input")
 
 
 def _objects(location: Location, any_name: bool) -> list[File]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -12,6 +13,7 @@ import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet
 
+from ...errors import remedy
 from ...threads import made_ahead
 from .discovery import File
 
@@ -27,9 +29,11 @@ FAILURES = (
 
 def reason(file: File, error: Exception) -> str:
     """Why a file cannot be read, in a line without credentials."""
-    why = file.location.without_secrets(error)
-    is_encoding = isinstance(error, UnicodeDecodeError) or "invalid UTF8" in why
-    return f"the text is not UTF-8, to which it must be converted ({why})" if is_encoding else why
+    why = re.sub(r"^(CSV parse error: )?Row #\d+: ", "", file.location.without_secrets(error))
+    if isinstance(error, UnicodeDecodeError) or "invalid UTF8" in why:
+        encoding = remedy('suffice.files(path, encoding="latin-1")', "--encoding latin-1")
+        return f"the text is not in the encoding that is expected ({why}); give its encoding, as in {encoding}"
+    return why
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,6 +70,10 @@ class Format(ABC):
     def parts(self, piece: Piece) -> list[Piece]:
         """Return the smallest parts of a piece, to read one by one if it is damaged."""
         return [piece]
+
+    def guesses(self, file: File) -> Iterator[str]:  # noqa: ARG002
+        """What was guessed of a file and may be wrong, for warnings."""
+        return iter(())
 
     def position(self, piece: Piece, message: str) -> str:  # noqa: ARG002
         """Return where in a file an error is, if its message says so."""

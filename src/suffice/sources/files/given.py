@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
-from ...errors import DataError, UnreadableError, listed
+from ...errors import DataError, UnreadableError, listed, remedy
 from ...storage import STORES, AnyPath, is_store, scheme_of, without_credentials, without_query
+from .dialect import TextOptions
 from .discovery import SUFFIXES, File, format_of
 
 if TYPE_CHECKING:
@@ -44,12 +45,15 @@ class Files:
     filter: Any = None
     format: str | None = None
     types: dict[str, Any] = field(default_factory=dict)
+    text: TextOptions = field(default_factory=TextOptions)
+    drop: tuple[str, ...] = ()
     on_error: str = "raise"
     progress: Callable[[Progress], object] | None = None
     checkpoint: AnyPath | None = None
     skipped: list[str] = field(default_factory=list)  # what the last pass could not read
     texts: frozenset[str] = frozenset()  # columns that a model knows as text, whatever they look like
     filesystem: Any = None  # of pyarrow or fsspec, that the paths are on
+    _formats: dict[str, Format] = field(default_factory=dict, init=False, repr=False, compare=False)  # of files so far
 
     def __repr__(self) -> str:
         return f"Files({self})"  # the paths and the checkpoint may hold credentials
@@ -59,16 +63,19 @@ class Files:
 
     def format_for(self, file: File) -> Format:
         """How to read a file."""
-        from .text import FORMATS
+        from .recognition import recognised
 
-        return FORMATS[self.format or str(format_of(file.location.name))]
+        known = self._formats
+        if file.path not in known:
+            known[file.path] = recognised(file, self.format, self.text)
+        return known[file.path]
 
     def leave_out(self, message: str) -> None:
         """Record a part that cannot be read, or raise an error."""
         if self.on_error == "raise":
+            skip = remedy('suffice.files(path, on_error="skip")', "suffice fit --skip")
             raise UnreadableError(
-                f"{message}; repair it, or leave out the row group or the 8 MB of text around it with "
-                'suffice.files(path, on_error="skip")'
+                f"{message}; repair it, or leave out the row group or the 8 MB of text around it with {skip}"
             )
         self.skipped.append(message)
 
@@ -80,6 +87,12 @@ def files(
     filter: Any = None,
     format: str | None = None,
     types: dict[str, Any] | None = None,
+    drop: Sequence[str] = (),
+    sep: str | None = None,
+    encoding: str | None = None,
+    header: bool | None = None,
+    na: Sequence[str] = (),
+    decimal: str | None = None,
     on_error: str = "raise",
     progress: Callable[[Progress], object] | None = None,
     checkpoint: AnyPath | None = None,
@@ -94,19 +107,35 @@ def files(
     ----------
     path : str, path-like or list of these
         A file, a directory, or a glob such as "logs/2026-*/*.parquet" (`**` for any depth). Formats are Parquet, Arrow
-        (Feather), CSV with a header, and JSON lines; text can be compressed (.gz, .bz2, .zst). Directories such as
-        ``year=2026`` become columns, as in Hive. A URL such as ``"s3://bucket/logs/*.parquet"`` reads from an object
-        store: ``s3://``, ``gs://``, ``abfs://``, ``hdfs://``, and all that fsspec supports.
+        (Feather), CSV and other text with separators, and JSON lines; text can be compressed (.gz, .bz2, .zst).
+        Directories such as ``year=2026`` become columns, as in Hive. "-" is the standard input. A URL such as
+        ``"s3://bucket/logs/*.parquet"`` reads from an object store: ``s3://``, ``gs://``, ``abfs://``, ``hdfs://``, and
+        all that fsspec supports.
     columns : list of str, default=None
         The names of the feature columns. None means all except those of labels and weights.
     filter : pyarrow expression or list of tuple, default=None
         The rows to read: an expression, or a list of conditions such as ``("age", ">=", 18)``. Row groups of Parquet
         files whose statistics rule out such rows are skipped.
     format : {"parquet", "arrow", "csv", "tsv", "json"}, default=None
-        The format of the files. None means that their names tell it.
+        The format of the files. None means that their names tell it or, for other names, their first bytes.
     types : dict, default=None
-        Arrow types by column, such as ``{"zip": "string"}``. The types of other columns of text files come from the
-        first lines.
+        Arrow types by column, such as ``{"zip": "string"}``. The types of other columns of text files are inferred
+        from some of their lines.
+    drop : list of str, default=()
+        The names of columns that are not features.
+    sep : str, default=None
+        The character between the cells of text files; " " stands for any number of spaces and tabs. None means to
+        sniff it in each file: a comma, a semicolon, a tab, ``|`` or, where the name does not end in .csv, spaces.
+    encoding : str, default=None
+        The encoding of text files, as Python names it. None means UTF-8, UTF-16 if the file starts with a byte order
+        mark, and otherwise Windows-1252, with a warning.
+    header : bool, default=None
+        Whether the first row of CSV files holds the names of the columns. None means yes, unless it holds numbers that
+        cannot be names. Without a header, columns are named x0, x1 and so on.
+    na : list of str, default=()
+        Cells of CSV files that are missing values, besides empty cells, ``?``, ``NA``, ``NaN``, ``NULL`` and the like.
+    decimal : {".", ","}, default=None
+        The decimal mark of CSV files. None means to sniff it in each file.
     on_error : {"raise", "skip"}, default="raise"
         What to do with pieces that cannot be read: raise an error, or skip them, list them in `skipped`, and warn. A
         piece is a row group, or 8 MB of a text file.
@@ -142,17 +171,23 @@ def files(
         raise DataError("path= must be a path or a list of paths, with at least one path in it")
     if filesystem is None and any(is_database(one) for one in paths):  # not repeated, for it may hold a password
         raise DataError(
-            'this is the URL of a database, not of a file; read a table or a query with suffice.sql(url, "table")'
+            "this is the URL of a database, not of a file; read a table or a query with "
+            + remedy('suffice.sql(url, "table")', "--query table")
         )
     if format is not None and format not in SUFFIXES.values():
-        raise DataError(f"format={format!r} is not known; choose one of {listed(sorted({*SUFFIXES.values()}))}")
+        known = listed(sorted({*SUFFIXES.values()}))
+        raise DataError(f"{remedy('format=', '--format ')}{format!r} is not known; choose one of {known}")
     if on_error not in ("raise", "skip"):
         raise DataError(f'on_error={on_error!r} is not known; choose "raise" or "skip"')
     if isinstance(columns, str):
         raise DataError(f"columns={columns!r} must be a list of names")
     names = None if columns is None else tuple(columns)
     texts = tuple(os.path.expanduser(os.fspath(one)) for one in paths)
-    options = (filter, format, dict(types or {}), on_error, progress, checkpoint)
+    for name, value in (("drop", drop), ("na", na)):
+        if isinstance(value, str):
+            raise DataError(f"{name}={value!r} must be a list, as in {name}=[{value!r}]")
+    text = TextOptions(sep, encoding, header, tuple(na), decimal)
+    options = (filter, format, dict(types or {}), text, tuple(drop), on_error, progress, checkpoint)
     return Files(texts, names, *options, filesystem=filesystem)
 
 

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 import pyarrow as pa
 
-from ...errors import CheckpointError, DataError, SkippedWarning, UnreadableError, listed
+from ...errors import CheckpointError, DataError, FormatWarning, SkippedWarning, UnreadableError, listed
 from ...threads import reduce_ordered
 from .. import base
 from ..base import Run
@@ -157,6 +157,9 @@ class Pass(Generic[T]):
             parts = f"{len(skipped)} part{'s' if len(skipped) > 1 else ''}"
             message = f"{parts} of the files could not be read and are left out: {listed(skipped, 3)}"
             warnings.warn(message, SkippedWarning, stacklevel=3)
+        for file in self.reader.found:
+            for guess in self.files.format_for(file).guesses(file):
+                warnings.warn(guess, FormatWarning, stacklevel=3)
         if total is None or not self.rows:
             condition = self.reader.request.filter
             which = "no row" if condition is None else f"no row that passes {condition}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -51,8 +51,8 @@ class FileSource(PartedSource):
         found = found_files(files.paths, files.format is not None, files.filesystem)
         self.found, columns = agreed_columns(files, found, y, weight)
         self.lost = tuple(files.skipped)  # files of which nothing can be read
-        _refuse_lacking(files.types, columns.names)
-        self.names = tuple(_features(columns.names, y, weight, files.columns))
+        _refuse_lacking((*files.types, *files.drop), columns.names)
+        self.names = tuple(_features(columns.names, y, weight, files.columns, files.drop))
         self.n_features = len(self.names)
         self.filter, self.filtered = condition(files.filter, columns)
         used = dict.fromkeys([*self.names, *(name for name in (y, weight) if name), *self.filtered])
@@ -70,6 +70,7 @@ class FileSource(PartedSource):
             "labels": self.y,
             "weights": self.weight,
             "filter": None if self.filter is None else str(self.filter),
+            "text": asdict(self.files.text) | {"na": list(self.files.text.na)},
         }
 
     # Reading.
@@ -138,11 +139,14 @@ class FileSource(PartedSource):
 _INDEX = "__index_level_"  # what pandas calls an index without a name in a file
 
 
-def _features(columns: list[str], y: str | None, weight: str | None, wanted: tuple[str, ...] | None) -> Sequence[str]:
+def _features(
+    columns: list[str], y: str | None, weight: str | None, wanted: tuple[str, ...] | None, dropped: tuple[str, ...]
+) -> Sequence[str]:
     features = [name for name in feature_columns(columns, y, weight) if not name.startswith(_INDEX)]
     if wanted is not None:
         _refuse_lacking(wanted, columns)
         features = [name for name in wanted if name not in (y, weight)]
+    features = [name for name in features if name not in dropped]
     if not features:
         raise DataError(f"no column is left for features; the columns are {listed(columns, 10)}")
     return features

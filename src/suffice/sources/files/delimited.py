@@ -1,0 +1,187 @@
+"""CSV and its relatives: cells with a separator between them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+
+from ...errors import DataError, as_type, remedy
+from . import text
+from .dialect import Dialect, TextOptions, sniffed
+from .discovery import File
+from .formats import Piece, Request
+from .text import TextFormat, compression_of
+
+_SAMPLE = 1 << 16  # bytes of text to sniff
+_KINDS = {"int64": "integer", "double": "number", "bool": "Boolean"}  # Arrow's types in messages
+_PLACES = 4  # of a large file, after its head, where types are inferred, too
+
+
+class CsvFormat(TextFormat):
+    """Rows of cells with a separator between them; quoted cells may hold anything."""
+
+    guesses_types = True
+
+    def __init__(self, dialect: Dialect, encoding: str | None = None) -> None:
+        super().__init__(encoding)
+        self.dialect = dialect
+        self.recoded: str | None = None  # the encoding of text that turned out not to be UTF-8
+        mark = re.escape(dialect.delimiter)
+        # Cells and what stands between them, up to quotes that begin a cell and are never closed.
+        self._closed = re.compile(
+            rf'(?:"[^"]*"(?:"[^"]*")*[^{mark}\n]*|[^"{mark}\n][^{mark}\n]*|[{mark}\n])*+'.encode()
+        )
+
+    @classmethod
+    def of(cls, file: File, options: TextOptions, separators: str, encoding: str | None) -> CsvFormat:
+        """Return the format of a file, from what the user says and from its first rows."""
+        anyhow = cls(Dialect(separators[0], (), True), encoding)  # rows end alike, whatever separates their cells
+        header, content = anyhow._head(file)
+        if b"\r" in header.rstrip() and not content:
+            raise DataError(f"the lines of {file.path} end in CR alone, as those of old Macs; convert them to LF")
+        rows = content[: anyhow._end(content[:_SAMPLE]) or len(anyhow._header(content))]
+        sample = anyhow._decoded(header + rows)
+        found = cls(sniffed(sample, options, separators), encoding)
+        found.recoded = anyhow.recoded
+        found.guesses_header = options.header is None and not found.dialect.header
+        return found
+
+    guesses_header = False  # whether the first row was found to hold values, not names
+
+    def guesses(self, file: File) -> Iterator[str]:
+        if self.recoded:
+            given = remedy('suffice.files(path, encoding="latin-2")', "--encoding latin-2")
+            yield (
+                f"{file.path} is not UTF-8 and is read as {self.recoded}; if letters look wrong, give its encoding, as "
+                f"in {given}"
+            )
+        if self.guesses_header:
+            given = remedy("suffice.files(path, header=False) or header=True", "--no-header or --header")
+            yield (
+                f"the first row of {file.path} holds values, so that its columns are named x0 to "
+                f"{self.dialect.names[-1]}; to say whether it is a header, give {given}"
+            )
+
+    def schema(self, file: File, types: dict[str, Any]) -> Any:
+        header, content = self._head(file)
+        return self._schema(header, content + self._elsewhere(file), types)
+
+    def _elsewhere(self, file: File) -> bytes:
+        """Rows from several positions of a large file, where they can be found without reading all before them."""
+        is_seekable = self.encoding is None and compression_of(file.location.name) is None and file.location.is_local
+        if not is_seekable or file.size < 2 * text.HEAD:
+            return b""
+        n, parts = text.HEAD // _PLACES, []
+        with file.location.open() as raw:
+            for place in range(1, _PLACES + 1):
+                raw.seek(text.HEAD + (file.size - text.HEAD) * place // _PLACES - n)
+                block = text.read(raw, n)
+                if b'"' not in block:  # or else it is not known which lines end a row
+                    parts.append(block[block.find(b"\n") + 1 : block.rfind(b"\n") + 1])
+        return b"".join(parts)
+
+    def tables(self, piece: Piece, rows: int, request: Request) -> Iterator[Any]:
+        try:
+            yield from super().tables(piece, rows, request)
+        except pa.ArrowInvalid as error:
+            raise self._explained(error, piece.content) from None
+
+    def _explained(self, error: pa.ArrowInvalid, content: bytes) -> pa.ArrowInvalid:
+        """The error of a cell that does not have the type of its column, with its row, its column and a remedy."""
+        match = re.search(
+            r"column #(\d+): .*conversion error to (\w+)[^:]*: invalid value '(.*)'", str(error), re.DOTALL
+        )
+        if match is None:
+            return error
+        j, kind, cell = int(match[1]), match[2], match[3]
+        plain, name = self._decoded(self.dialect.plain(content)), self.dialect.names[j]
+        rows = csv.reader(io.StringIO(plain, newline=""), delimiter=self.dialect.delimiter)
+        line = next((rows.line_num for row in rows if len(row) > j and row[j] == cell), 1)
+        missing = remedy(f"suffice.files(path, na=[{cell!r}])", f"--na {cell!r}")
+        return pa.ArrowInvalid(
+            f"Row #{line}: column {name!r} holds {cell!r}, but values of type {_KINDS.get(kind, kind)} elsewhere; if "
+            f"this is a missing value, give {missing}; to read the column as text, give {as_type(name)}"
+        )
+
+    def _header(self, head: bytes) -> bytes:
+        if not self.dialect.header:
+            return b""
+        start = len(head) - len(head.lstrip(b"\r\n"))
+        end = head.find(b"\n", start)
+        while end >= 0 and head.count(b'"', 0, end) % 2:
+            end = head.find(b"\n", end + 1)
+        return head if end < 0 else head[: end + 1]
+
+    def _names(self, request: Request) -> Sequence[str]:  # noqa: ARG002
+        return self.dialect.names
+
+    def _end(self, content: bytes) -> int:
+        end = content.rfind(b"\n")
+        odd = content.count(b'"', 0, end + 1) % 2  # a line that ends within quotes does not end a row
+        while end >= 0 and odd:
+            before = content.rfind(b"\n", 0, end)
+            odd = (odd - content.count(b'"', before + 1, end + 1)) % 2
+            end = before
+        return end + 1
+
+    def _schema(self, header: bytes, content: bytes, types: dict[str, Any]) -> Any:  # noqa: ARG002
+        names = self.dialect.names
+        if not content.strip():
+            return pa.schema([(name, types.get(name, pa.null())) for name in names])
+        known = {name: kind for name, kind in types.items() if name in names}
+        # Rows that are broken are named when they are read; here they only must not hide the others.
+        found = self._table(content, {"column_types": known}, lambda _: "skip").schema
+        # Text that is not UTF-8 is decoded or named when it is read, too; bytes are nothing to learn from.
+        texts = [column.name for column in found if pa.types.is_binary(column.type) and column.name not in known]
+        return pa.schema([column.with_type(pa.string()) if column.name in texts else column for column in found])
+
+    def _parsed(self, content: bytes, columns: Any) -> Any:
+        if content.count(b'"') % 2 and (match := self._closed.match(content)) and match.end() < len(content):
+            line = content.count(b"\n", 0, match.end()) + 1
+            raise pa.ArrowInvalid(f"Row #{line}: quotes are opened and never closed")
+        wanted = {
+            "column_types": {column.name: column.type for column in columns},
+            "include_columns": columns.names,
+        }
+        try:
+            return self._table(content, wanted)
+        except pa.ArrowInvalid as error:
+            if self.encoding is not None or "invalid UTF8" not in str(error):
+                raise
+            return self._table(self._decoded(content).encode(), wanted)
+
+    def _decoded(self, content: bytes) -> str:
+        """Text of rows: UTF-8 or, where they are not and the user does not name the encoding, Windows-1252."""
+        try:
+            return content.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            if self.encoding is not None:
+                raise
+        try:
+            decoded, self.recoded = content.decode("cp1252"), "Windows-1252"
+        except UnicodeDecodeError:
+            decoded, self.recoded = content.decode("latin-1"), "Latin-1"
+        return decoded
+
+    def _table(self, content: bytes, convert: dict[str, Any], invalid: Any = None) -> Any:
+        dialect, plain = self.dialect, self.dialect.plain(content)
+        return pa.csv.read_csv(
+            pa.BufferReader(plain),
+            pa.csv.ReadOptions(use_threads=False, block_size=len(plain), column_names=dialect.names),
+            pa.csv.ParseOptions(
+                delimiter=dialect.delimiter, newlines_in_values=b'"' in plain, invalid_row_handler=invalid
+            ),
+            pa.csv.ConvertOptions(
+                decimal_point=dialect.decimal,
+                null_values=dialect.na,
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=dialect.quotes_all,
+                **convert,
+            ),
+        )
