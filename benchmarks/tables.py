@@ -38,6 +38,7 @@ from sklearn.model_selection import StratifiedKFold
 from threadpoolctl import threadpool_limits
 
 import suffice
+from suffice.errors import BaselineWarning
 
 from .datasets import CACHE, TABLES
 from .peers import BASELINE, PEERS
@@ -106,7 +107,9 @@ class Result:
     @property
     def has_warned(self) -> bool:
         """Whether `suffice.fit` said in some fold that it knows no more than the class frequencies."""
-        return any(FREQUENCIES in text for fold in self.folds.get(OURS, ()) for text in fold.warnings)
+        return any(
+            text.startswith(BaselineWarning.__name__) for fold in self.folds.get(OURS, ()) for text in fold.warnings
+        )
 
 
 def evaluated(contestant: str, frame: pd.DataFrame, target: str, train: np.ndarray, test: np.ndarray) -> Fold:

@@ -299,12 +299,17 @@ class Learning(RuleBasedStateMachine):
             assert self.state(known.model) == before
 
     @precondition(lambda self: self.known and self.learns(self.known[0].model))
-    @rule(batch=BATCHES, data=st.data(), announced=st.sampled_from([None, "a", "abc", "z"]))
-    def partial_fit(self, batch, data, announced):
+    @rule(
+        batch=BATCHES,
+        data=st.data(),
+        announced=st.sampled_from([None, "a", "abc", "z"]),
+        decay=st.sampled_from([None, Fraction(1), Fraction(1, 2), Fraction(1, 8)]),
+    )
+    def partial_fit(self, batch, data, announced, decay):
         known = self.any_known(data)
         args, named = self.batch(batch)
-        known.model.partial_fit(*args, classes=None if announced is None else list(announced), **named)
-        known.rows = [*known.rows, *batch]
+        known.model.partial_fit(*args, classes=None if announced is None else list(announced), decay=decay, **named)
+        known.rows = [*((place, weight * (decay or 1)) for place, weight in known.rows), *batch]
         known.labels |= self.met(batch, announced or "")
 
     @precondition(lambda self: self.known and self.learns(self.known[0].model))

@@ -1,7 +1,10 @@
 """What every statistic offers beside its sums: an identity, a number of features, and whether digits are left."""
 
+from functools import partial
+
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from suffice.errors import StatisticsError
 from suffice.stats import (
@@ -66,6 +69,39 @@ def test_zeros_are_the_identity(kind, classes):
         assert again.keys() == total.to_arrays().keys()
         for name, array in total.to_arrays().items():
             np.testing.assert_array_equal(array, again[name])
+
+
+@every
+def test_faded_statistics_are_those_of_rows_with_smaller_weights(kind):
+    of, _ = KINDS[kind]
+    rng = np.random.default_rng(0)
+    X, y, weight = rng.integers(0, 4, (9, 3)).astype(float), np.resize(["a", "b"], 9), rng.random(9)
+    if kind in (MomentStats, PatternStats, CountStats, CategoryStats, TransformedStats):
+        X[2, 1] = X[5, 0] = np.nan
+    if kind is MomentStats:
+        of = partial(MomentStats.of, skip_missing=True)
+    found, expected = of(Batch.of(X, y, weight)).faded(0.25), of(Batch.of(X, y, weight / 4))
+    assert found.to_arrays().keys() == expected.to_arrays().keys()
+    for name, array in found.to_arrays().items():
+        np.testing.assert_allclose(array, expected.to_arrays()[name], rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(found.weight, expected.weight)
+
+
+def test_higher_moments_and_sparse_counts_fade():
+    rng = np.random.default_rng(0)
+    X, y, weight = rng.poisson(1.0, (9, 3)).astype(float), np.resize(["a", "b"], 9), rng.random(9)
+    found, expected = (MomentStats.of(Batch.of(X, y, w), "quartic") for w in (weight, weight / 2))
+    for name, array in found.faded(0.5).to_arrays().items():
+        np.testing.assert_allclose(array, expected.to_arrays()[name], rtol=1e-12, atol=1e-12)
+    counts = CountStats(["a"], [2.0], csr_array([[3.0, 0.0]])).faded(0.5)
+    assert counts.is_sparse
+    assert counts.count.toarray().tolist() == [[1.5, 0.0]]
+
+
+def test_a_second_moment_that_overflowed_stays_so_when_it_fades():
+    rows = Batch.of([[1e200], [1.0]], ["a", "a"])
+    stats = TransformedStats.of(rows, ("identity",), NOT_NEGATIVE, "exponential")
+    assert stats.faded(0.5).scatter.item() == stats.scatter.item() == np.finfo(float).max
 
 
 @every

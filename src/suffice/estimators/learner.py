@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..collect import collect
+from ..errors import DataError
 from ..learning import forgotten, warn_of_kinds
 from ..scoring.rows import refuse_empty
 from ..sources import Source, as_source
@@ -57,8 +59,20 @@ class Learner(Estimated):
             learner._learn(statistics, source, inferred)._estimated()
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        classes: Any = None,
+        sample_weight: Any = None,
+        *,
+        decay: float | None = None,
+        half_life: float | None = None,
+    ) -> Self:
         """Learn from more rows, in place. The model equals one fitted on all rows so far.
+
+        For streams that change, `decay` or `half_life` makes older rows count less. The model then equals one fitted
+        with these smaller weights.
 
         Parameters
         ----------
@@ -70,12 +84,27 @@ class Learner(Estimated):
             Labels that may come later, to have them in `classes_` from the start. They need not be announced.
         sample_weight : array-like of shape (n,), str or None
             Weights that are not negative, or the name of a column of X.
+        decay : float or None
+            The weight of every earlier row is multiplied by this number, above 0 and at most 1, before the new rows
+            are added. None means 1.
+        half_life : float or None
+            The number of new rows (or their total weight) after which earlier rows count half: a decay of
+            ``0.5 ** (n / half_life)`` for n new rows.
 
         Returns
         -------
         self
             The fitted estimator.
+
+        Examples
+        --------
+        >>> from suffice import GaussianClassifier
+        >>> clf = GaussianClassifier().fit([[0.0], [2.0], [7.0], [9.0]], ["a", "a", "b", "b"])
+        >>> _ = clf.partial_fit([[4.0], [6.0]], ["a", "a"], decay=0.5)
+        >>> clf.statistics_.weight  # two new rows, and half of two earlier ones
+        array([3., 1.])
         """
+        _check_fading(decay, half_life)
         if not hasattr(self, "statistics_"):
             source = self._new_source(X, self._labels(y), sample_weight)
             with self._learning() as learner:
@@ -88,7 +117,9 @@ class Learner(Estimated):
         with self._learning() as learner:
             more = collect(source, learner._collector(learner._inferred()))
             warn_of_kinds(learner.statistics_, more)
-            learner._learn(learner.statistics_ + _announced(more, classes))
+            factor = _faded_by(float(more.weight.sum()), decay, half_life)
+            earlier = learner.statistics_ if factor == 1 else learner.statistics_.faded(factor)
+            learner._learn(earlier + _announced(more, classes))
             learner._keep_calibration(self)
         return self
 
@@ -104,7 +135,7 @@ class Learner(Estimated):
         y : array-like of shape (n,) or str
             The labels, or the name of the column of X that holds them.
         sample_weight : array-like of shape (n,), str or None
-            The weights that they were learnt with.
+            The weights that they were learnt with, multiplied by what they have decayed since.
 
         Returns
         -------
@@ -163,3 +194,19 @@ def _announced(statistics: Statistics, classes: Any) -> Statistics:
     if classes is None or not len(classes):
         return statistics
     return statistics.aligned(union(encode(np.asarray(classes))[0], statistics.classes))
+
+
+def _check_fading(decay: Any, half_life: Any) -> None:
+    if decay is not None and half_life is not None:
+        raise DataError("decay and half_life say the same in two ways; give one of them")
+    if decay is not None and not (isinstance(decay, Real) and 0 < float(decay) <= 1):
+        raise DataError(f"decay={decay!r} must be above 0 and at most 1; to start anew, use fit")
+    if half_life is not None and not (isinstance(half_life, Real) and float(half_life) > 0):
+        raise DataError(f"half_life={half_life!r} must be a number of rows above 0")
+
+
+def _faded_by(weight: float, decay: float | None, half_life: float | None) -> float:
+    """The factor for the weights of earlier rows, when rows of this weight come."""
+    if half_life is not None:
+        return float(max(0.5 ** (weight / half_life), np.finfo(np.float64).tiny))
+    return 1.0 if decay is None else float(decay)

@@ -91,7 +91,16 @@ class Reduction(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Learner):
             )
         return cast("MomentStats", super()._fitted())
 
-    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any = None,
+        classes: Any = None,
+        sample_weight: Any = None,
+        *,
+        decay: float | None = None,
+        half_life: float | None = None,
+    ) -> Self:
         """Learn from more rows, in place. The result equals one fitted on all rows so far.
 
         Parameters
@@ -104,6 +113,10 @@ class Reduction(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Learner):
             Labels that may come later.
         sample_weight : array-like of shape (n,), str or None
             Weights, or the name of the column of X that holds them.
+        decay : float or None
+            What the weight of every earlier row is multiplied by, above 0 and at most 1.
+        half_life : float or None
+            The number of new rows after which earlier rows count half.
 
         Returns
         -------
@@ -112,7 +125,7 @@ class Reduction(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Learner):
         """
         if hasattr(self, "_without_statistics"):
             self._fitted()
-        return super().partial_fit(X, y, classes, sample_weight)
+        return super().partial_fit(X, y, classes, sample_weight, decay=decay, half_life=half_life)
 
     def transform(self, X: Any) -> Any:
         """Project rows on the directions.
@@ -241,7 +254,16 @@ class PCA(Reduction):
         """
         return super().fit(X, y, sample_weight)
 
-    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any = None,
+        classes: Any = None,  # noqa: ARG002
+        sample_weight: Any = None,
+        *,
+        decay: float | None = None,
+        half_life: float | None = None,
+    ) -> Self:
         """Learn from more rows, in place. The model equals one fitted on all rows so far.
 
         Parameters
@@ -254,13 +276,17 @@ class PCA(Reduction):
             Ignored.
         sample_weight : array-like of shape (n,), str or None
             Weights, or the name of the column of X that holds them.
+        decay : float or None
+            What the weight of every earlier row is multiplied by, above 0 and at most 1.
+        half_life : float or None
+            The number of new rows after which earlier rows count half.
 
         Returns
         -------
         self
             The fitted estimator.
         """
-        return super().partial_fit(X, y, None, sample_weight)
+        return super().partial_fit(X, y, None, sample_weight, decay=decay, half_life=half_life)
 
     def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Unlearn rows that were learnt before, in place.

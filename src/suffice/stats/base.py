@@ -9,6 +9,7 @@ from __future__ import annotations
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import reduce
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -36,6 +37,7 @@ class Statistics(ABC):
     weight: Array  # (k,) total weight of each class
     names: tuple[str, ...] | None = None  # of the columns, where they are kept
     kinds: ClassVar[dict[str, type[Statistics]]] = {}  # all there are, by name: files name what they hold
+    sums: ClassVar[tuple[str, ...]]  # the fields that are in proportion to the weights of the rows
     widens: ClassVar[type[Statistics] | None] = None  # a poorer statistic that `widened` makes one of this kind
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -242,6 +244,21 @@ class Statistics(ABC):
         """
         return reduce(operator.add, others, self)
 
+    def faded(self, factor: float) -> Self:
+        """Return the statistic of the same rows with smaller weights.
+
+        Parameters
+        ----------
+        factor : float
+            What each weight is multiplied by; above 0.
+
+        Returns
+        -------
+        Statistics
+            With the same means and shares.
+        """
+        return replace(self, **{name: _times(getattr(self, name), factor) for name in self.sums})  # type: ignore[type-var]
+
     def __sub__(self, other: Self) -> Self:
         if type(other) is not type(self):
             alike = of_one_kind(self, other)
@@ -259,6 +276,16 @@ class Statistics(ABC):
                 f"{listed(mine.weight[short])}, and weight {listed(other.weight[short])} should be forgotten"
             )
         return mine._without(other)
+
+
+def _times(sums: Any, factor: float) -> Any:
+    if sums is None:
+        return None
+    if isinstance(sums, Statistics):
+        return sums.faded(factor)
+    if isinstance(sums, dict):
+        return {name: _times(own, factor) for name, own in sums.items()}
+    return sums * factor
 
 
 def of_one_kind(one: Any, two: Any) -> tuple[Any, Any] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +58,8 @@ class BundleStats(Statistics):
     n_features: int = field()  # of the whole table; field() keeps the inherited property from being a default
     names: tuple[str, ...] | None = None
     features: tuple[Feature, ...] = ()
+
+    sums: ClassVar[tuple[str, ...]] = ("weight", "parts")
 
     def __post_init__(self) -> None:
         settle(self, "weight")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,6 +67,8 @@ class CategoryStats(Statistics):
     categories: tuple[Array, ...]
     count: Array
     names: tuple[str, ...] | None = None
+
+    sums: ClassVar[tuple[str, ...]] = ("weight", "count")
 
     def __post_init__(self) -> None:
         settle(self, "weight", "count")

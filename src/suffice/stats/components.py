@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +49,8 @@ class ComponentStats(Statistics):
     weight: Array
     parts: Statistics
     owner: Array
+
+    sums: ClassVar[tuple[str, ...]] = ("weight", "parts")
 
     def __post_init__(self) -> None:
         settle(self, "weight", "owner")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,6 +68,8 @@ class CountStats(Statistics):
     missing: Array | None = None
     presence: bool = False
     names: tuple[str, ...] | None = None
+
+    sums: ClassVar[tuple[str, ...]] = ("weight", "count", "missing")
 
     def __post_init__(self) -> None:
         settle(self, "weight", "count", "missing")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial, reduce
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +70,8 @@ class MomentStats(Statistics):
     cubic: Array | None = None
     quartic: Array | None = None
     observed: Array | None = None
+
+    sums: ClassVar[tuple[str, ...]] = ("weight", "scatter", "cubic", "quartic", "observed")
 
     def __post_init__(self) -> None:
         settle(self, "weight", "mean", "scatter", "cubic", "quartic", "observed")

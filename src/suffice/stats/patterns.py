@@ -61,6 +61,7 @@ class PatternStats(Statistics):
     code: Array
     groups: MomentStats
 
+    sums: ClassVar[tuple[str, ...]] = ("complete", "groups")
     widens: ClassVar[type[Statistics]] = MomentStats
 
     def __post_init__(self) -> None:

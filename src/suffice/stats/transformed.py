@@ -126,6 +126,9 @@ class TransformedStats(Statistics):
         if self.n_features != other.n_features:
             raise StatisticsError(f"statistics of {self.n_features} and of {other.n_features} features do not merge")
 
+    def faded(self, factor: float) -> Self:
+        return replace(self, moments=_bounded(_unbounded(self.moments).faded(factor)))
+
     def _merged(self, other: Self) -> Self:
         return replace(self, moments=_bounded(_unbounded(self.moments)._merged(_unbounded(other.moments))))
 
