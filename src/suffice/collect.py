@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import numpy as np
@@ -16,6 +17,7 @@ from .sources import Source
 from .stats import Statistics
 from .tables.batch import Batch
 from .tables.labels import count_missing, missing_message
+from .tables.table import Table
 
 S = TypeVar("S", bound=Statistics)
 Array = NDArray[Any]
@@ -50,7 +52,19 @@ def _reduced(source: Source, of: Callable[[Batch], S], resumes: bool) -> S:
 def _in_pieces(batch: Batch) -> Iterator[Array]:
     """The values of a batch, a few rows at a time: a sparse one would be large as a whole."""
     step = max(1, _CELLS // batch.table.n_features)
-    return (batch.rows(slice(i, i + step)).X for i in range(0, max(len(batch), 1), step))
+    return (_numbers(batch.rows(slice(i, i + step)).table) for i in range(0, max(len(batch), 1), step))
+
+
+def _numbers(table: Table) -> Array:
+    """The values of the columns that hold numbers, and zeros for all others."""
+    try:
+        return table.floats()
+    except DataError:
+        out = np.zeros((len(table), table.n_features))
+        for j in range(table.n_features):
+            with suppress(DataError):
+                out[:, [j]] = table.take([j]).floats()
+        return out
 
 
 def refuse_large(source: Source, weight: float) -> None:

@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold, cross_val_predict
 from sklearn.naive_bayes import BernoulliNB, ComplementNB, GaussianNB
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from suffice import GaussianClassifier, LLRCalibrator, LogisticClassifier, as_llr, cross_val_llr, load, metrics
@@ -138,7 +138,7 @@ def test_squares_of_columns_take_few_steps(C, scale, monkeypatch):
 @pytest.mark.parametrize("k", [2, 3])
 def test_either_way_to_the_optimum(k, nearly, monkeypatch, rng):
     hessian, conditions = LogisticProblem.hessian, [1.0]
-    monkeypatch.setattr("suffice.regression._NEARLY", nearly)
+    monkeypatch.setattr("suffice.regression.problem._NEARLY", nearly)
     monkeypatch.setattr(
         LogisticProblem, "hessian", lambda *args: (conditions.append(np.linalg.cond(hessian(*args))), hessian(*args))[1]
     )
@@ -187,9 +187,8 @@ def test_a_saved_model_is_the_same(flowers, expansion, tmp_path):
 def test_a_file_with_parameters_that_do_not_fit(flowers, tmp_path, monkeypatch):
     X, y = flowers
     clf = LogisticClassifier().fit(X, y)
-    monkeypatch.setattr(
-        type(clf.model_), "to_arrays", lambda self: {**vars(self), "classes": self.prior, "expansion": np.array(1)}
-    )
+    to_arrays = type(clf.model_).to_arrays
+    monkeypatch.setattr(type(clf.model_), "to_arrays", lambda self: {**to_arrays(self), "expansion": np.array(1)})
     clf.save(tmp_path / "model.safetensors")
     with pytest.raises(ModelFileError, match="do not fit together"):
         load(tmp_path / "model.safetensors")
@@ -205,7 +204,11 @@ def test_a_file_with_parameters_that_do_not_fit(flowers, tmp_path, monkeypatch):
         (lambda X, y: LogisticClassifier().fit(X, np.zeros(len(y))), DataError, "1 class"),
         (lambda X, y: LogisticClassifier().fit(X, y, y == 0), DataError, "1 class: 0; leave out the rows of 1"),
         (lambda X, y: LogisticClassifier().fit(X, np.r_[9, y[1:]], np.arange(len(y)) > 0), DataError, "rows of 9"),
-        (lambda X, y: LogisticClassifier().fit(np.where(X.max() == X, np.nan, X), y), DataError, "X contains NaN"),
+        (
+            lambda X, y: LogisticClassifier(expansion="quadratic").fit(np.where(X.max() == X, np.nan, X), y),
+            DataError,
+            "X contains NaN",
+        ),
         (
             lambda X, y: LogisticClassifier().fit(X, SoftLabels(np.array([0, 1]), np.full((len(y), 2), 0.5))),
             DataError,
@@ -216,6 +219,139 @@ def test_a_file_with_parameters_that_do_not_fit(flowers, tmp_path, monkeypatch):
 def test_clear_errors(flowers, fit, error, message):
     with pytest.raises(error, match=message):
         fit(*flowers)
+
+
+@pytest.fixture
+def animals(rng):
+    import pandas as pd
+
+    n = 300
+    kind = rng.integers(3, size=n)
+    frame = pd.DataFrame(
+        {
+            "fur": np.array(["black", "white", "calico", "orange"])[(kind + rng.integers(3, size=n)) % 4],
+            "kg": 4 + kind + rng.normal(size=n),
+            "grams": 1000 * rng.normal(size=n),
+            "tame": rng.random(n) < 0.3 + 0.2 * kind,
+            "litter": rng.integers(1, 5, n),
+        }
+    )
+    frame.loc[rng.random(n) < 0.2, "kg"] = np.nan
+    frame.loc[rng.random(n) < 0.1, "fur"] = None
+    return frame.assign(kind=np.array(["a", "b", "c"])[kind])
+
+
+def encoded(frame):
+    """The same features, by scikit-learn."""
+    numbers = ["kg", "grams", "tame", "litter"]
+    imputed = StandardScaler().fit_transform(frame[numbers].astype(float).fillna(frame["kg"].mean()))
+    marks = frame[["fur", "kg"]].isna()
+    colours = [frame["fur"] == colour for colour in ("black", "calico", "orange", "white")]
+    return np.column_stack([imputed, marks, *colours]).astype(float)
+
+
+@pytest.mark.parametrize("two", [False, True])
+def test_whole_tables_against_scikit_learn(animals, two):
+    frame = animals[animals["kind"] != "b"] if two else animals
+    weight = np.random.default_rng(2).integers(1, 4, len(frame)).astype(float)
+    repeated = frame.loc[frame.index.repeat(weight.astype(int))]
+    features = encoded(repeated)
+    peer = LogisticRegression(C=0.5, solver="newton-cholesky", tol=1e-13, max_iter=1000).fit(features, repeated["kind"])
+    ours = LogisticClassifier(0.5).fit(frame, "kind", sample_weight=weight)
+    assert ours.coef_names_.tolist() == [
+        *("kg", "grams", "tame", "litter", "fur_missing", "kg_missing"),
+        *("fur_black", "fur_calico", "fur_orange", "fur_white"),
+    ]
+    np.testing.assert_allclose(ours.predict_proba(repeated), peer.predict_proba(features), atol=1e-6)
+    peer_slopes = peer.coef_ - (0 if two else peer.coef_.mean(axis=0))
+    np.testing.assert_allclose(ours.coef_[:, 4:], peer_slopes[:, 4:], atol=1e-5)
+    by_copies = LogisticClassifier(0.5).fit(repeated, "kind")
+    np.testing.assert_allclose(by_copies.coef_, ours.coef_, atol=1e-6)
+
+
+def test_units_and_orders_do_not_matter(animals, rng):
+    base = LogisticClassifier().fit(animals, "kind").predict_log_proba(animals)
+    rows = rng.permutation(len(animals))
+    others = {
+        "units": animals.assign(kg=7 + animals["kg"] / 1000, grams=animals["grams"] * 1e6),
+        "columns": animals[["grams", "kind", "litter", "tame", "kg", "fur"]],
+        "constant": animals.assign(constant=3.0, same="x"),
+        "rows": animals.iloc[rows],
+    }
+    for name, frame in others.items():
+        expected = base[rows] if name == "rows" else base
+        ours = LogisticClassifier().fit(frame, "kind")
+        np.testing.assert_allclose(ours.predict_log_proba(frame), expected, atol=1e-6, err_msg=name)
+
+
+def test_unknown_and_missing_cells_at_prediction(animals):
+    import pandas as pd
+
+    clf = LogisticClassifier().fit(animals.dropna(), "kind")
+    row = animals.dropna().drop(columns="kind").iloc[[0]]
+    mean = row.assign(kg=animals.dropna()["kg"].mean())
+    np.testing.assert_allclose(clf.llr(row.assign(kg=np.nan), "a", "b"), clf.llr(mean, "a", "b"), atol=1e-12)
+    no_fur = clf.llr(row.assign(fur="green"), "a", "b")
+    np.testing.assert_allclose(clf.llr(row.assign(fur=None), "a", "b"), no_fur)
+    own = clf.coef_names_.tolist().index(f"fur_{row['fur'].iloc[0]}")
+    expected = no_fur + clf.coef_[1, own] - clf.coef_[0, own]
+    np.testing.assert_allclose(clf.llr(row, "a", "b"), expected)
+    with pytest.raises(DataError, match=r"infinity.*'kg'"):
+        clf.predict(pd.concat([row, row.assign(kg=np.inf)]))
+    with pytest.raises(DataError, match=r"infinity.*'kg'"):
+        LogisticClassifier().fit(animals.assign(kg=np.inf), "kind")
+
+
+def test_families_of_columns(animals):
+    counted = LogisticClassifier(families="auto").fit(animals, "kind")
+    assert "litter_3" in counted.coef_names_
+    dropped = LogisticClassifier(families={"fur": "drop", "litter": "categorical"}).fit(animals, "kind")
+    assert dropped.coef_names_.tolist() == ["kg", "grams", "tame", "kg_missing", *(f"litter_{i}" for i in range(1, 5))]
+    raw = LogisticClassifier(standardize=False).fit(animals, "kind")
+    scaled = LogisticClassifier(standardize=True).fit(animals, "kind")
+    assert abs(raw.coef_[0, 1] - scaled.coef_[0, 1]) > 1e-9
+    numbers = animals[["kg", "grams"]].dropna()
+    kinds = animals.loc[numbers.index, "kind"]
+    peer = LogisticRegression(solver="newton-cholesky", tol=1e-13).fit(StandardScaler().fit_transform(numbers), kinds)
+    ours = LogisticClassifier(standardize=True).fit(numbers, kinds)
+    np.testing.assert_allclose(
+        ours.predict_proba(numbers), peer.predict_proba(StandardScaler().fit_transform(numbers)), atol=1e-6
+    )
+    for parameters, message in [({"families": "auto"}, "expansion='quadratic'"), ({"standardize": 2}, "standardize=2")]:
+        with pytest.raises(DataError, match=message):
+            LogisticClassifier(expansion="quadratic", **parameters).fit(numbers, kinds)
+
+
+def test_many_categories_are_sparse_inside(rng):
+    import pandas as pd
+
+    n = 6000
+    frame = pd.DataFrame({f"c{j}": rng.integers(200, size=n).astype(str) for j in range(3)}).assign(
+        x=rng.normal(size=n)
+    )
+    y = (frame["c0"].astype(int) > 100) ^ (rng.random(n) < 0.2)
+    ours = LogisticClassifier().fit(frame, y)
+    hot = OneHotEncoder().fit_transform(frame[["c0", "c1", "c2"]])
+    features = sparse.hstack([hot, sparse.csr_matrix(StandardScaler().fit_transform(frame[["x"]]))]).tocsr()
+    peer = LogisticRegression(solver="newton-cg", tol=1e-9, max_iter=1000).fit(features, y)
+    np.testing.assert_allclose(ours.predict_proba(frame), peer.predict_proba(features), atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "csv", "list"])
+def test_tables_of_any_kind_are_saved_and_loaded(animals, kind, tmp_path):
+    from suffice import load_model
+
+    X, y = animals.drop(columns="kind"), animals["kind"]
+    path = tmp_path / "animals.csv"
+    animals.to_csv(path, index=False)
+    clf = LogisticClassifier(families={"litter" if kind != "list" else 4: "categorical"})
+    clf.fit(*{"pandas": (X, y), "csv": (path, "kind"), "list": (X.astype(object).to_numpy(), y)}[kind])
+    rows = {"pandas": X, "csv": path, "list": X.astype(object).to_numpy()}[kind]
+    expected = LogisticClassifier(families={"litter": "categorical"}).fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(clf.predict_proba(rows), expected, atol=1e-7)
+    clf.save(tmp_path / "model.safetensors")
+    for loaded in (load(tmp_path / "model.safetensors"), load_model(tmp_path / "model.safetensors")):
+        np.testing.assert_array_equal(loaded.predict_proba(rows), clf.predict_proba(rows))
 
 
 def test_ratios_of_other_peoples_classifiers(flowers):

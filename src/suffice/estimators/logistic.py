@@ -13,13 +13,14 @@ from sklearn.exceptions import ConvergenceWarning
 from .. import decisions, modelfile
 from ..collect import collect, refuse_large, refuse_nonfinite
 from ..errors import DataError, DecisionError, listed, one_of
-from ..regression import EXPANSIONS, LogisticModel, LogisticProblem, expand
+from ..regression import EXPANSIONS, Design, LogisticModel, LogisticProblem, expand
+from ..schema import Schema
 from ..scoring.model import Model, Prior
 from ..sources import LocalSource, as_source
 from ..stats import CollectMoments
 from ..stats.scatter import refuse_overflow
 from ..tables.labels import SoftLabels, encode
-from ..tables.table import Sparse
+from ..tables.table import Matrix, Sparse, Table
 from ..threads import thread_count
 from .classifier import LLRClassifier
 from .estimated import chosen_to_header, set_chosen
@@ -27,10 +28,15 @@ from .table_estimator import given_labels
 
 Array = NDArray[Any]
 _WIDE = 1000  # columns whose covariances would take longer than they save
+_NUMBERS = {float: "gaussian", int: "gaussian", bool: "gaussian"}  # what has one slope; everything else is one-hot
 
 
 class LogisticClassifier(LLRClassifier):
     """Logistic regression whose scores are log-likelihood ratios: the training prior is taken out of them again.
+
+    It takes arrays of numbers and whole tables. Categories become one-hot: every category has a slope, and one that is
+    unknown has no effect. A missing number is replaced by the mean; a column with missing values in training has one
+    more slope, for the rows where it is missing.
 
     Parameters
     ----------
@@ -40,9 +46,17 @@ class LogisticClassifier(LLRClassifier):
         Class probabilities to learn for: rows are weighted such that the classes have these. Decisions take them, too,
         unless a call gives others. A number is the probability of the second of two classes; None takes the
         frequencies of the training rows, with no weighting.
+    families : None, "auto" or dict
+        Which columns are categories. None: those that do not hold numbers. Otherwise as in `MixedClassifier`: columns
+        of the family "categorical" are one-hot, those of all other families are numbers, and "drop" leaves a column
+        out. "auto" takes integers with few different values as categories, too.
+    standardize : bool or "auto"
+        Whether the penalty is on the slopes of numbers with mean 0 and variance 1, so that their units do not matter.
+        "auto" does so for tables with categories or missing values; arrays of numbers are taken as they are, as in
+        scikit-learn.
     expansion : {"linear", "quadratic"}
         Features as they are, or with the products of every two of them: the form of a Gaussian model with a
-        covariance for each class.
+        covariance for each class. "quadratic" needs numbers without missing values.
     tol, max_iter : float, int
         When the optimiser stops: the largest entry of the gradient of the mean loss, for features brought to one scale,
         and steps of Newton's method.
@@ -53,6 +67,7 @@ class LogisticClassifier(LLRClassifier):
     ----------
     classes_, prior_ : (k,)
     coef_, intercept_ : (k, p) and (k,), or (1, p) and (1,) of two classes, as of scikit-learn's LogisticRegression
+    coef_names_ : (p,), the column, or the column and category, that each slope belongs to
     model_ : LogisticModel, the slopes and constants
     n_iter_ : the steps that the optimiser took
 
@@ -62,6 +77,15 @@ class LogisticClassifier(LLRClassifier):
     >>> clf = LogisticClassifier(prior=0.5).fit([[0.0], [1.0], [1.5], [2.0]], ["no", "no", "yes", "yes"])
     >>> clf.predict([[1.4]]).item(), clf.predict([[1.4]], prior={"no": 0.9, "yes": 0.1}).item()
     ('yes', 'no')
+
+    Categories and missing values:
+
+    >>> import pandas as pd
+    >>> fur, kg = ["black", "calico", "white", "orange", "white", "orange"], [3.1, 2.9, None, 4.1, 4.5, 4.8]
+    >>> cats = pd.DataFrame({"fur": fur, "kg": kg, "sex": list("fffmmm")})
+    >>> clf = LogisticClassifier().fit(cats, "sex")
+    >>> dict(zip(clf.coef_names_.tolist(), clf.coef_[0].round(2).tolist()))
+    {'kg': 1.49, 'kg_missing': -0.39, 'fur_black': -0.2, 'fur_calico': -0.17, 'fur_orange': 0.45, 'fur_white': -0.08}
     """
 
     model_: LogisticModel
@@ -71,6 +95,8 @@ class LogisticClassifier(LLRClassifier):
         C: float = 1.0,
         prior: Prior = None,
         *,
+        families: Any = None,
+        standardize: bool | str = "auto",
         expansion: str = "linear",
         tol: float = 1e-10,
         max_iter: int = 1000,
@@ -78,6 +104,8 @@ class LogisticClassifier(LLRClassifier):
     ) -> None:
         self.C = C
         self.prior = prior
+        self.families = families
+        self.standardize = standardize
         self.expansion = expansion
         self.tol = tol
         self.max_iter = max_iter
@@ -123,22 +151,49 @@ class LogisticClassifier(LLRClassifier):
             raise DecisionError("a class with prior 0 cannot be learnt; give a prior without zeros")
         weight = weight * (prior * whole / total)[code]
 
-        table, linear = batch.table, self.expansion == "linear"
-        sparse = isinstance(table, Sparse) and linear
-        rows = table.matrix().astype(np.float64) if sparse else expand(table.floats(), self.expansion)  # type: ignore[attr-defined]
+        design = self._design(batch.table, source.frame, weight)
+        rows = _plain_rows(batch.table, self.expansion) if design is None else design.rows
         with np.errstate(over="ignore", invalid="ignore"):
             is_finite = np.isfinite(rows.sum())
         if not is_finite:
             refuse_nonfinite(source)
         with self._learning() as learner:
-            learner.model_ = learner._optimum(rows, code, weight, classes, prior, source)
+            learner.model_ = learner._optimum(rows, design, code, weight, classes, prior, source)
             for name in ("choice_", "calibration_"):
                 learner.__dict__.pop(name, None)
             learner._set_columns(source.names, source.n_features)
         return self
 
+    def _design(self, table: Table, frame: Any, weight: Array) -> Design | None:
+        """The features of a table with categories, missing values or columns to standardise; None where the columns
+        are the features."""
+        if isinstance(table, Sparse) or self.expansion != "linear":
+            if self.standardize is True or self.families is not None:
+                what = "a sparse matrix" if isinstance(table, Sparse) else f"expansion={self.expansion!r}"
+                raise DataError(f"{what} supports neither standardize=True nor families=; leave them out")
+            return None
+        if self.families is None and isinstance(table, Matrix) and table.whole.dtype.kind in "fiub":
+            families: tuple[str, ...] = ("gaussian",) * table.n_features
+        else:
+            families = Schema.of(table, _NUMBERS if self.families is None else self.families, frame).families
+        special = self.families is not None or "categorical" in families
+        if not special and self.standardize is not True:
+            X = table.floats()
+            with np.errstate(over="ignore", invalid="ignore"):
+                special = bool(np.isnan(X.sum()) and np.isnan(X).any())
+            if not special:
+                return None
+        return Design.of(table, families, weight, standardize=self.standardize is not False)
+
     def _optimum(
-        self, rows: Any, code: Array, weight: Array, classes: Array, prior: Array, source: LocalSource
+        self,
+        rows: Any,
+        design: Design | None,
+        code: Array,
+        weight: Array,
+        classes: Array,
+        prior: Array,
+        source: LocalSource,
     ) -> LogisticModel:
         penalty, threads = 1 / (self.C * weight.sum()), thread_count(self.n_jobs)
         problem = LogisticProblem.of(rows, code, weight, len(classes), penalty, threads)
@@ -147,7 +202,8 @@ class LogisticClassifier(LLRClassifier):
         except DataError:  # which is about products of columns, and knows no names
             refuse_large(source, float(weight.sum()))
             raise
-        refuse_overflow(source.names if self.expansion == "linear" else None, center, covariance)
+        if design is None:
+            refuse_overflow(source.names if self.expansion == "linear" else None, center, covariance)
         slope, intercept, found = problem.solve(center, covariance, self.tol, self.max_iter)
         if not found.success:
             warnings.warn(
@@ -157,12 +213,16 @@ class LogisticClassifier(LLRClassifier):
                 stacklevel=3,
             )
         self.n_iter_ = found.nit
+        if design is not None:
+            return design.model(classes, prior, slope, intercept)
         if len(classes) == 2:
             slope, intercept = np.concatenate([0 * slope, slope]), np.concatenate([[0.0], intercept])
         return LogisticModel(classes, prior, center, slope, intercept + slope @ center - np.log(prior), self.expansion)
 
     def _check_params(self) -> None:
         one_of("expansion", self.expansion, EXPANSIONS)
+        if self.standardize not in (True, False, "auto"):
+            raise DataError(f'standardize={self.standardize!r} is not known; choose True, False or "auto"')
         for name in ("C", "tol", "max_iter"):
             value = getattr(self, name)
             whole = name == "max_iter"
@@ -205,6 +265,12 @@ class LogisticClassifier(LLRClassifier):
         """The intercepts beside `coef_`, (k,) or (1,), with the prior of this model in them."""
         return self._learnt().intercept
 
+    @property
+    def coef_names_(self) -> Array:
+        """What each slope in `coef_` belongs to, (p,): a column, its missing values, or one of its categories."""
+        names = self._names() or tuple(f"x{j}" for j in range(self.n_features_in_))
+        return np.array(self._learnt().linear_names(names), object)
+
     def _learnt(self) -> LogisticModel:
         self._check_fitted()
         return self.model_
@@ -235,7 +301,16 @@ class LogisticClassifier(LLRClassifier):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        if self.expansion == "linear":
+            tags.input_tags.categorical = tags.input_tags.string = tags.input_tags.allow_nan = True
         return tags
+
+
+def _plain_rows(table: Table, expansion: str) -> Any:
+    """The features of a table of numbers."""
+    if isinstance(table, Sparse) and expansion == "linear":
+        return table.matrix().astype(np.float64)
+    return expand(table.floats(), expansion)
 
 
 def _moments(rows: Any, weight: Array, n_jobs: int | None) -> tuple[Array, Array]:

@@ -1,20 +1,16 @@
-"""Logistic models: ratios of likelihoods that are linear in the features, or in their squares and products too."""
+"""The loss of logistic regression, and where it is least."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from math import isqrt
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import kernels
-from .densities.scorer import Scorer, Wanted
-from .errors import DataError
-from .tables.table import Table
-from .threads import reduce_ordered, single_threaded_blas
+from ..threads import reduce_ordered, single_threaded_blas
 
 if TYPE_CHECKING:
     from scipy.optimize import OptimizeResult
@@ -27,109 +23,6 @@ _NEARLY = 0.01  # of the variance of a column: what others leave unexplained of 
 _PRODUCTS = 1 << 28  # of cells of rows, from which a Hessian is collected in each step
 _OUT_OF_STEPS = 1  # SciPy's status; every other one is an end that we asked for, or that of the digits of the loss
 
-EXPANSIONS = ("linear", "quadratic")
-
-
-@dataclass(frozen=True, eq=False)
-class LogisticModel(Scorer):
-    """log p(x | class) = slope (features(x) - center) + constant, up to a term of x alone that nobody knows."""
-
-    classes: Array  # (k,) sorted
-    prior: Array  # (k,) that the model was learnt under, taken out of the constant
-    center: Array  # (p,)
-    slope: Array  # (k, p)
-    constant: Array  # (k,)
-    expansion: str = "linear"
-    has_likelihoods = False
-
-    @property
-    def seen(self) -> Array:  # type: ignore[override]
-        return np.ones(self.n_classes, bool)
-
-    @property
-    def n_classes(self) -> int:
-        return len(self.classes)
-
-    @property
-    def n_features(self) -> int:
-        """Before the expansion."""
-        p = len(self.center)
-        return p if self.expansion == "linear" else (isqrt(9 + 8 * p) - 3) // 2
-
-    @property
-    def n_read(self) -> int:
-        return len(self.center)
-
-    def parameters(self) -> dict[str, Any]:
-        return {"coef": self.coef, "intercept": self.intercept, "prior": self.prior}
-
-    @property
-    def coef(self) -> Array:
-        """The slopes of the log posteriors as scikit-learn has them: (k, p), or (1, p) of two classes."""
-        return _as_scikit_learn(self.slope)
-
-    @property
-    def intercept(self) -> Array:
-        """The intercepts beside `coef`, (k,) or (1,), with the prior in them."""
-        return _as_scikit_learn(self.constant - self.slope @ self.center + np.log(self.prior))
-
-    def of_classes(self, indices: Sequence[int]) -> Self:
-        kept = list(indices)
-        return replace(self, **{name: getattr(self, name)[kept] for name in ("classes", "prior", "slope", "constant")})
-
-    def read(self, table: Table) -> Array:
-        return expand(table.floats(), self.expansion)
-
-    def _score(self, X: Array, offset: Array | float, wanted: Wanted, relative: bool) -> bool:
-        if not relative:
-            raise DataError("a logistic model gives log-likelihood ratios, not log-likelihoods")
-        return bool(kernels.active.linear_scores(X, self.center, self.slope, self.constant + offset, *wanted))
-
-    def to_arrays(self) -> dict[str, Array]:
-        own = {name: getattr(self, name) for name in ("prior", "center", "slope", "constant")}
-        return own | {"expansion": np.array(EXPANSIONS.index(self.expansion))}
-
-    @classmethod
-    def from_arrays(cls, classes: Array, arrays: Mapping[str, Array]) -> Self:
-        own = {name: np.array(arrays[name], np.float64) for name in ("prior", "center", "slope", "constant")}
-        model = cls(classes, **own, expansion=EXPANSIONS[int(arrays["expansion"])])
-        k, p = len(classes), n_expanded(model.n_features, model.expansion)
-        shapes = {"prior": (k,), "center": (p,), "slope": (k, p), "constant": (k,)}
-        if any(own[name].shape != shape or not np.isfinite(own[name]).all() for name, shape in shapes.items()):
-            raise ValueError("the parameters of the logistic model do not fit together")
-        return model
-
-
-def _as_scikit_learn(of_classes: Array) -> Array:
-    """What classes have, in scikit-learn's form: of two the difference, of more what sums to zero."""
-    if len(of_classes) == 2:
-        return of_classes[1:] - of_classes[:1]
-    return np.asarray(of_classes - of_classes.mean(axis=0))
-
-
-def n_expanded(n_features: int, expansion: str) -> int:
-    """How many features there are after an expansion."""
-    return n_features if expansion == "linear" else n_features * (n_features + 3) // 2
-
-
-def expand(X: Array, expansion: str) -> Array:
-    """The features, and in a quadratic expansion the products of every two, squares included.
-
-    >>> expand(np.array([[2.0, 3.0]]), "quadratic")
-    array([[2., 3., 4., 6., 9.]])
-    """
-    if expansion == "linear":
-        return X
-    d = X.shape[1]
-    out = np.empty((len(X), n_expanded(d, expansion)))
-    out[:, :d] = X
-    index = d
-    with np.errstate(over="ignore", invalid="ignore"):
-        for i in range(d):
-            np.multiply(X[:, i : i + 1], X[:, i:], out=out[:, index : index + d - i])
-            index += d - i
-    return out
-
 
 class _Piece(NamedTuple):
     """Rows that stay in the cache."""
@@ -138,6 +31,11 @@ class _Piece(NamedTuple):
     code: Array  # (n,)
     weight: Array  # (n,)
     posterior: Array  # (outputs, n), written anew by each loss
+
+
+def dense(rows: Any) -> Array:
+    """Rows as an array."""
+    return rows if isinstance(rows, np.ndarray) else np.asarray(rows.toarray())
 
 
 @dataclass(frozen=True)
@@ -169,6 +67,26 @@ class LogisticProblem:
     def n_outputs(self) -> int:
         return 1 if len(self.prior) == 2 else len(self.prior)
 
+    @property
+    def n_rows(self) -> int:
+        return sum(len(piece.code) for piece in self.pieces)
+
+    def start(self) -> Array:
+        """Slopes and intercepts (outputs, p + 1) while nothing but the prior is known."""
+        theta, log_prior = np.zeros((self.n_outputs, self.n_columns + 1)), np.log(self.prior)
+        theta[:, -1] = (log_prior - log_prior[0])[-len(theta) :]
+        return theta
+
+    def reweighted(self, kept: Array) -> LogisticProblem:
+        """The same with some rows only, which do not get more weight for it. It shares the posteriors."""
+        starts = np.cumsum([0, *(len(piece.code) for piece in self.pieces)])
+        parts = zip(self.pieces, pairwise(starts), strict=True)
+        return replace(self, pieces=tuple(piece._replace(weight=piece.weight * kept[a:b]) for piece, (a, b) in parts))
+
+    def logits(self, slope: Array, intercept: Array) -> Array:
+        """The scores (n, outputs) of all rows."""
+        return np.concatenate([piece.rows @ slope.T + intercept for piece in self.pieces])
+
     def loss(self, slope: Array, intercept: Array) -> tuple[float, Array, Array]:
         """The loss, and its gradients for slope (outputs, p) and intercept (outputs,); keeps the posteriors."""
 
@@ -199,26 +117,86 @@ class LogisticProblem:
 
     def hessian(self, coordinates: _Coordinates) -> Array:
         """The Hessian of coordinates with a whitening, where the loss was last asked for."""
-
-        def of_piece(piece: _Piece) -> Array:
-            rows, _, weight, posterior = piece
-            design = np.ones((len(weight), p + 1))
-            np.matmul(rows - coordinates.center, whitening.T, out=design[:, :p])
-            blocks = np.empty((k, p + 1, k, p + 1))
-            for a in range(k):
-                for b in range(a + 1):
-                    curved = weight * posterior[a] * ((a == b) - posterior[b])
-                    blocks[a, :, b] = blocks[b, :, a] = design.T @ (curved[:, None] * design)
-            return blocks
-
         k, p, whitening = self.n_outputs, self.n_columns, cast(Array, coordinates.whitening)
-        blocks = reduce_ordered(of_piece, np.add, self.pieces, self.threads)
+        blocks = self.information(lambda rows: np.matmul(rows - coordinates.center, whitening.T))
         for a in range(k):
             blocks[a, :p, a, :p] += self.penalty * whitening @ whitening.T
-        if k > 1:  # the loss does not change with all intercepts at once: without this the Hessian has no inverse
-            blocks[:, p, :, p] += np.trace(blocks[:, p, :, p]) / k**2
         blocks *= coordinates.scale[:, :, None, None] * coordinates.scale
         return np.asarray(blocks.reshape(k * (p + 1), -1))
+
+    def information(self, features: Callable[[Any], Array] = dense, stride: int = 1) -> Array:
+        """The Hessian of the loss without the penalty, where the loss was last asked for.
+
+        Parameters
+        ----------
+        features : callable
+            From some of the rows to an array of the same width.
+        stride : int
+            Take one of so many rows only, with as many times its weight.
+
+        Returns
+        -------
+        array of shape (outputs, p + 1, outputs, p + 1)
+            The last of p + 1 is the intercept.
+        """
+        k, p = self.n_outputs, self.n_columns
+        step = max(64, _CACHED // (k * (p + 1)))
+
+        def of_piece(piece: _Piece) -> Array:
+            rows, weight, posterior = piece.rows[::stride], piece.weight[::stride], piece.posterior[:, ::stride]
+            total = np.zeros((k, p + 1, k, p + 1))
+            for start in range(0, len(weight), step):
+                part = slice(start, start + step)
+                design = np.ones((len(weight[part]), p + 1))
+                design[:, :p] = features(rows[part])
+                root = np.sqrt(stride * weight[part])
+                chance = posterior[:, part]
+                if k == 1:
+                    design *= (root * np.sqrt(chance[0] * (1 - chance[0])))[:, None]
+                    total[0, :, 0] += design.T @ design
+                    continue
+                design *= root[:, None]
+                for a in range(k):
+                    own = np.sqrt(chance[a])[:, None] * design
+                    total[a, :, a] += own.T @ own
+                both = (chance.T[:, :, None] * design[:, None]).reshape(len(design), -1)
+                total -= (both.T @ both).reshape(total.shape)
+            return total
+
+        blocks = reduce_ordered(of_piece, np.add, self.pieces, self.threads)
+        if k > 1:  # the loss does not change with all intercepts at once: without this the Hessian has no inverse
+            blocks[:, p, :, p] += np.trace(blocks[:, p, :, p]) / k**2
+        return np.asarray(blocks)
+
+    def class_information(self, stride: int = 1) -> Array:
+        """The blocks of `information` on its diagonal: of each class with itself, (outputs, p + 1, p + 1)."""
+        k, p = self.n_outputs, self.n_columns
+        step = max(64, _CACHED // (p + 1))
+
+        def of_piece(piece: _Piece) -> Array:
+            rows, weight, posterior = piece.rows[::stride], piece.weight[::stride], piece.posterior[:, ::stride]
+            total = np.zeros((k, p + 1, p + 1))
+            for start in range(0, len(weight), step):
+                part = slice(start, start + step)
+                design = np.ones((len(weight[part]), p + 1))
+                design[:, :p] = dense(rows[part])
+                for a, chance in enumerate(posterior[:, part]):
+                    own = np.sqrt(stride * weight[part] * chance * (1 - chance))[:, None] * design
+                    total[a] += own.T @ own
+            return total
+
+        return reduce_ordered(of_piece, np.add, self.pieces, self.threads)
+
+    def diagonal(self) -> Array:
+        """The diagonal of `information`, (outputs, p + 1)."""
+
+        def of_piece(piece: _Piece) -> Array:
+            curved = piece.weight * piece.posterior * (1 - piece.posterior)
+            rows = piece.rows
+            squares = rows**2 if isinstance(rows, np.ndarray) else rows.power(2)
+            return np.column_stack([curved @ squares, curved.sum(axis=1)])
+
+        return np.asarray(reduce_ordered(of_piece, np.add, self.pieces, self.threads))
 
     def solve(self, center: Array, covariance: Array, tol: float, max_iter: int) -> tuple[Array, Array, OptimizeResult]:
         """Slope and intercept of least loss, by Newton's method inside a region of trust.
@@ -293,15 +271,14 @@ class _Search:
 
     def start(self) -> Array:
         """No slopes, and the log prior."""
-        log_prior = np.log(self.problem.prior)
-        theta = np.zeros((self.problem.n_outputs, self.problem.n_columns + 1))
-        theta[:, -1] = (log_prior - log_prior[0])[-len(theta) :] / self.coordinates.scale[:, -1]
+        theta = self.problem.start()
+        theta[:, -1] /= self.coordinates.scale[:, -1]
         return theta.ravel()
 
     def second_order(self) -> dict[str, Any]:
         """SciPy's method: with products of the Hessian, or with the whole of it, where it is small and columns that
         nearly follow from others would take many products."""
-        n, unknowns = sum(len(piece.code) for piece in self.problem.pieces), len(self.start())
+        n, unknowns = self.problem.n_rows, len(self.start())
         if not self.coordinates.collinear or unknowns > _UNKNOWNS or n * unknowns**2 > _PRODUCTS:
             return {"method": "trust-ncg", "hessp": self.curvature}
         return {"method": "trust-exact", "hess": self.hessian}

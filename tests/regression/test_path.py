@@ -1,0 +1,157 @@
+"""Held-out scores of logistic regression, against refits without the rows."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
+
+from suffice.regression import held_out_path, path
+
+
+def log_losses(logits, code):
+    logits = logits - logits.max(axis=1, keepdims=True)
+    return np.log(np.exp(logits).sum(axis=1)) - logits[np.arange(len(code)), code]
+
+
+def standardised(load, n=None):
+    X, y = load(return_X_y=True)
+    kept = np.random.default_rng(0).permutation(len(y))[:n]
+    return StandardScaler().fit_transform(X[kept]), y[kept]
+
+
+def peer(X, y, penalty, weight=None):
+    model = LogisticRegression(C=1 / penalty, solver="newton-cholesky", tol=1e-10, max_iter=1000)
+    return model.fit(X, y, sample_weight=weight)
+
+
+def logits_of(model, X):
+    z = model.decision_function(X)
+    return np.column_stack([np.zeros(len(X)), z]) if z.ndim == 1 else z
+
+
+@pytest.mark.parametrize("penalty", [10.0, 1.0])
+@pytest.mark.parametrize("load", [load_iris, load_wine, load_breast_cancer])
+def test_one_row_left_out_is_a_refit_without_it(load, penalty):
+    X, y = standardised(load, 120)
+    (fit,) = held_out_path(X, y, np.ones(len(y)), y.max() + 1, [penalty])
+    refits = [
+        logits_of(peer(X[kept], y[kept], penalty), X[[i]])[0] for i, kept in enumerate(~np.eye(len(y), dtype=bool))
+    ]
+    expected = log_losses(np.array(refits), y)
+    assert log_losses(fit.held_out, y).mean() == pytest.approx(expected.mean(), rel=0.02)
+    np.testing.assert_allclose(log_losses(fit.held_out, y), expected, atol=0.2)
+
+
+@pytest.mark.parametrize("load", [load_iris, load_breast_cancer])
+def test_fits_are_scikit_learns_in_the_order_asked_for(load):
+    X, y = standardised(load)
+    weight = np.random.default_rng(1).random(len(y))
+    penalties = [0.1, 10.0, 1.0]
+    fits = held_out_path(X, y, weight, y.max() + 1, penalties)
+    assert [fit.penalty for fit in fits] == penalties
+    for fit in fits:
+        theirs = peer(X, y, fit.penalty, weight)
+        np.testing.assert_allclose(fit.slope, theirs.coef_ - theirs.coef_.mean(axis=0) * (y.max() > 1), atol=2e-3)
+
+
+@pytest.mark.parametrize("load", [load_iris, load_breast_cancer])
+def test_folds_are_refits_to_the_others(load):
+    X, y = standardised(load)
+    folds = np.arange(len(y)) % 4
+    (fit,) = held_out_path(X, y, np.ones(len(y)), y.max() + 1, [1.0], folds=folds)
+    for fold in range(4):
+        own = folds == fold
+        expected = log_losses(logits_of(peer(X[~own], y[~own], 1.0), X[own]), y[own])
+        np.testing.assert_allclose(log_losses(fit.held_out[own], y[own]), expected, atol=5e-3)
+
+
+@pytest.mark.parametrize(("name", "value"), [("UNKNOWNS", 3), ("_BLOCK", 3), ("_CHEAP", 0)])
+@pytest.mark.parametrize("load", [load_iris, load_breast_cancer])
+def test_every_way_to_the_optimum(load, name, value, monkeypatch):
+    X, y = standardised(load)
+    folds = np.arange(len(y)) % 4
+    arguments = (X, y, np.ones(len(y)), y.max() + 1, [10.0, 1.0])
+    expected, expected_alone = held_out_path(*arguments, folds=folds), held_out_path(*arguments)
+    if name == "_BLOCK":
+        monkeypatch.setattr(path, "UNKNOWNS", value)
+    monkeypatch.setattr(path, name, value)
+    for ours, theirs in zip(held_out_path(*arguments, folds=folds), expected, strict=True):
+        np.testing.assert_allclose(ours.slope, theirs.slope, atol=0.01)
+        np.testing.assert_allclose(log_losses(ours.held_out, y), log_losses(theirs.held_out, y), atol=0.02)
+    for ours, theirs in zip(held_out_path(*arguments), expected_alone, strict=True):
+        losses = [log_losses(fit.held_out, y).mean() for fit in (ours, theirs)]
+        assert losses[0] == pytest.approx(losses[1], rel=0.1)  # of five folds, if there are too many unknowns
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_many_rows_are_sampled_for_the_curvature(k, monkeypatch, rng):
+    """The last column is rare: it is not among every tenth of the rows."""
+    n = 6000
+    y = rng.integers(k, size=n)
+    X = np.column_stack(
+        [rng.normal(size=(n, 4)) + 0.7 * np.eye(k, 4)[y], rng.random(n) < 0.3, np.arange(n) % 1500 == 7]
+    )
+    arguments = (X.astype(float), y, np.ones(n), k, [1.0, 0.1])
+    exact = held_out_path(*arguments)
+    monkeypatch.setattr(path, "_WORK", n * (7 * k) ** 2 // 20)
+    monkeypatch.setattr(path, "_CHEAP", 0)
+    for rows in (X, sparse.csr_array(X)):
+        for ours, theirs in zip(held_out_path(rows, *arguments[1:]), exact, strict=True):
+            np.testing.assert_allclose(ours.slope, theirs.slope, atol=0.01)
+            sampled, all_rows = (log_losses(fit.held_out, y) for fit in (ours, theirs))
+            assert sampled.mean() == pytest.approx(all_rows.mean(), rel=2e-3)
+            np.testing.assert_allclose(sampled, all_rows, atol=0.15)
+
+
+def test_more_columns_than_rows(rng):
+    y = np.arange(60) % 3
+    X = rng.normal(size=(60, 200)) + np.eye(3)[y] @ rng.normal(size=(3, 200)) * 0.3
+    dense = held_out_path(X, y, np.ones(60), 3, [10.0, 1.0])
+    for fit, alike in zip(dense, held_out_path(sparse.csr_array(X), y, np.ones(60), 3, [10.0, 1.0]), strict=True):
+        theirs = peer(X, y, fit.penalty).coef_
+        np.testing.assert_allclose(fit.slope, theirs - theirs.mean(axis=0), atol=1e-3)
+        np.testing.assert_allclose(fit.held_out, alike.held_out, atol=1e-6)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("p", [5, 400])
+@pytest.mark.parametrize("folded", [False, True])
+def test_random_labels_are_not_predicted(k, p, folded, rng):
+    """No row has a part in its own score: what is held out is no better than the class frequencies."""
+    losses, n = [], 240
+    for _ in range(5):
+        X, y = rng.normal(size=(n, p)), rng.permutation(np.arange(n) % k)
+        folds = np.arange(n) % 5 if folded else None
+        fits = held_out_path(X, y, np.ones(n), k, [1e4, 100.0, 1.0, 0.01], folds=folds)
+        losses.append([log_losses(fit.held_out, y).mean() for fit in fits])
+    assert (np.mean(losses, axis=0) > np.log(k) - 0.005).all()
+
+
+def test_a_weight_counts_as_copies_that_are_left_out_together(rng):
+    X, y = standardised(load_iris)
+    copies = rng.integers(1, 4, len(y))
+    weighted = held_out_path(X, y, copies.astype(float), 3, [1.0])[0]
+    rows = np.repeat(np.arange(len(y)), copies)
+    repeated = held_out_path(X[rows], y[rows], np.ones(len(rows)), 3, [1.0], folds=rows)[0]
+    np.testing.assert_allclose(weighted.slope, repeated.slope, atol=1e-3)
+    np.testing.assert_allclose(
+        log_losses(weighted.held_out[rows], y[rows]), log_losses(repeated.held_out, y[rows]), atol=0.02
+    )
+
+
+def test_rows_and_columns_in_any_order(rng):
+    X, y = standardised(load_wine)
+    rows, columns = rng.permutation(len(y)), rng.permutation(X.shape[1])
+    one = held_out_path(X, y, np.ones(len(y)), 3, [1.0])[0]
+    two = held_out_path(X[rows][:, columns], y[rows], np.ones(len(y)), 3, [1.0])[0]
+    np.testing.assert_allclose(two.slope, one.slope[:, columns], atol=1e-8)
+    np.testing.assert_allclose(two.held_out, one.held_out[rows], atol=1e-6)
+
+
+def test_a_constant_column_has_no_slope():
+    X, y = standardised(load_wine)
+    with_one = held_out_path(np.column_stack([X, np.zeros(len(y))]), y, np.ones(len(y)), 3, [1.0])[0]
+    np.testing.assert_allclose(with_one.slope[:, -1], 0.0, atol=1e-12)
+    np.testing.assert_allclose(with_one.held_out, held_out_path(X, y, np.ones(len(y)), 3, [1.0])[0].held_out, atol=1e-8)
