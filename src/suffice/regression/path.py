@@ -86,10 +86,10 @@ def held_out_path(
     with single_threaded_blas():
         rows, back = _row_space(rows)
         whole = LogisticProblem.of(rows, code, weight, n_classes, 0.0, thread_count(n_jobs))
-        if folds is None and whole.n_outputs * (whole.n_columns + 1) > UNKNOWNS:
-            folds = _dealt(code, weight)
         total, found = float(weight.sum()), {}
         solver, theta = _Solver(whole), whole.start()
+        if folds is None and not solver.whole:
+            folds = _dealt(code, weight)
         for penalty in sorted(set(penalties), reverse=True):
             problem = replace(whole, penalty=penalty / total)
             theta = solver.solve(problem, theta)
@@ -142,15 +142,16 @@ class _Solver:
 
     def __init__(self, problem: LogisticProblem) -> None:
         k, p, n = problem.n_outputs, problem.n_columns + 1, problem.n_rows
-        self.whole, self.blocks = k * p <= UNKNOWNS, p <= _BLOCK
-        work = n * (k * p) ** 2 if self.whole else n * k * p * p
-        self.stride = min(-(-work // _WORK), max(1, n // (20 * (k * p if self.whole else p))))
+        work = n * (k * p) ** 2
+        self.whole, self.blocks = k * p <= UNKNOWNS and (k == 1 or work <= 2 * _WORK), p <= _BLOCK
+        sampled = n // (20 * p)  # one of so many rows, at most
+        self.stride = min(-(-n * k * p * p // _WORK), max(1, sampled)) if k == 1 or not self.whole else 1
         self.cheap = self.whole and work <= _CHEAP
         self.information: Array | None = None  # without the penalty
 
     def collect(self, problem: LogisticProblem) -> None:
         """Take the Hessian where the loss was last asked for."""
-        k, p = problem.n_outputs, problem.n_columns
+        p = problem.n_columns
         if not self.blocks:
             self.information = problem.diagonal()
         elif not self.whole:
@@ -159,10 +160,8 @@ class _Solver:
             self.information = problem.information(stride=self.stride)
             if self.stride > 1:  # rare categories may not be among these rows
                 exact = problem.diagonal()
-                if k > 1:
-                    exact[:, p] += exact[:, p].sum() / k**2
-                index = np.arange(k * (p + 1))
-                inner = self.information.reshape(k * (p + 1), -1)
+                index = np.arange(p + 1)
+                inner = self.information.reshape(p + 1, -1)
                 own = inner[index, index]
                 scale = np.sqrt(exact.ravel() / np.where(own > 0, own, 1.0))
                 inner *= np.minimum(scale, 1.0)[:, None] * np.minimum(scale, 1.0)
