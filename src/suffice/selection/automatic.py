@@ -221,11 +221,11 @@ class _Search:
         return Choice(tried, self._result(baseline), folds, left_out, n, name)
 
     def _result(self, one: _Tried) -> HeldOutResult:
-        own = {name: self.trial.mean(losses) for name, losses in one.losses.items()}
+        own: dict[str, Any] = {name: self.trial.mean(losses) for name, losses in one.losses.items()}
         apart = one.losses[self.criterion.name] - self.best.losses[self.criterion.name]
         worse, uncertainty = self.trial.mean(apart), self.trial.deviation_of_mean(apart)
-        how = {"calibrated": one.calibration is not None, "seconds": one.seconds}
-        return HeldOutResult(one.name, **own, worse=worse, uncertainty=uncertainty, **how)
+        own |= {"worse": worse, "uncertainty": uncertainty}
+        return HeldOutResult(one.name, **own, calibrated=one.calibration is not None, seconds=one.seconds)
 
 
 def _telling(source: ArraySource, families: Any) -> tuple[ArraySource, dict[str, str]]:

@@ -25,6 +25,8 @@ Array = NDArray[Any]
 
 ALPHAS = (0.1, 10.0)  # besides 1
 NUMBERS = {"float": "gaussian", "integer": "gaussian"}  # families if no number counts as a category or a count
+CURVED = {"float": "yeo_johnson", "integer": "yeo_johnson"}
+BINNED = {"float": "binned", "integer": "binned"}
 _ENTRIES = 1 << 26  # of the covariances of all classes and folds; with more, only diagonal ones are tried
 
 
@@ -120,7 +122,7 @@ def candidates(
         for structure in structures:
             yield StatisticCandidate(GaussianClassifier(structure, predictive=True, n_jobs=n_jobs), sums)
     known = set()
-    for view in ("auto", NUMBERS) if families == "auto" else (families,):
+    for view in ("auto", NUMBERS, CURVED, BINNED) if families == "auto" else (families,):
         schema = Schema.of(source.table, view, source.frame)
         if schema.families in known or (gaussian and set(schema.families) == {"gaussian"}):
             continue

@@ -78,7 +78,7 @@ class Trial:
 
     def log_loss(self, log_posterior: Array) -> Array:
         """Return -log P(true class | x) of each row, (n,), at most `MOST`."""
-        return np.minimum(-log_posterior[np.arange(len(self.code)), self.code], MOST)
+        return np.asarray(np.minimum(-log_posterior[np.arange(len(self.code)), self.code], MOST))
 
     def mean(self, values: Array) -> float:
         """Return the mean over held-out rows."""
