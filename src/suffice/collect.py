@@ -15,6 +15,7 @@ from .errors import DataError, MissingLabelsError, listed
 from .pushdown import aggregated
 from .sources import Source
 from .stats import Statistics
+from .stats.collectors import for_table
 from .tables.batch import Batch
 from .tables.labels import count_missing, missing_message
 from .tables.table import Table
@@ -44,7 +45,9 @@ def _reduced(source: Source, of: Callable[[Batch], S], resumes: bool) -> S:
     """The statistic of every row; with a checkpoint, of the rows that it does not hold yet and what it holds."""
     if source.checkpoint is None or not resumes:
         statistics: S | None = aggregated(source, of)
-        return source.reduce(of, operator.add) if statistics is None else statistics
+        if statistics is None:
+            statistics = source.reduce(for_table(of, source.n_rows, source.n_features), operator.add)
+        return statistics
     with Checkpoint[S].open(source.checkpoint, {"statistic": described(of), **source.job()}) as run:
         return source.reduce(of, operator.add, run)
 

@@ -209,7 +209,7 @@ def test_monotone_missingness_has_a_closed_form():
     mean[0], matrix[0, 0] = X[:, 0].mean(), X[:, 0].var()
     for j, rows in ((1, X[:150]), (2, X[:80])):
         before = rows[:, :j]
-        slope = np.linalg.lstsq(np.column_stack([np.ones(len(rows)), before]), rows[:, j])[0]
+        slope = np.linalg.lstsq(np.column_stack([np.ones(len(rows)), before]), rows[:, j], rcond=None)[0]
         left = (rows[:, j] - slope[0] - before @ slope[1:]).var()
         mean[j] = slope[0] + slope[1:] @ mean[:j]
         matrix[j, :j] = matrix[:j, j] = matrix[:j, :j] @ slope[1:]

@@ -15,6 +15,7 @@ from suffice.stats import (
     MomentStats,
     PatternStats,
     Statistics,
+    WideMomentStats,
 )
 from suffice.stats.components import relabelled
 from suffice.stats.support import NOT_NEGATIVE
@@ -28,6 +29,7 @@ NO_ROWS = {
 }
 KINDS = {  # how a statistic is collected, and that of no rows
     MomentStats: (MomentStats.of, lambda classes: MomentStats.zeros(classes, 3)),
+    WideMomentStats: (WideMomentStats.of, lambda classes: WideMomentStats.zeros(classes, 3)),
     PatternStats: (PatternStats.of, lambda classes: PatternStats.zeros(classes, 3)),
     CountStats: (CountStats.of, lambda classes: CountStats.zeros(classes, 3)),
     CategoryStats: (CategoryStats.of, lambda classes: CategoryStats.zeros(classes, 3)),

@@ -16,6 +16,7 @@ from .predictive import BetaBinomialDensity, GammaPoissonDensity, PolyaDensity
 from .product import ProductDensity
 from .sparse import SparseCountDensity
 from .student import StudentDensity
+from .wide import WideGaussianDensity
 
 __all__ = [
     "BernoulliDensity",
@@ -40,4 +41,5 @@ __all__ = [
     "ProductDensity",
     "SparseCountDensity",
     "StudentDensity",
+    "WideGaussianDensity",
 ]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .. import kernels
 from ..errors import DataError, SingularWarning, listed
 from ..kernels.reference import triangular_inverse
-from ..stats import MomentStats
+from ..stats import MomentStats, WideMomentStats
 from ..stats.scatter import refuse_overflow
 from . import shrinkage as _shrinkage
 
@@ -58,24 +58,41 @@ def covariances(stats: MomentStats, kind: Structure, shrinkage: float | str | No
     layout = kind.layout(shrinkage)
     stats = stats.to_layout(layout)
     if kind.shape == "full":
-        covariance, n = _unshrunk(stats, kind)
+        covariance = _unshrunk(stats, kind)
         if not shrinks:
             return covariance
-        return _shrinkage.shrunk(covariance, _intensity(shrinkage, covariance, n, stats, kind))
+        if isinstance(shrinkage, str):
+            return _shrinkage.shrunk(covariance, _estimated(stats, kind, shrinkage, *_shrinkage.evenness(covariance)))
+        return _shrinkage.shrunk(covariance, float(shrinkage or 0.0))
     return variances(stats.scatter, stats.column_weight, kind, float(shrinkage or 0.0))
 
 
 def estimated_shrinkage(stats: MomentStats, kind: Structure, shrinkage: str) -> Array:
     """How far "oas" or "ledoit_wolf" pull full covariances, (g,)."""
-    return _intensity(shrinkage, *_unshrunk(stats, kind), stats, kind)
+    if isinstance(stats, WideMomentStats):
+        each = zip(stats.groups(kind.tied), divisor(stats, kind), strict=True)
+        alpha, mean = np.array([_shrinkage.evenness_of_rows(rows, n) for rows, n in each]).T
+        return _estimated(stats, kind, shrinkage, alpha, mean)
+    return _estimated(stats, kind, shrinkage, *_shrinkage.evenness(_unshrunk(stats, kind)))
 
 
-def _unshrunk(stats: MomentStats, kind: Structure) -> tuple[Array, Array]:
-    """Full covariances of maximum likelihood, (g, d, d), and the weights behind them, (g,)."""
-    n, scatter = np.array([stats.total]) if kind.tied else stats.weight, stats.scatter
+def _weight(stats: MomentStats, kind: Structure) -> Array:
+    """The weights behind covariances, (g,)."""
+    return np.array([stats.total]) if kind.tied else stats.weight
+
+
+def divisor(stats: MomentStats, kind: Structure) -> Array:
+    """What scatters are divided by, (g,)."""
+    n = _weight(stats, kind)
+    return np.where(n > 0, n, 1.0)
+
+
+def _unshrunk(stats: MomentStats, kind: Structure) -> Array:
+    """Full covariances of maximum likelihood, (g, d, d)."""
+    scatter = stats.scatter
     if kind.tied:
         scatter = (scatter if stats.layout == "pooled" else scatter.sum(axis=0))[None]
-    return np.asarray(scatter / np.where(n > 0, n, 1.0)[:, None, None]), n
+    return np.asarray(scatter / divisor(stats, kind)[:, None, None])
 
 
 # The functions of diagonals also take many statistics at once: arrays with leading axes before that of the classes.
@@ -113,20 +130,16 @@ def neutral(mean: Array, scatter: Array, weight: Array, variance: Array, kind: S
     return np.where(unknown, grand, mean), np.where(never, 1.0, variance)
 
 
-def _intensity(
-    shrinkage: float | str | None, covariance: Array, n: Array, stats: MomentStats, kind: Structure
-) -> Array:
+def _estimated(stats: MomentStats, kind: Structure, shrinkage: str, alpha: Array, mean: Array) -> Array:
+    """How far "oas" or "ledoit_wolf" pull covariances of this evenness, (g,)."""
+    n, d = _weight(stats, kind), stats.n_features
     if shrinkage == "oas":
-        return _shrinkage.oas(covariance, n)
-    if shrinkage == "ledoit_wolf":
-        assert stats.quartic is not None
-        quartic = stats.quartic.sum(keepdims=True) if kind.tied else stats.quartic
-        if ((quartic == 0) & (np.einsum("gii->g", covariance) > 0)).any():
-            raise DataError(
-                "the values are too small for Ledoit-Wolf: their fourth powers underflow; rescale the columns"
-            )
-        return _shrinkage.ledoit_wolf(covariance, n, quartic)
-    return np.full(len(n), shrinkage, dtype=np.float64)
+        return _shrinkage.oas(alpha, d, n)
+    assert stats.quartic is not None
+    quartic = stats.quartic.sum(keepdims=True) if kind.tied else stats.quartic
+    if ((quartic == 0) & (mean > 0)).any():
+        raise DataError("the values are too small for Ledoit-Wolf: their fourth powers underflow; rescale the columns")
+    return _shrinkage.ledoit_wolf(alpha, mean, d, n, quartic)
 
 
 def feature_variance(stats: MomentStats, of: str = "within") -> Array:
@@ -135,8 +148,7 @@ def feature_variance(stats: MomentStats, of: str = "within") -> Array:
     A feature that never varies within a class is measured by its variance between them, and one that never varies at
     all says nothing: any positive number serves, and its own square keeps the scale.
     """
-    diagonal = {"diag": "kd->d", "pooled": "dd->d"}.get(stats.layout, "kdd->d")
-    scatter, weight = np.einsum(diagonal, stats.scatter), stats.column_weight
+    scatter, weight = stats.variation.sum(axis=0), stats.column_weight
     if of == "total":
         total = weight.sum(axis=0)
         grand = (weight * stats.mean).sum(axis=0) / np.where(total > 0, total, 1.0)

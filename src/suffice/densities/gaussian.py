@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .. import kernels
 from ..errors import ColumnWarning, DataError, listed
-from ..stats import MomentStats, PatternStats
+from ..stats import MomentStats, PatternStats, WideMomentStats
 from ..stats.scatter import refuse_overflow
 from .base import Density, LinearForm, seen_classes
 from .covariance import (
@@ -140,6 +140,12 @@ class GaussianDensity(Density):
         kind = STRUCTURES[structure]
         seen_classes(stats)  # warns
         own = _floor_unit(stats, kind, names, floor_by, lenient)
+        if isinstance(stats, WideMomentStats) and kind.shape == "full":
+            from .wide import shrunk_rows, wide_density
+
+            wide = wide_density(stats, kind, stats.mean, shrunk_rows(stats, kind, shrinkage), own, floor, names)
+            if wide is not None:
+                return cast("Self", wide)
         moments = completed_moments(stats, kind, shrinkage, floor, names, own, start, lenient)
         return cls._of_moments(moments, kind, shrinkage, floor, names, own)
 
@@ -342,6 +348,10 @@ class GaussianDensity(Density):
             return bool(kernels.active.full_scores(X, self.mean, self.whitening, constant, *wanted))
         return self._score_whitened(X, constant, wanted)
 
+    def _whiten(self, away: Array) -> Array:
+        """Return vectors as long as the Mahalanobis distances of those given (n, d), of a tied structure."""
+        return np.asarray(away @ self.whitening[0].T)
+
     def _score_whitened(self, X: Array, constant: Array, wanted: Wanted) -> bool:
         center, means = self._whitened
         ones = np.ones_like(means)
@@ -350,7 +360,7 @@ class GaussianDensity(Density):
         for start in range(0, len(X), step):
             rows = slice(start, start + step)
             with np.errstate(over="ignore", invalid="ignore"):
-                z = (X[rows] - center) @ self.whitening[0].T
+                z = self._whiten(X[rows] - center)
             if not kernels.active.diag_scores(z, means, ones, constant, *wanted.of_rows(rows)):
                 finite &= bool(np.isfinite(X[rows]).all())
         return finite
@@ -430,10 +440,14 @@ class GaussianDensity(Density):
         return by_pattern(self, X, lambda own, x: own._explain_whole(x, c), np.zeros(X.shape))
 
     def _explain_whole(self, X: Array, c: int) -> Array:
-        covariance = self._own(c)[0]
-        log_variance = np.log(np.diag(covariance) if covariance.ndim == 2 else covariance)
+        log_variance = np.log(self._variances(c))
         entangled = (self.log_det[0 if self.structure.tied else c] - log_variance.sum()) / self.n_features
         return np.asarray(-0.5 * (self.quadratic_shares(X, c) + _LOG_2PI + log_variance + entangled))
+
+    def _variances(self, c: int) -> Array:
+        """The variances of the features of class c, (d,)."""
+        covariance = self._own(c)[0]
+        return np.diag(covariance) if covariance.ndim == 2 else covariance
 
     def of_features(self, kept: Array) -> GaussianDensity:
         """Return the marginal density of some features.
@@ -451,10 +465,15 @@ class GaussianDensity(Density):
         known = self._marginals.get(key := kept.tobytes())
         if known is None:
             known = self._of_features(kept)
-            if len(self._marginals) * known.whitening.size > _KEPT:
+            if len(self._marginals) * known._size > _KEPT:
                 self._marginals.clear()
             self._marginals[key] = known
         return known
+
+    @property
+    def _size(self) -> int:
+        """How many numbers the covariances take."""
+        return int(self.whitening.size)
 
     @cached_property
     def _marginals(self) -> dict[bytes, GaussianDensity]:

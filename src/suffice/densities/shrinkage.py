@@ -1,7 +1,6 @@
 """How far to pull a covariance towards a multiple of the identity, from statistics alone.
 
-Every function takes covariances (..., d, d) of maximum likelihood and gives an intensity in [0, 1] for
-(1 - s) C + s tr(C) / d I.
+An intensity s in [0, 1] makes (1 - s) C + s tr(C) / d I of a covariance C of maximum likelihood.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ def shrunk(covariance: Array, intensity: Array | float) -> Array:
     return np.asarray((1 - s) * covariance + s * target)
 
 
-def _even_share(covariance: Array) -> tuple[Array, Array]:
-    """Mean square of all entries, and the square of the mean variance."""
+def evenness(covariance: Array) -> tuple[Array, Array]:
+    """The mean square of all entries, relative to the square of the mean variance, and the mean variance."""
     d = covariance.shape[-1]
     # Each is taken relative to the mean variance, so that no scale of the data overflows.
     mean = np.einsum("...ii->...", covariance) / d
@@ -31,20 +30,25 @@ def _even_share(covariance: Array) -> tuple[Array, Array]:
     return np.asarray(np.mean(unit**2, axis=(-2, -1))), mean
 
 
-def oas(covariance: Array, n: Array | float) -> Array:
-    """Oracle approximating shrinkage (Chen et al., 2010, as scikit-learn computes it) for n rows."""
-    d = covariance.shape[-1]
-    alpha, _ = _even_share(covariance)
-    top, bottom = alpha + 1.0, (np.asarray(n) + 1.0) * (alpha - 1.0 / d)
+def evenness_of_rows(rows: Array, n: float) -> tuple[float, float]:
+    """The same of the covariance rows' rows / n, from the inner products of fewer rows than columns."""
+    inner = rows @ rows.T / n
+    mean = float(np.trace(inner)) / rows.shape[1]
+    return float(((inner / (mean if mean > 0 else 1.0)) ** 2).sum()) / rows.shape[1] ** 2, mean
+
+
+def oas(alpha: Array, d: int, n: Array) -> Array:
+    """Oracle approximating shrinkage (Chen et al., 2010, as scikit-learn computes it) for n rows of d columns; alpha is
+    the first of `evenness`."""
+    top, bottom = alpha + 1.0, (n + 1.0) * (alpha - 1.0 / d)
     ratio = np.divide(top, bottom, out=np.ones_like(alpha), where=bottom > 0)
     return np.asarray(np.minimum(ratio, 1.0))
 
 
-def ledoit_wolf(covariance: Array, n: Array | float, quartic: Array | float) -> Array:
-    """Ledoit and Wolf's shrinkage (2004) for n rows whose sum of |x - mean|^4 is `quartic`."""
-    d = covariance.shape[-1]
-    alpha, mean = _even_share(covariance)
-    n = np.maximum(np.asarray(n, dtype=np.float64), 1.0)
+def ledoit_wolf(alpha: Array, mean: Array, d: int, n: Array, quartic: Array) -> Array:
+    """Ledoit and Wolf's shrinkage (2004) for n rows of d columns whose sum of |x - mean|^4 is `quartic`; alpha and mean
+    are those of `evenness`."""
+    n = np.maximum(n, 1.0)
     square = np.where(mean > 0, mean, 1.0) ** 2
     delta = alpha * d - 1.0  # |C - mean I|^2 / (d mean^2)
     beta = np.clip((quartic / square / n - alpha * d**2) / (d * n), 0.0, None)

@@ -10,15 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.reference import reduce_scores
-from ..stats import MomentStats
+from ..stats import MomentStats, WideMomentStats
 from .base import Density
-from .covariance import STRUCTURES, Structure, covariances
+from .covariance import STRUCTURES, Structure, covariances, feature_variance
 from .gaussian import GaussianDensity
 from .missing import by_pattern, conditional_draw, conditional_fill, score_incomplete
 from .parameters import class_table, class_vector, covariance_structure, refuse
@@ -115,6 +115,10 @@ class StudentDensity(Density):
         mean = stats.mean + (KAPPA / kappa)[:, None] * (grand - stats.mean)
         shift = (stats.mean - grand) * np.sqrt(KAPPA * n / kappa)[:, None]  # (k, d)
 
+        if isinstance(stats, WideMomentStats) and kind.shape == "full":
+            found = cls._estimate_wide(stats, kind, mean, shift, floor, names)
+            if found is not None:
+                return found
         if kind.shape == "full":
             wide, outer = 2.0 * d + 1, shift[:, :, None] * shift[:, None, :]
         else:
@@ -135,6 +139,37 @@ class StudentDensity(Density):
         return cls(
             GaussianDensity(free, density.mean, density.covariance, density.whitening, density.log_det, everywhere), dof
         )
+
+    @classmethod
+    def _estimate_wide(
+        cls,
+        stats: WideMomentStats,
+        kind: Structure,
+        mean: Array,
+        shift: Array,
+        floor: float,
+        names: tuple[str, ...] | None,
+    ) -> Self | None:
+        """The same from rows: scatters are sums of their squares."""
+        from .wide import WideGaussianDensity, wide_density
+
+        n, d, total = stats.weight, stats.n_features, stats.total or 1.0
+        dof = d + 2 + (np.full(len(n), stats.total) if kind.tied else n)
+        factor = (KAPPA + n + 1) / ((KAPPA + n) * dof)
+        parts = []
+        for c in range(len(n)):
+            if kind.tied:
+                rows, prior = np.concatenate([stats.rows, shift]), d * stats.variation.sum(axis=0) / total
+            else:
+                own = np.sqrt(d / total + (stats.owner == c))[:, None] * stats.rows
+                rows, prior = np.concatenate([own, shift[c : c + 1]]), np.zeros(d)
+            parts.append((rows * np.sqrt(factor[c]), prior * factor[c]))
+        free = Structure(kind.shape, False)
+        gaussian = wide_density(stats, free, mean, parts, feature_variance(stats), floor, names)
+        if gaussian is None:
+            return None
+        arrays = gaussian.to_arrays() | {"seen": np.ones(len(n), bool)}
+        return cls(WideGaussianDensity.from_arrays(arrays), dof)
 
     @classmethod
     def from_parameters(
@@ -199,7 +234,8 @@ class StudentDensity(Density):
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Array]) -> Self:
         rest = {name: array for name, array in arrays.items() if name != "dof"}
-        return cls(GaussianDensity.from_arrays(rest), np.array(arrays["dof"]))
+        gaussian = Density.kinds["WideGaussianDensity" if "directions" in rest else "GaussianDensity"].from_arrays(rest)
+        return cls(cast("GaussianDensity", gaussian), np.array(arrays["dof"]))
 
     def of_classes(self, indices: Sequence[int]) -> Self:
         return type(self)(self.gaussian.of_classes(indices), self.dof[list(indices)])

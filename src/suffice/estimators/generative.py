@@ -186,7 +186,7 @@ class GenerativeClassifier(DensityClassifier, Learner):
 
     def _components(self) -> tuple[Statistics, Array]:
         each = np.arange(len(self.classes_))
-        return relabelled(self._fitted(), each), each
+        return relabelled(self._fitted().plain(), each), each
 
     def _em_parts(self, source: Source) -> tuple[Collector, Estimate]:
         recipe, choices, names = self._recipe, self._settled(), source.names

@@ -167,7 +167,7 @@ def _minus(x: Array, row: Array) -> Array:
     return np.asarray((x.reshape(n // 64, 64 * d) - np.tile(row, 64)).reshape(n, d))
 
 
-def _score(
+def score_blocks(
     X: Array, raw: Callable[[Array], Array], constant: Array, reduce: Callable[..., None], *wanted: Array | None
 ) -> bool:
     """Reduce constant + raw(x) (k, n) block by block to what is wanted; returns whether X is finite."""
@@ -200,7 +200,7 @@ def diag_scores(X: Array, mean: Array, scale: Array, constant: Array, *wanted: A
         q *= -0.5
         return q
 
-    return _score(X, raw, constant, reduce_scores, *wanted)
+    return score_blocks(X, raw, constant, reduce_scores, *wanted)
 
 
 def full_scores(X: Array, mean: Array, whitening: Array, constant: Array, *wanted: Array | None) -> bool:
@@ -214,7 +214,7 @@ def full_scores(X: Array, mean: Array, whitening: Array, constant: Array, *wante
         q *= -0.5
         return q
 
-    return _score(X, raw, constant, reduce_scores, *wanted)
+    return score_blocks(X, raw, constant, reduce_scores, *wanted)
 
 
 def linear_scores(X: Array, center: Array, slope: Array, constant: Array, *wanted: Array | None) -> bool:
@@ -224,8 +224,8 @@ def linear_scores(X: Array, center: Array, slope: Array, constant: Array, *wante
         # Two classes are told apart by the sign of a difference.
         slope, constant, reduce = slope[1:] - slope[:1], constant[1:] - constant[:1], _write_positive
     if (np.abs(slope) @ np.abs(center)).max() > 1e6:  # digits would be lost without centring
-        return _score(X, lambda x: np.asarray(slope @ _minus(x, center).T), constant, reduce, *wanted)
-    return _score(X, lambda x: np.asarray(slope @ x.T), constant - slope @ center, reduce, *wanted)
+        return score_blocks(X, lambda x: np.asarray(slope @ _minus(x, center).T), constant, reduce, *wanted)
+    return score_blocks(X, lambda x: np.asarray(slope @ x.T), constant - slope @ center, reduce, *wanted)
 
 
 def _write_positive(scores: Array, all: Array | None, best: Array | None, evidence: Array | None) -> None:  # noqa: ARG001

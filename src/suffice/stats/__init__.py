@@ -20,6 +20,7 @@ from .counts import CountStats
 from .moments import MomentStats
 from .patterns import PatternStats
 from .transformed import TransformedStats
+from .wide import WideMomentStats
 
 __all__ = [
     "BundleStats",
@@ -40,4 +41,5 @@ __all__ = [
     "PatternStats",
     "Statistics",
     "TransformedStats",
+    "WideMomentStats",
 ]

@@ -107,6 +107,16 @@ class Statistics(ABC):
             raise DataError(f"{by} must be estimated from {cls.__name__}, not from {statistics!r}")
         return statistics
 
+    def plain(self) -> Statistics:
+        """Return the statistic in the form that adds up with other kinds of statistics.
+
+        Returns
+        -------
+        Statistics
+            Of the same rows.
+        """
+        return self
+
     @classmethod
     def widened(cls, poorer: Any) -> Self:
         """Return a poorer statistic as one of this kind.
@@ -290,6 +300,9 @@ def _times(sums: Any, factor: float) -> Any:
 
 def of_one_kind(one: Any, two: Any) -> tuple[Any, Any] | None:
     """Both statistics, or the poorer one as the richer kind; None where they cannot be added."""
+    if type(one) is type(two):
+        return one, two
+    one, two = (each.plain() if isinstance(each, Statistics) else each for each in (one, two))
     if type(one) is type(two):
         return one, two
     if getattr(type(two), "widens", None) is type(one):

@@ -14,6 +14,7 @@ import numpy as np
 from ..errors import DataError, listed
 from ..tables.batch import Batch
 from ..tables.features import Feature
+from ..tables.labels import SoftLabels
 from ..tables.table import Matrix
 from .base import Statistics
 from .bundle import BundleStats, Collector
@@ -23,6 +24,7 @@ from .moments import MomentStats
 from .patterns import PatternStats
 from .support import WHOLE, Support
 from .transformed import TransformedStats
+from .wide import WideMomentStats, is_wide
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,25 @@ class CollectGaussianBlock(CollectGaussian):
                 f"column {_names(batch, infinite)} holds infinity; remove these rows or make the values missing"
             )
         raise DataError("the values or their weights are too large: sums of squares overflow; rescale them")
+
+
+@dataclass(frozen=True)
+class CollectWide:
+    """The moments of a table of many more columns than rows, by another collector where this is not possible."""
+
+    of: CollectMoments | CollectGaussian
+
+    def __call__(self, batch: Batch) -> MomentStats | PatternStats:
+        if isinstance(batch.y, SoftLabels):
+            return self.of(batch)
+        moments = WideMomentStats.of(batch, self.of.layout)
+        return moments if moments.is_finite() else self.of(batch)
+
+
+def for_table(of: Any, n_rows: int | None, n_features: int) -> Any:
+    """The collector that suits a table of this size."""
+    wide = type(of) in (CollectMoments, CollectGaussian) and of.layout != "diag" and is_wide(n_rows, n_features)
+    return CollectWide(of) if wide else of
 
 
 @dataclass(frozen=True)

@@ -394,14 +394,18 @@ class MomentStats(Statistics):
         assert self.quartic is not None
         shift = self.mean - center
         length = np.einsum("kd,kd->k", shift, shift)
-        s_shift = np.einsum("kij,kj->ki", self.scatter, shift)
-        trace = np.einsum("kii->k", self.scatter)
+        s_shift = self._scatter_times(shift)
+        trace = self.variation.sum(axis=1)
         n = self.weight
         cubic = self.cubic + 2 * s_shift + shift * (trace + n * length)[:, None]
         quartic = (
             self.quartic + 4 * np.einsum("kd,kd->k", shift, self.cubic + s_shift) + length * (2 * trace + n * length)
         )
         return cubic, quartic
+
+    def _scatter_times(self, vectors: Array) -> Array:
+        """The products of the scatter of each class and a vector, (k, d)."""
+        return np.asarray(np.einsum("kij,kj->ki", self.scatter, vectors))
 
     def projected(self, center: Array, directions: Array) -> Self:
         """Return the moments of (x - center) directions, without the rows.
@@ -486,17 +490,21 @@ class MomentStats(Statistics):
         """
         if layout == self.layout:
             return self
-        order = {"diag": {"full", "quartic"}, "pooled": {"full", "quartic"}, "full": {"quartic"}}
-        if self.layout not in order.get(layout, ()):
-            raise StatisticsError(
-                f"a {self.layout!r} statistic cannot be converted to {layout!r}; collect it again in that layout"
-            )
+        self._check_conversion(layout)
         scatter = self.scatter
         if layout == "diag":
             scatter = np.einsum("kii->ki", scatter).copy()
         elif layout == "pooled":
             scatter = scatter.sum(axis=0)
         return replace(self, scatter=scatter, layout=layout, cubic=None, quartic=None)
+
+    def _check_conversion(self, layout: str) -> None:
+        """Raise an error where this layout does not hold what another one needs."""
+        order = {"diag": {"full", "quartic"}, "pooled": {"full", "quartic"}, "full": {"quartic"}}
+        if self.layout not in order.get(layout, ()):
+            raise StatisticsError(
+                f"a {self.layout!r} statistic cannot be converted to {layout!r}; collect it again in that layout"
+            )
 
     def is_finite(self) -> bool:
         sums = (self.weight, self.mean, self.scatter, self.cubic, self.quartic)
