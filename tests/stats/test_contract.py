@@ -92,9 +92,10 @@ def test_faded_statistics_are_those_of_rows_with_smaller_weights(kind):
 def test_higher_moments_and_sparse_counts_fade():
     rng = np.random.default_rng(0)
     X, y, weight = rng.poisson(1.0, (9, 3)).astype(float), np.resize(["a", "b"], 9), rng.random(9)
-    found, expected = (MomentStats.of(Batch.of(X, y, w), "quartic") for w in (weight, weight / 2))
-    for name, array in found.faded(0.5).to_arrays().items():
-        np.testing.assert_allclose(array, expected.to_arrays()[name], rtol=1e-12, atol=1e-12)
+    for kind in (MomentStats, WideMomentStats):
+        found, expected = (kind.of(Batch.of(X, y, w), "quartic") for w in (weight, weight / 2))
+        for name, array in found.faded(0.5).to_arrays().items():
+            np.testing.assert_allclose(array, expected.to_arrays()[name], rtol=1e-12, atol=1e-12)
     counts = CountStats(["a"], [2.0], csr_array([[3.0, 0.0]])).faded(0.5)
     assert counts.is_sparse
     assert counts.count.toarray().tolist() == [[1.5, 0.0]]

@@ -187,6 +187,11 @@ class WideMomentStats(MomentStats):
             higher = cubic, quartic
         return type(self)(classes, weight, mean, self.rows, index[self.owner], self.layout, *higher)
 
+    def faded(self, factor: float) -> Self:
+        higher = (None if array is None else array * factor for array in (self.cubic, self.quartic))
+        rows = self.rows * np.sqrt(factor)
+        return type(self)(self.classes, self.weight * factor, self.mean, rows, self.owner, self.layout, *higher)
+
     def _merged(self, *others: Self) -> MomentStats:  # type: ignore[override]
         parts = [part for part in (self, *others) if part.weight.any()]
         if len(parts) < 2:
