@@ -35,7 +35,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 MOST = 0.9  # of the values of a text column, which must be numbers or dates to make it one
 DISTINCT = 0.5  # of the values of a text column; with more, it is dropped
-_DATE = re.compile(r"\d[-/:. ]\d|\d [A-Za-z]{3}|[A-Za-z]{3} \d")
+_DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d ?[A-Za-z]{3,9} \d|[A-Za-z]{3,9} \d{1,2},? \d{4}")
 
 
 def as_numbers(text: pd.Series) -> pd.Series:
@@ -49,7 +49,7 @@ def as_days(text: pd.Series) -> pd.Series:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of dates without a common format
         dates = pd.to_datetime(text.astype(str), errors="coerce", utc=True)
-    return (dates - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)
+    return (dates - pd.Timestamp("1970-01-01", tz="UTC")) / pd.Timedelta(days=1)
 
 
 def as_they_are(numbers: pd.Series) -> pd.Series:

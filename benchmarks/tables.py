@@ -9,6 +9,7 @@ they serve other tables as well.
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
@@ -40,6 +41,7 @@ from threadpoolctl import threadpool_limits
 import suffice
 from suffice.errors import BaselineWarning
 
+from . import peers
 from .datasets import CACHE, TABLES
 from .peers import BASELINE, PEERS
 
@@ -150,11 +152,18 @@ def evaluated(contestant: str, frame: pd.DataFrame, target: str, train: np.ndarr
     )
 
 
+@lru_cache(maxsize=1)
+def preparation() -> str:
+    """A number that changes with the code of `benchmarks.peers`, and not with its comments."""
+    tree = ast.parse(Path(peers.__file__).read_text(encoding="utf-8"))
+    return str(zlib.crc32(ast.dump(ast.Module(tree.body[1:], [])).encode()))
+
+
 def fingerprint(contestant: str, content: str) -> list[str]:
     """What the results of a peer depend on."""
     with config_context(print_changed_only=False):
         settings = re.sub(r" at 0x\w+", "", repr(PEERS.get(contestant, BASELINE)))
-    return [sklearn.__version__, np.__version__, pd.__version__, content, settings]
+    return [sklearn.__version__, np.__version__, pd.__version__, content, preparation(), settings]
 
 
 @lru_cache(maxsize=1)

@@ -83,14 +83,16 @@ def test_columns_are_prepared_as_described():
             "price": [f"${i},000.50" for i in range(n)],
             "share": ["14.07%"] * 10 + ["n/a"] + ["3 %"] * 9,
             "day": [f"2024-01-{i + 1:02d}" for i in range(n)],
+            "ages": ["10-14", "15-19"] * 10,
             "name": [f"person {i}" for i in range(n)],
             "colour": ["red"] * 10 + ["blue"] * 8 + ["green", None],
         }
     )
     found = Columns(most=2).fit(frame).transform(frame)
-    assert list(found) == ["number", "price", "share", "day", "colour"]
+    assert list(found) == ["number", "price", "share", "day", "ages", "colour"]
     assert found["price"].tolist() == [1000 * i + 0.5 for i in range(n)]
     assert found["share"].isna().tolist() == [i == 10 for i in range(n)]
+    assert found["ages"].tolist() == frame["ages"].tolist()
     assert found["day"].tolist() == [19723 + i for i in range(n)]
     assert found["colour"].isna().tolist() == [False] * 18 + [True] * 2  # the rarest category is not kept
 
