@@ -141,3 +141,13 @@ def test_more_than_ten_columns_keep_their_order():
     assert [v.tolist() for v in vocabularies.from_arrays(vocabularies.to_arrays(words))] == [
         [f"{j}"] for j in range(12)
     ]
+
+
+def test_whole_numbers_are_looked_up_as_all_others_are():
+    few, more = np.array([-3, 0, 7]), np.array([-3, 1, 7, 9])
+    joined = vocabularies.union(few, more)
+    assert joined.tolist() == [-3, 0, 1, 7, 9]
+    assert joined.dtype == np.int64
+    assert vocabularies.positions(more, few).tolist() == [0, -1, 2, -1]
+    assert vocabularies.positions(few, np.empty(0, object)).tolist() == [-1, -1, -1]
+    assert vocabularies.positions(few, np.empty(0, np.int64)).tolist() == [-1, -1, -1]

@@ -92,6 +92,8 @@ def union(a: Array, b: Array) -> Array:
         return a
     if not len(a):
         return b
+    if a.dtype.kind == b.dtype.kind == "i":
+        return np.union1d(a, b)
     both = np.empty(len(a) + len(b), object)
     both[:] = [*a.tolist(), *b.tolist()]
     return vocabulary(both)[0]
@@ -142,6 +144,9 @@ class Places:
 
 def positions(values: Array, categories: Array) -> Array:
     """Return the index of each value among the categories; -1 for unknown categories."""
+    if values.dtype.kind == categories.dtype.kind == "i" and len(categories):
+        index = np.searchsorted(categories, values).clip(max=len(categories) - 1)
+        return np.where(categories[index] == values, index, -1)
     return Places(categories).of(values)
 
 
