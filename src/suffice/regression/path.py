@@ -23,9 +23,10 @@ Array = NDArray[Any]
 UNKNOWNS = 1500  # slopes and intercepts of all classes, whose Hessian is factored as a whole
 FOLDS = 5  # where there are more unknowns
 _BLOCK = 3000  # slopes of one class, whose part of the Hessian is factored
-_WORK = 1 << 32  # products for a Hessian; with more, it is estimated from some of the rows
+_WORK = 1 << 36  # products for a Hessian, at most
 _CHEAP = 1 << 24  # products for a Hessian that is faster than an iteration of conjugate gradients
-_TOL = 1e-6  # of the loss: what the last step may have improved
+_TOL = 1e-6  # of the loss of the prior alone: what the last step may have improved
+_SAME = 0.05  # of the curvature
 _STEPS = 50
 _PROBES = 48  # random directions for the leverages of many rows
 _HIGH = 0.1  # leverage from which on it is computed exactly
@@ -119,67 +120,70 @@ def _dealt(code: Array, weight: Array) -> Array:
     return fold
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Factor:
-    """A Cholesky factor of the Hessian, or of its blocks for each class, or its diagonal."""
+    """Cholesky factors of the Hessian, or of its block for each class; or its diagonal."""
 
-    lower: Array  # (1, m, m) of all classes, or (outputs, p + 1, p + 1), or (outputs, p + 1)
+    lower: list[Array]  # (m, m) of all classes, or (p + 1, p + 1) of each
+    diagonal: Array | None = None  # (outputs, p + 1)
 
     def solve(self, gradient: Array) -> Array:
-        if self.lower.ndim == 2:
-            return gradient / self.lower
-        from scipy.linalg import cho_solve
+        """The inverse of the Hessian times a gradient (outputs, p + 1)."""
+        if self.diagonal is not None:
+            return np.asarray(gradient / self.diagonal)
+        from scipy.linalg.lapack import dpotrs
 
         parts = zip(self.lower, gradient.reshape(len(self.lower), -1), strict=True)
-        return np.stack([cho_solve((lower, True), part, check_finite=False) for lower, part in parts]).reshape(
-            gradient.shape
-        )
+        return np.stack([dpotrs(lower, part, lower=1)[0] for lower, part in parts]).reshape(gradient.shape)
 
 
 class _Solver:
     """Newton's method. The Hessian is collected at every step where that is cheap. Elsewhere the one of the last
-    penalty, or of some of the rows, preconditions conjugate gradients."""
+    penalty, or its blocks for each class, or its diagonal, preconditions conjugate gradients."""
 
     def __init__(self, problem: LogisticProblem) -> None:
         k, p, n = problem.n_outputs, problem.n_columns + 1, problem.n_rows
         work = n * (k * p) ** 2
-        self.whole, self.blocks = k * p <= UNKNOWNS and (k == 1 or work <= 2 * _WORK), p <= _BLOCK
-        sampled = n // (20 * p)  # one of so many rows, at most
-        self.stride = min(-(-n * k * p * p // _WORK), max(1, sampled)) if k == 1 or not self.whole else 1
+        self.whole = k * p <= UNKNOWNS and work <= (_WORK if k == 1 else _WORK // 8)
+        self.blocks = p <= _BLOCK and n * k * p * p <= _WORK
         self.cheap = self.whole and work <= _CHEAP
+        self.few = n > 50 * k * p and not self.cheap  # unknowns: one row has little influence
+        self.curved: Array | None = None  # by the intercepts, where the Hessian was taken
+        self.most = float(-problem.prior @ np.log(problem.prior))  # the loss of the prior
         self.information: Array | None = None  # without the penalty
+        self.rounding = 1e-14 if isinstance(problem.pieces[0].rows, np.ndarray) else 1e-8
 
     def collect(self, problem: LogisticProblem) -> None:
         """Take the Hessian where the loss was last asked for."""
-        p = problem.n_columns
-        if not self.blocks:
-            self.information = problem.diagonal()
-        elif not self.whole:
-            self.information = problem.class_information(self.stride)
+        self.curved = problem.diagonal()[:, -1] if self.few else None
+        if self.whole:
+            self.information = problem.information()
         else:
-            self.information = problem.information(stride=self.stride)
-            if self.stride > 1:  # rare categories may not be among these rows
-                exact = problem.diagonal()
-                index = np.arange(p + 1)
-                inner = self.information.reshape(p + 1, -1)
-                own = inner[index, index]
-                scale = np.sqrt(exact.ravel() / np.where(own > 0, own, 1.0))
-                inner *= np.minimum(scale, 1.0)[:, None] * np.minimum(scale, 1.0)
-                inner[index, index] = exact.ravel()
+            self.information = problem.class_information() if self.blocks else problem.diagonal()
+
+    def refresh(self, problem: LogisticProblem) -> None:
+        """Take the Hessian anew, unless it is that of many rows and has hardly changed."""
+        curved = problem.diagonal()[:, -1] if self.few else None
+        if curved is None or self.curved is None or (np.abs(curved - self.curved) > _SAME * self.curved).any():
+            self.collect(problem)
 
     def factor(self, problem: LogisticProblem) -> _Factor:
         """The factor for a penalty."""
+        from scipy.linalg.lapack import dpotrf
+
         k, p = problem.n_outputs, problem.n_columns + 1
         assert self.information is not None
         ridge = np.full((k, p), problem.penalty)
         ridge[:, -1] = 0.0
-        floor = 1e-10 * problem.penalty + 1e-14
-        if not self.blocks:
-            return _Factor(self.information + ridge + floor)
-        m = k * p if self.whole else p
-        matrices = np.array(self.information.reshape(-1, m, m))
-        matrices[:, np.arange(m), np.arange(m)] += ridge.reshape(-1, m) + floor
-        return _Factor(np.linalg.cholesky(matrices))
+        floor = 1e-10 * problem.penalty + self.rounding * float(self.information.max())
+        if not (self.whole or self.blocks):
+            return _Factor([], self.information + ridge + floor)
+        m, lower = k * p if self.whole else p, []
+        for own, penalties in zip(self.information.reshape(-1, m, m), ridge.reshape(-1, m), strict=True):
+            matrix = np.array(own, order="F")  # as LAPACK has it: nothing is copied again
+            matrix[np.arange(m), np.arange(m)] += penalties + floor
+            lower.append(dpotrf(matrix, lower=1, overwrite_a=1)[0])
+        return _Factor(lower)
 
     def solve(self, problem: LogisticProblem, theta: Array, fold: bool = False) -> Array:
         """The slopes and intercepts of least loss, (outputs, p + 1), from a start.
@@ -241,55 +245,82 @@ def _conjugate_gradients(problem: LogisticProblem, factor: _Factor, gradient: Ar
 
 def _left_out(solver: _Solver, problem: LogisticProblem, theta: Array) -> Array:
     """Approximate leave-one-out scores (n, k)."""
-    from scipy.linalg import solve_triangular
+    from scipy.linalg.lapack import dtrtri
 
-    solver.collect(problem)  # at the solution
-    k = problem.n_outputs
+    solver.refresh(problem)  # at the solution
     lower = solver.factor(problem).lower[0]
-    half = solve_triangular(lower, np.eye(len(lower)), lower=True, check_finite=False)
-    n, m = problem.n_rows, len(half)
-    few = n * m * m > 16 * _CHEAP and n > 4 * m
-    probes = np.random.default_rng(0).choice([-1.0, 1.0], (_PROBES, m)) @ half / np.sqrt(_PROBES) if few else half
+    half = dtrtri(lower, lower=1)[0]
+    half[np.triu_indices(len(half), 1)] = 0.0
+    n, k, m = problem.n_rows, problem.n_outputs, len(half)
+    many = n * m * m > 16 * _CHEAP and n > 4 * m
+    probes = np.random.default_rng(0).choice([-1.0, 1.0], (_PROBES, m)) @ half / np.sqrt(_PROBES) if many else half
+    step = max(64, _CELLS // (k * len(probes)))
 
     def of_piece(piece: Any) -> Array:
         out = []
-        step = max(64, _CELLS // (k * len(probes)))
         for start in range(0, len(piece.code), step):
             part = slice(start, start + step)
-            rows, code, weight, posterior = piece.rows[part], piece.code[part], piece.weight[part], piece.posterior
-            chance, logit = posterior[:, part].T, rows @ theta[:, :-1].T + theta[:, -1]
-            moved = _moved(rows, code, weight, chance, probes)
-            if few and len(high := np.flatnonzero(np.abs(moved[1]) > _HIGH)):
-                some = _moved(rows[high], code[high], weight[high], chance[high], half)
-                moved[0][high] = some[0]
-            logit = logit + moved[0]
+            rows, weight, chance = piece.rows[part], piece.weight[part], piece.posterior[:, part].T
+            error = np.array(chance)
+            error[:, -1] -= piece.code[part] == 1 if k == 1 else 0.0
+            if k > 1:
+                error[np.arange(len(error)), piece.code[part]] -= 1.0
+            error *= weight[:, None]
+            across = _across(rows, probes, k)
+            if many:
+                moved, leverage = _roughly_moved(across, weight, chance, error)
+                if len(high := np.flatnonzero(leverage > _HIGH)):
+                    moved[high] = _moved(_across(rows[high], half, k), weight[high], chance[high], error[high])
+            else:
+                moved = _moved(across, weight, chance, error)
+            logit = rows @ theta[:, :-1].T + theta[:, -1] + moved
             out.append(np.column_stack([np.zeros(len(logit)), logit]) if k == 1 else logit)
         return np.concatenate(out)
 
     return np.concatenate(list(ahead(of_piece, problem.pieces, problem.threads)))
 
 
-def _moved(rows: Any, code: Array, weight: Array, chance: Array, half: Array) -> tuple[Array, Array]:
-    """How the scores (n, outputs) of rows move when each is left out, and their leverages (n,)."""
-    n, k = chance.shape
-    p = rows.shape[1]
-    at = half.reshape(len(half), k, p + 1)
-    across = np.empty((n, k, len(half)))
+def _across(rows: Any, half: Array, k: int) -> Array:
+    """Rows in the coordinates of half the inverse Hessian, (n, outputs, m)."""
+    at = half.reshape(len(half), k, -1)
+    out = np.empty((rows.shape[0], k, len(half)))
     for a in range(k):
-        across[:, a] = rows @ np.ascontiguousarray(at[:, a, :-1].T) + at[:, a, -1]
+        out[:, a] = rows @ np.ascontiguousarray(at[:, a, :-1].T) + at[:, a, -1]
+    return out
+
+
+def _moved(across: Array, weight: Array, chance: Array, error: Array) -> Array:
+    """How the scores (n, outputs) of rows move when each is left out."""
+    k = chance.shape[1]
     if k == 1:
-        spread = np.einsum("nr,nr->n", across[:, 0], across[:, 0])
-        share = weight * chance[:, 0] * (1 - chance[:, 0]) * spread
-        error = weight * (chance[:, 0] - (code == 1))
-        return (error * spread / np.maximum(1 - share, 1e-9))[:, None], share
+        spread = np.einsum("nkr,nkr->nk", across, across)
+        return np.asarray(error * spread / np.maximum(1 - weight[:, None] * chance * (1 - chance) * spread, 1e-9))
     spread = across @ across.transpose(0, 2, 1)
     curved = -chance[:, :, None] * chance[:, None]
     curved[:, np.arange(k), np.arange(k)] += chance
-    share = weight[:, None, None] * (curved @ spread)
-    error = chance.copy()
-    error[np.arange(n), code] -= 1.0
-    moved = np.linalg.solve(np.eye(k) - share, (weight[:, None] * error)[:, :, None])
-    return (spread @ moved)[:, :, 0], np.trace(share, axis1=1, axis2=2)
+    rest = np.eye(k) - weight[:, None, None] * (curved @ spread)
+    return np.asarray((spread @ np.linalg.solve(rest, error[:, :, None]))[:, :, 0])
+
+
+def _roughly_moved(across: Array, weight: Array, chance: Array, error: Array) -> tuple[Array, Array]:
+    """As `_moved`, by the first terms of a series in the leverages, which are small; and these, (n,)."""
+    two = chance.shape[1] == 1
+
+    def spread(own: Array) -> Array:
+        return np.asarray(across @ (own[:, None] @ across).transpose(0, 2, 1))[:, :, 0]
+
+    def curved(own: Array) -> Array:
+        own = own * chance
+        return weight[:, None] * (own - own * chance if two else own - chance * own.sum(axis=1, keepdims=True))
+
+    length = np.einsum("nkr,nkr->nk", across, across)
+    mean = (chance[:, None] @ across)[:, 0]
+    leverage = weight * ((length * chance).sum(axis=1) - np.einsum("nr,nr->n", mean, mean))
+    moved = term = spread(error)
+    for _ in range(3):
+        term = spread(curved(term))
+        moved = moved + term
+    return moved, leverage
 
 
 def _folded(solver: _Solver, problem: LogisticProblem, theta: Array, folds: Array) -> Array:

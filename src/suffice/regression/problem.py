@@ -33,6 +33,11 @@ class _Piece(NamedTuple):
     posterior: Array  # (outputs, n), written anew by each loss
 
 
+def _single(rows: Any) -> Any:
+    """Sparse rows as float32, which is enough for a Hessian of many rows; arrays as they are."""
+    return rows if isinstance(rows, np.ndarray) else rows.astype(np.float32)
+
+
 def dense(rows: Any) -> Array:
     """Rows as an array."""
     return rows if isinstance(rows, np.ndarray) else np.asarray(rows.toarray())
@@ -55,7 +60,8 @@ class LogisticProblem:
     def of(cls, rows: Any, code: Array, weight: Array, n_classes: int, penalty: float, threads: int) -> LogisticProblem:
         """Rows are an array or compressed sparse rows; the weights are brought to a sum of one."""
         n, p = rows.shape
-        step = n if n * p <= _SMALL else max(1024, _CACHED // p)
+        cells = rows.size  # of sparse rows, those that are stored
+        step = n if cells <= _SMALL else max(1024, _CACHED * n // cells)
         parts = (slice(start, start + step) for start in range(0, n, step))
         share, outputs = weight / weight.sum(), 1 if n_classes == 2 else n_classes
         pieces = tuple(
@@ -124,15 +130,13 @@ class LogisticProblem:
         blocks *= coordinates.scale[:, :, None, None] * coordinates.scale
         return np.asarray(blocks.reshape(k * (p + 1), -1))
 
-    def information(self, features: Callable[[Any], Array] = dense, stride: int = 1) -> Array:
+    def information(self, features: Callable[[Any], Array] = dense) -> Array:
         """The Hessian of the loss without the penalty, where the loss was last asked for.
 
         Parameters
         ----------
         features : callable
             From some of the rows to an array of the same width.
-        stride : int
-            Take one of so many rows only, with as many times its weight.
 
         Returns
         -------
@@ -140,17 +144,17 @@ class LogisticProblem:
             The last of p + 1 is the intercept.
         """
         k, p = self.n_outputs, self.n_columns
-        step = max(64, _CACHED // (k * (p + 1)))
+        step = max(256, 4 * _CACHED // (k * (p + 1)))
 
         def of_piece(piece: _Piece) -> Array:
-            rows, weight, posterior = piece.rows[::stride], piece.weight[::stride], piece.posterior[:, ::stride]
+            rows, weight, posterior = _single(piece.rows), piece.weight, piece.posterior
             total = np.zeros((k, p + 1, k, p + 1))
             for start in range(0, len(weight), step):
                 part = slice(start, start + step)
-                design = np.ones((len(weight[part]), p + 1))
+                design = np.ones((len(weight[part]), p + 1), rows.dtype)
                 design[:, :p] = features(rows[part])
-                root = np.sqrt(stride * weight[part])
-                chance = posterior[:, part]
+                root = np.sqrt(weight[part])
+                chance = posterior[:, part].astype(rows.dtype, copy=False)
                 if k == 1:
                     design *= (root * np.sqrt(chance[0] * (1 - chance[0])))[:, None]
                     total[0, :, 0] += design.T @ design
@@ -168,20 +172,20 @@ class LogisticProblem:
             blocks[:, p, :, p] += np.trace(blocks[:, p, :, p]) / k**2
         return np.asarray(blocks)
 
-    def class_information(self, stride: int = 1) -> Array:
+    def class_information(self) -> Array:
         """The blocks of `information` on its diagonal: of each class with itself, (outputs, p + 1, p + 1)."""
         k, p = self.n_outputs, self.n_columns
         step = max(64, _CACHED // (p + 1))
 
         def of_piece(piece: _Piece) -> Array:
-            rows, weight, posterior = piece.rows[::stride], piece.weight[::stride], piece.posterior[:, ::stride]
+            rows, weight, posterior = _single(piece.rows), piece.weight, piece.posterior
             total = np.zeros((k, p + 1, p + 1))
             for start in range(0, len(weight), step):
                 part = slice(start, start + step)
-                design = np.ones((len(weight[part]), p + 1))
+                design = np.ones((len(weight[part]), p + 1), rows.dtype)
                 design[:, :p] = dense(rows[part])
                 for a, chance in enumerate(posterior[:, part]):
-                    own = np.sqrt(stride * weight[part] * chance * (1 - chance))[:, None] * design
+                    own = np.sqrt(weight[part] * chance * (1 - chance)).astype(rows.dtype)[:, None] * design
                     total[a] += own.T @ own
             return total
 
