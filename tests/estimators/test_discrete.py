@@ -1193,7 +1193,7 @@ def test_a_tidy_explanation_converts_the_table_once(monkeypatch):
     monkeypatch.setattr("suffice.sources.array_source", lambda *given: converted.append(1) or array_source(*given))
     shares = clf.explain(pd.DataFrame({"a": ["x", None, "q"], "b": ["u", "v", "v"]}), tidy=True)
     assert len(converted) == 1
-    assert shares.select(["row", "column", "value"]).to_pylist() == [
+    assert shares[["row", "column", "value"]].to_dict("records") == [
         {"row": 0, "column": "b", "value": "u"},
         {"row": 1, "column": "b", "value": "v"},
         {"row": 2, "column": "b", "value": "v"},

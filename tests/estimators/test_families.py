@@ -132,7 +132,7 @@ def test_rows_outside_the_support_are_impossible_and_refused_in_training(table):
 def test_what_only_generative_models_do(table):
     clf = MixedClassifier(FAMILIES).fit(table, "target")
     drawn, _ = clf.sample(5, random_state=0)
-    assert drawn.column_names == list(table.columns[:-1])
+    assert list(drawn) == list(table.columns[:-1])
     filled = clf.impute(table.drop(columns="target"))
     assert not filled.isna().any().any()
     assert (filled.claim[table.claim.isna()] > 0).all()

@@ -332,17 +332,17 @@ def test_missing_cells_have_no_share():
 def test_samples_are_tables_that_can_be_learnt():
     clf = MixedClassifier(FAMILIES, covariance="full").fit(TABLE, LABELS)
     rows, labels = clf.sample(3000, random_state=0)
-    assert isinstance(rows, pa.Table)
-    assert rows.column_names == TABLE.columns.tolist()
-    assert set(rows["town"].to_pylist()) == set(TABLE["town"])
-    assert rows["id"].null_count == 3000
+    assert isinstance(rows, pd.DataFrame)
+    assert rows.columns.tolist() == TABLE.columns.tolist()
+    assert set(rows["town"]) == set(TABLE["town"])
+    assert rows["id"].isna().all()
     assert np.mean(clf.predict(rows) == labels) > 0.8
     again = clone(clf).set_params(families=dict(enumerate(clf.schema_.families))).fit(rows, labels)
     assert np.mean(again.predict(TABLE) == clf.predict(TABLE)) > 0.95
     only, label = clf.sample(4, label="y", random_state=0)
-    assert only.num_rows == 4
+    assert len(only) == 4
     assert label.tolist() == ["y"] * 4
-    np.testing.assert_allclose(clf.estimate_prior(rows.slice(0, 3000)), clf.prior_, atol=0.08)
+    np.testing.assert_allclose(clf.estimate_prior(rows), clf.prior_, atol=0.08)
 
 
 def test_missing_cells_are_imputed():
@@ -494,7 +494,7 @@ def test_saved_models_go_on_learning(tmp_path, table):
     np.testing.assert_array_equal(loaded.log_likelihood(table), clf.log_likelihood(table))
     np.testing.assert_array_equal(loaded.predict_proba(table), clf.predict_proba(table))
     np.testing.assert_array_equal(loaded.explain(table, "x", "z"), clf.explain(table, "x", "z"))
-    assert loaded.sample(5, random_state=0)[0].equals(clf.sample(5, random_state=0)[0])
+    assert loaded.sample(5, random_state=0)[0].equals(clf.to_model().sample(5, random_state=0)[0])
     rest = MixedClassifier(FAMILIES, 0.5).fit(table[200:], LABELS[200:])
     same_model(load(tmp_path / "m") + rest, clf + rest, table)
     same_model(load(tmp_path / "m").partial_fit(table[200:], LABELS[200:]), clf + rest, table)
@@ -771,7 +771,9 @@ def test_features_are_saved(tmp_path):
     again = suffice.load(path)
     assert again.schema_.families == clf.schema_.families
     assert again.schema_.features == clf.schema_.features
-    same_model(again.partial_fit(AMOUNTS, BOUGHT), clone(clf).fit(AMOUNTS, BOUGHT).partial_fit(AMOUNTS, BOUGHT), AMOUNTS)
+    same_model(
+        again.partial_fit(AMOUNTS, BOUGHT), clone(clf).fit(AMOUNTS, BOUGHT).partial_fit(AMOUNTS, BOUGHT), AMOUNTS
+    )
     clf.to_model().save(path)
     np.testing.assert_allclose(suffice.load_model(path).predict_proba(AMOUNTS), clf.predict_proba(AMOUNTS), rtol=1e-12)
     clf.set_params(families=clf.schema_).save(path)
@@ -782,10 +784,9 @@ def test_features_are_saved(tmp_path):
 def test_features_are_drawn_and_filled_in_as_values_of_their_columns():
     clf = derived_model(families=DERIVED_FAMILIES | {"size": "gaussian"})
     rows, labels = clf.sample(4000, random_state=0)
-    drawn = rows.to_pandas()
     for label in ("no", "yes"):
         for name in ("price", "spent"):
-            one, two = drawn.loc[labels == label, name], AMOUNTS.loc[label == BOUGHT, name].dropna()
+            one, two = rows.loc[labels == label, name], AMOUNTS.loc[label == BOUGHT, name].dropna()
             assert kstest(one, two).statistic < 0.15, (name, label)
     assert np.mean(clf.predict(rows) == labels) == pytest.approx(clf.score(AMOUNTS, BOUGHT), abs=0.05)
     holes = AMOUNTS.mask(np.random.default_rng(0).random(AMOUNTS.shape) < 0.2)

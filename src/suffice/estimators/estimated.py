@@ -18,6 +18,7 @@ from ..scoring.columns import Columns
 from ..sources import Source
 from ..stats import Statistics
 from ..stats.bundle import Collector
+from ..tables.readers import library
 from .table_estimator import TableEstimator
 
 
@@ -26,6 +27,7 @@ class Estimated(TableEstimator):
 
     _recipe: ClassVar[Recipe]  # what is collected, and what is estimated from it
     _notes: ClassVar[tuple[str, ...]] = ()  # attributes that a file keeps: numbers, arrays, and dictionaries of them
+    _library: str | None = None  # of the table that was learnt from, which tables of results are in
     statistics_: Statistics
     choice_: Choice  # of models that `suffice.fit` has chosen
     calibration_: Calibration  # of models that it has calibrated
@@ -59,6 +61,7 @@ class Estimated(TableEstimator):
         in them."""
         if source is not None:
             self._set_columns(source.names, source.n_features)
+            self._library = library(source.frame)
         elif not hasattr(self, "statistics_") or statistics.n_features != self.n_features_in_:
             self._set_columns(statistics.names, statistics.n_features)
         for name in ("choice_", "calibration_"):  # which were made by other rows
@@ -84,6 +87,7 @@ class Estimated(TableEstimator):
         both: Self = clone(self)
         both._learn(statistics)
         both._set_columns(names, statistics.n_features)
+        both._library = self._library
         both._keep_calibration(self)
         return both
 

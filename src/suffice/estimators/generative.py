@@ -24,6 +24,7 @@ from ..sources import LocalSource, Source
 from ..stats import ComponentStats, Statistics
 from ..stats.bundle import Collector
 from ..stats.components import relabelled
+from ..tables.libraries import in_library
 from ..tables.selection import with_columns
 from .classifier import LLRClassifier, of_model
 from .estimated import Estimated
@@ -158,8 +159,31 @@ class DensityClassifier(LLRClassifier, Estimated):
     predict_open_set = of_model(Model.predict_open_set)
     score_samples = of_model(Model.score_samples)
     estimate_prior = of_model(Model.estimate_prior)
-    sample = of_model(Model.sample)
     impute = of_model(Model.impute)
+
+    def sample(self, n: int = 1, label: Any = None, random_state: Any = None) -> tuple[Any, Array]:
+        """Draw rows from the model.
+
+        Parameters
+        ----------
+        n : int
+            How many rows.
+        label : label or None
+            Draw from this class alone; None draws from all, in the proportions of the prior.
+        random_state : int, Generator or None
+            Makes the draws reproducible.
+
+        Returns
+        -------
+        rows : table of n rows, or array of shape (n, d)
+            A table of the library that the model was fitted with: pandas, polars or Arrow. After a fit to an array,
+            an array; after a fit to files or a database, and for a loaded model, what `Model.sample` returns.
+        labels : array of shape (n,)
+            Their classes.
+        """
+        model = self.to_model()
+        rows, labels = model.sample(n, label, random_state)
+        return in_library(rows, model.names, self._library), labels
 
     # Expectation-maximisation: a class may have several components.
 

@@ -15,6 +15,7 @@ from ..scoring.rows import refuse_empty
 from ..sources import Source, as_source
 from ..stats import Statistics
 from ..tables.labels import encode, union
+from ..tables.readers import library
 from .estimated import Estimated
 from .table_estimator import given_labels
 
@@ -112,6 +113,7 @@ class Learner(Estimated):
                 statistics = _announced(collect(source, learner._collector(inferred)), classes)
                 learner._learn(statistics, inferred=inferred)  # not as all rows there are: more may come
                 learner._set_columns(source.names, source.n_features)
+                learner._library = library(source.frame)
             return self
         source = self._more_source(X, self._labels(y), sample_weight)
         with self._learning() as learner:

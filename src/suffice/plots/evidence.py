@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError
+from ..scoring.explanation import tidy_shares
 from .rows import local
 from .style import PALETTE, Display, ratio_unit
 
@@ -97,7 +98,7 @@ class EvidenceDisplay(Display):
         source = local(estimator, X)
         if source.n_rows != 1:
             raise DataError(f"X must have one row, got {source.n_rows}; pass X[i:i + 1]")
-        table = estimator.explain(source, a, b, tidy=True).to_pydict()
+        table = tidy_shares(estimator.explain(source, a, b), source, source.names).to_pydict()
         names = [name if isinstance(name, str) else f"x{name}" for name in table["column"]]
         one, two = estimator.classes_[:2] if a is None else (a, b)
         display = cls(names, table["value"], np.array(table["llr"]), one, two)

@@ -21,6 +21,8 @@ from ..export.outputs import check_kept, check_outputs
 from ..sources import LocalSource, RowResults, Source
 from ..sources.frames.filling import with_cells
 from ..tables.labels import code_known, encode, is_missing, position
+from ..tables.libraries import in_library
+from ..tables.readers import library
 from .application import Application
 from .calibrated import CalibratedScorer, Calibration
 from .choice import Choice
@@ -193,12 +195,12 @@ class Model:
         a, b : label or None
             The two classes, as in `llr`.
         tidy : bool
-            Return an Arrow table instead, with the columns row, column, value and llr: one line for each cell that
-            has a share, the largest shares of each row first.
+            Return a table instead, with the columns row, column, value and llr: one line for each cell that has a
+            share, the largest shares of each row first.
 
         Returns
         -------
-        array of shape (n, d) or pyarrow.Table
+        array of shape (n, d), or a table of the library of X (of Arrow, if X is an array or a file)
             The shares of a row sum to its `llr`; for a calibrated model, to its `llr` without the offsets of the
             calibration.
         """
@@ -218,7 +220,8 @@ class Model:
         if not tidy:
             return self._table(X, "llr", shares, columns)
         source = self._source(X).in_memory()  # once: to convert a table may take longer than to score it
-        return tidy_shares(self._table(source, "llr", shares, columns), source, self.names)
+        table = tidy_shares(self._table(source, "llr", shares, columns), source, self.names)
+        return in_library(table, None, library(source.frame))
 
     def typicality(self, X: Any) -> Any:
         """Compute the probability, under each class, of a row that is no more likely than this one.
