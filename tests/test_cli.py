@@ -1,9 +1,11 @@
 """The command line, and an independent check of the numbers it shows."""
 
 import csv
+import dataclasses
 import io
 import json
 import re
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -38,11 +40,16 @@ from suffice import (
 from suffice.cli import app, main
 from suffice.cli.demo import leave_one_out_error, penguin_table, penguins
 from suffice.cli.options import prior_of
-from suffice.errors import ColumnWarning, DataError, StatisticsError
+from suffice.errors import ColumnWarning, DataError, FormatWarning, StatisticsError
+from suffice.scoring.calibrated import Calibration
 
 PENGUINS = str(Path(suffice.__file__).parent / "data" / "penguins.csv")
 COST = {"Adelie": [0, 1, 1], "Chinstrap": [9, 0, 1], "Gentoo": [1, 1, 0], "ask": [0.2, 0.2, 0.2]}
 PRIOR = [0.7, 0.2, 0.1]
+# What only Python has: a remedy of a command is an option.
+PYTHON = re.compile(
+    r"\b(families|types|columns|format|prior|keep|outputs|na|on_error|cost)=|suffice\.\w+\(|\w+Classifier\(|\by\b"
+)
 FEATURES = ["bill_length_mm", "bill_depth_mm", "flipper_length_mm", "body_mass_g"]
 
 
@@ -67,10 +74,14 @@ def refused(tmp_path, monkeypatch, capsys):
         monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)  # main sets its own
         with pytest.raises(SystemExit) as failure:
             main()
-        assert str(failure.value.code).startswith("suffice: ")
-        assert "\n" not in failure.value.code
-        assert capsys.readouterr() == ("", "")
-        return failure.value.code
+        told = capsys.readouterr()
+        assert told.out == ""
+        assert told.err.startswith("suffice: ")
+        assert told.err.count("\n") == 1
+        assert not PYTHON.search(told.err), told.err
+        line.code = failure.value.code
+        assert line.code in (1, 2)
+        return told.err
 
     return line
 
@@ -312,7 +323,10 @@ class TestFit:
                 "three slashes before the name of a database file, as in sqlite:///a.db",
             ),
             (("a.duckdb", "-q", "t", "-t", "y"), "needs the URL of a database, as in duckdb:///file.duckdb"),
-            (("sqlite:///a.db", "-q", "t", "-t", "y", "--skip"), "--checkpoint, --skip and --type are for files"),
+            (("sqlite:///a.db", "-q", "t", "-t", "c", "--skip"), "--skip is for files, not for --query"),
+            (("sqlite:///a.db", "-q", "t", "-t", "c", "--no-header"), "--header is for files, not for --query"),
+            (("postgress://h/d", "-q", "t", "-t", "c"), "postgress:// is not known; did you mean postgres://?"),
+            (("s3://bucket/a.csv", "-q", "t", "-t", "c"), "is the URL of files"),
         ],
     )
     def test_errors_are_one_line(self, arguments, message, refused, tmp_path):
@@ -353,6 +367,7 @@ ASKED = {
     "all": ((), {}),
     "a prior": (("--prior", "Adelie=0.7, Chinstrap=0.2,Gentoo=0.1"), {"prior": PRIOR}),
     "a prior as JSON": (("--prior", '{"Adelie": 0.7, "Chinstrap": 0.2, "Gentoo": 0.1}'), {"prior": PRIOR}),
+    "a prior in order": (("--prior", "0.7,0.2, 0.1"), {"prior": PRIOR}),
     "a prior by place": (("--prior", "[0.7, 0.2, 0.1]"), {"prior": PRIOR}),
     "uniform": (("--prior", "uniform"), {"prior": "uniform"}),
     "a cost": (("--cost", "[[0, 1, 1], [9, 0, 1], [1, 1, 0]]"), {"cost": [[0, 1, 1], [9, 0, 1], [1, 1, 0]]}),
@@ -428,6 +443,116 @@ class TestPredict:
         assert done.stderr.startswith("suffice: warning: 1 row has probability zero under every class")
         assert done.stderr.count("\n") == 1
 
+    def test_nothing_is_printed_before_the_first_row_is_good(self, here, tmp_path, capfd):
+        header, *lines = Path("both.csv").read_text().splitlines(keepends=True)
+        (tmp_path / "bad.csv").write_text("".join([header, lines[0].replace(",", ",x", 4), *lines[1:]]))
+        done = shell("predict", here / "both.safetensors", "bad.csv", cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert done.stderr.startswith("suffice: ")
+
+
+@pytest.fixture
+def messy(tmp_path, monkeypatch):
+    """The same rows, laid out in several ways, and a model of them."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    label = rng.integers(2, size=60)
+    frame = pd.DataFrame(
+        {
+            "größe": rng.normal(size=60).round(3) + 2 * label,
+            "ort": rng.choice(["Köln", "Bonn"], 60),
+            "id": np.arange(60) + 1000,
+            "art": np.array(["a", "b"])[label],
+        }
+    )
+    frame.to_csv("plain.csv", index=False)
+    frame.to_csv("excel.csv", index=False, sep=";", decimal=",", encoding="cp1252", lineterminator="\r\n")
+    frame.to_csv("tabs.txt", index=False, sep="\t", encoding="utf-16")
+    frame.to_csv("spaces.data", index=False, header=False, sep=" ")
+    frame.to_csv("odd.csv", index=False, sep=":", decimal=",", encoding="cp037", header=False, na_rep="none")
+    frame.to_json("lines", orient="records", lines=True, force_ascii=False)
+    fit = ("fit", "plain.csv", "-t", "art", "--model", "mixed", "--drop", "id", "--families", "ort=categorical")
+    assert run(*fit, "-o", "m")[0] == 0
+    return frame
+
+
+class TestLayouts:
+    @pytest.mark.parametrize("path", ["plain.csv", "excel.csv", "tabs.txt", "lines"])
+    def test_files_are_read_without_options(self, messy, path):
+        assert suffice.load("m").feature_names_in_.tolist() == ["größe", "ort"]
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            output = run("predict", "m", path, "--outputs", "llr", "--keep", "id")[1]
+        np.testing.assert_allclose(
+            pd.read_csv(io.StringIO(output))["llr"], suffice.load("m").llr(messy.drop(columns=["art", "id"]))
+        )
+        assert len(told) == (path == "excel.csv")
+        for one in told:
+            assert "give its encoding, as in --encoding latin-2" in str(one.message)
+
+    def test_every_command_takes_the_options(self, messy):
+        layout = ("--sep", ":", "--decimal", ",", "--encoding", "cp037", "--no-header", "--format", "csv")
+        more = ("--na", "none", "--type", "x1=string", "--drop", "x2")
+        fit = ("fit", "odd.csv", "-t", "x3", "--model", "mixed", *layout, *more)
+        assert run(*fit, "-o", "odd")[0] == 0
+        odd, plain = suffice.load("odd"), suffice.load("m")
+        np.testing.assert_allclose(odd.parameters_["gaussian"]["means"], plain.parameters_["gaussian"]["means"])
+        assert odd.schema_.names == ("x0", "x1")
+        found = json.loads(run("evaluate", "odd", "odd.csv", "-t", "x3", "--json", *layout)[1])
+        assert found == json.loads(run("evaluate", "m", "plain.csv", "-t", "art", "--json")[1])
+        assert run("predict", "odd", "odd.csv", "-o", "s.parquet", *layout)[0] == 0
+        assert run("forget", "odd", "odd.csv", "-t", "x3", "-o", "rest", *layout)[0] == 0
+        assert suffice.load("rest").statistics_.weight.tolist() == [0, 0]
+        cluster = ("cluster", "odd.csv", "-k", "2", *layout, "--drop", "x2,x3", "--families", "x1=drop")
+        assert run(*cluster, "-o", "c")[0] == 0
+        assert suffice.load("c").schema_.families == ("gaussian", "drop")
+
+    @pytest.mark.parametrize(("name", "sep"), [("tab", "\t"), ("semicolon", ";"), ("space", " "), ("\\t", "\t")])
+    def test_separators_have_names(self, messy, name, sep):
+        messy.to_csv("sep.csv", index=False, sep=sep)
+        assert run("predict", "m", "sep.csv", "--sep", name)[0] == 0
+
+    def test_a_file_without_a_header_is_noticed(self, messy):
+        with pytest.warns(FormatWarning, match="columns are named x0 to x3; .* give --no-header or --header"):
+            code, output = run("fit", "spaces.data", "-t", "x3", "--model", "mixed", "--drop", "x2", "-o", "s")
+        assert (code, output) == (0, "MixedClassifier of 2 columns, classes a, b\nWritten to s\n")
+
+    @pytest.mark.parametrize("path", ["plain.csv", "excel.csv", "tabs.txt", "lines"])
+    def test_the_standard_input_is_data(self, messy, path):
+        command = [Path(sys.executable).with_name("suffice"), "predict", "m", "-", "--outputs", "decision"]
+        done = subprocess.run(command, input=Path(path).read_bytes(), capture_output=True, timeout=60, check=True)
+        expected = suffice.load("m").predict(messy.drop(columns=["art", "id"]))
+        assert pd.read_csv(io.BytesIO(done.stdout))["decision"].tolist() == expected.tolist()
+        assert (b"standard input is not UTF-8" in done.stderr) == (path == "excel.csv")
+
+    def test_a_database_has_columns_to_drop(self, messy):
+        with duckdb.connect("d.duckdb") as db:
+            db.execute("CREATE TABLE t AS FROM messy")
+        source = ("duckdb:///d.duckdb", "-q", "t", "-t", "art", "--model", "mixed", "-o", "d")
+        assert run("fit", *source, "--drop", "id")[0] == 0
+        assert suffice.load("d").feature_names_in_.tolist() == ["größe", "ort"]
+        with pytest.raises(DataError, match="--drop ident: the query has no such column"):
+            run("fit", *source, "--drop", "ident")
+
+    def test_the_automatic_choice_has_options(self, messy):
+        options = ("--folds", "3", "--scoring", "error", "--no-calibrate", "--time-limit", "60", "--drop", "id")
+        code, output = run("fit", "plain.csv", "-t", "art", *options, "--families", "größe=gaussian")
+        assert code == 0
+        choice = suffice.load("model.safetensors").choice_
+        assert (choice.folds, choice.scoring) == (3, "error")
+        assert not any(one.calibrated for one in choice.candidates)
+        assert output.startswith("Models by held-out error rate, with the log loss in nats:")
+        assert choice.summary in output
+        assert str(choice) in run("inspect", "model.safetensors")[1]
+
+    def test_inspect_shows_the_calibration(self, messy):
+        run("fit", "plain.csv", "-t", "art", "--drop", "id", "-o", "c")
+        clf = suffice.load("c")
+        clf.calibration_ = Calibration(0.625, np.array([0.0, 0.5]), 60)
+        clf.save("c")
+        assert "calibration: scale 0.625, fitted to 60 held-out rows" in run("inspect", "c")[1]
+        assert json.loads(run("inspect", "c", "--json")[1])["calibration"]["scale"] == 0.625
+
 
 class TestEvaluate:
     def test_the_numbers_are_those_of_scikit_learn(self, here):
@@ -478,6 +603,28 @@ class TestEvaluate:
         assert re.search(rf"Adelie +{' +'.join(adelie)} +{found['recall'][0]:.1%}", text)
         assert found["decisions"] == ["Adelie", "Chinstrap", "Gentoo", "ask"]
         assert found["precision"][3] in (0.0, None)
+
+    def test_every_line_says_its_prior(self, here):
+        text = run("evaluate", "pair.safetensors", "pair.csv", "-t", "chinstrap", "--prior", "0.7,0.3")[1]
+        assert re.search(r"^prior +False 0.7, True 0.3$", text, re.MULTILINE)
+        assert re.search(r"^error rate +\S+ of the rows$", text, re.MULTILINE)
+        alone = r"the prior alone has 0\.6109$"
+        assert re.search(rf"^log loss +\S+ nats, classes weighted by the prior; {alone}", text, re.MULTILINE)
+        assert re.search(r"^Cllr +\S+, classes weighted equally; without data 1$", text, re.MULTILINE)
+
+    def test_a_model_that_knows_nothing_is_told(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        Path("a.csv").write_text("x,y\n" + "1,a\n2,a\n5,b\n6,b\n" * 5)
+        Path("b.csv").write_text("x,y\n" + "1,b\n2,b\n5,a\n6,a\n" * 5)
+        run("fit", "a.csv", "-t", "y", "--model", "gaussian", "--set", "covariance=diag")
+        text = run("evaluate", "model.safetensors", "b.csv", "-t", "y")[1]
+        assert "the prior alone has 0.6931, which is better" in text
+
+    def test_counts_have_all_digits(self, here):
+        evaluation = suffice.load("both.safetensors").evaluate("both.csv", "species")
+        many = dataclasses.replace(evaluation, weight=1234567.0, confusion=[[1234567.0, 0.5, 0]] * 3)
+        assert re.search(r"^weight +1234567$", str(many), re.MULTILINE)
+        assert re.search(r"^Adelie +1234567 +0.5 +0 ", str(many), re.MULTILINE)
 
     def test_classes_without_rows_leave_costs_unknown(self, here, tmp_path):
         frame = pd.read_csv("both.csv")
@@ -647,7 +794,7 @@ class TestMerge:
         for name, options in [("one", ()), ("two", ()), ("text", ("--type", "c=string"))]:
             assert run("fit", f"{name}.csv".replace("text", "two"), *fit, "-o", name, *options)[0] == 0
         with pytest.warns(
-            ColumnWarning, match=r"column 'c' are text so far, but numbers in what is added.*types=\{'c': 'string'\}"
+            ColumnWarning, match=r"column 'c' are text so far, but numbers in what is added.*as in --type c=string"
         ):
             assert run("merge", "one", "two", "-o", "sum")[0] == 0
         assert run("merge", "one", "text", "-o", "sum")[0] == 0
@@ -780,6 +927,62 @@ def test_a_real_command_fails_with_one_line(places, tmp_path):
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("suffice: ")
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("predict", "none", "none.csv"), 1),
+        (("fit", PENGUINS, "-t", "genus"), 1),
+        (("fit", PENGUINS, "-t", "species", "--sep", "ab"), 1),
+        (("fit", PENGUINS, "-t", "species", "--type", "string"), 2),
+        (("fit", PENGUINS, "-t", "species", "--families", "a=b,c"), 2),
+        (("fit", PENGUINS, "-t", "species", "--model", "magic"), 2),
+        (("fit", PENGUINS, "-t", "species", "--model", "gaussian", "--families", "sex=drop"), 2),
+        (("fit", PENGUINS, "-t", "species", "--model", "mixed", "--folds", "3"), 2),
+        (("cluster", PENGUINS, "-k", "0"), 2),
+    ],
+)
+def test_exit_codes_tell_wrong_arguments_from_wrong_data(refused, arguments, code):
+    refused(*arguments)
+    assert refused.code == code
+
+
+@pytest.mark.parametrize("checkpoint", [False, True])
+def test_ctrl_c_says_what_is_left(tmp_path, checkpoint):
+    rng = np.random.default_rng(0)
+    frame = (
+        pd.DataFrame(rng.normal(size=(300_000, 20)).round(4))
+        .add_prefix("c")
+        .assign(label=rng.integers(2, size=300_000))
+    )
+    frame.to_csv(tmp_path / "big.csv", index=False)
+    more = ("--checkpoint", "run") if checkpoint else ()
+    command = [sys.executable, "-c", SLOW, "fit", "big.csv", "-t", "label", "--model", "gaussian", "-o", "m", *more]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "reading\n"
+        process.send_signal(signal.SIGINT)
+        told = process.stderr.read()
+        assert process.wait(60) == 130
+    left = "the same command resumes from run" if checkpoint else "no file was written or changed"
+    assert told == f"suffice: interrupted; {left}\n"
+    assert not (tmp_path / "m").exists()
+
+
+# A command that says when it has read a piece, and then takes its time.
+SLOW = """
+import sys, time
+from suffice.cli import main
+from suffice.sources.files import reading
+counted = reading.Pass._advance
+def slow(*arguments):
+    counted(*arguments)
+    print("reading", flush=True)
+    time.sleep(0.2)
+reading.Pass._advance = slow
+sys.argv[0] = "suffice"
+main()
+"""
 
 
 @pytest.mark.parametrize("command", app.list_commands(None))

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import DecisionError, listed
+from .errors import DecisionError, listed, remedy
 from .tables.labels import positions
 
 Array = NDArray[Any]
@@ -56,7 +56,8 @@ def as_prior(prior: Any, classes: Array, frequencies: Array) -> Array:
     if isinstance(prior, Real) and not isinstance(prior, bool) and k == 2:
         if not 0 <= float(prior) <= 1:
             raise DecisionError(
-                f"prior={prior!r} must lie between 0 and 1: it is the probability of class {listed(classes[1:])}"
+                f"{remedy('prior=', '--prior ')}{prior!r} must lie between 0 and 1: it is the probability of class "
+                f"{listed(classes[1:])}"
             )
         prior = [1.0 - float(prior), float(prior)]
     if _is_labelled(prior):

@@ -33,6 +33,8 @@ class Description:
     prior: list[float] | None  # of decisions, where nothing else is asked for
     rows: int | None = None  # that a checkpoint has counted
     files: int | None = None  # that it has counted them from
+    choice: dict[str, Any] | None = None  # what was tried, if the model was chosen automatically
+    calibration: dict[str, Any] | None = None  # of the scores
 
 
 def describe(path: str | os.PathLike[str]) -> Description:
@@ -59,7 +61,8 @@ def _model(
     one = next((name for name, family in FAMILIES.items() if family.estimator == header["estimator"]), None)
     columns = [(name, families.get(j, "drop") if families else one) for j, name in enumerate(names)]
     prior = _prior(params.get("prior"), classes, arrays.get("prior"))
-    return Description("model", header["estimator"], header["version"], size, params, columns, classes, prior)
+    more = {name: header.get(name) for name in ("choice", "calibration")}
+    return Description("model", header["estimator"], header["version"], size, params, columns, classes, prior, **more)
 
 
 def _run(header: dict[str, Any], arrays: dict[str, Array], size: int) -> Description:

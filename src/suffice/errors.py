@@ -151,6 +151,11 @@ def as_type(column: str, kind: str = "string") -> str:
     return remedy(f"suffice.files(path, types={{{column!r}: {kind!r}}})", f"--type {column}={kind}")
 
 
+def as_family(column: str | int, family: str) -> str:
+    """Return how to choose the family of a column."""
+    return remedy(f"families={{{column!r}: {family!r}}}", f"--families {column}={family}")
+
+
 def one_of(name: str, value: Any, known: Collection[str]) -> str:
     """Return a choice if it is among the known names; otherwise raise an error that lists them.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 
 from .collect import collect
-from .errors import ColumnWarning, StatisticsError, listed
+from .errors import ColumnWarning, StatisticsError, as_type, listed
 from .recipe import Choices, Names, Recipe
 from .sources import Source
 from .stats import Statistics
@@ -60,8 +60,7 @@ def warn_of_kinds(one: Statistics, two: Statistics) -> None:
         warnings.warn(
             f"the categories of column {column!r} are {mine[column]} so far, but "
             f"{theirs[column]} in what is added: all become text, and 01 that was read as the number 1 "
-            "becomes '1'; read both as the same type, as in suffice.files(path, "
-            f"types={{{column!r}: 'string'}})",
+            f"becomes '1'; read both as the same type, as in {as_type(column)}",
             ColumnWarning,
             stacklevel=4,
         )

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import DataError, listed
+from .errors import DataError, as_family, listed, remedy
 from .families import FAMILIES, FEW
 from .tables.features import DERIVED, Feature, at, derived
 from .tables.summary import ColumnSummary
@@ -61,7 +61,7 @@ class Schema:
             dtypes = listed(sorted({columns[names.index(name)].dtype for name in unfit}))
             raise DataError(
                 f"column {listed(unfit)} holds neither numbers nor categories ({dtypes}); convert it, or "
-                f"drop it: families={{{unfit[0]!r}: 'drop'}}"
+                f"drop it: {as_family(unfit[0], 'drop')}"
             )
         found = [chosen.get(j) or inferred(column) for j, column in enumerate(columns)]
         if all(family == DROP for family, _ in found):
@@ -170,8 +170,8 @@ def asked_for(families: Any, names: tuple[str, ...], columns: list[Column], fram
         families = dict(zip(families.names, families.families, strict=True))
     if not isinstance(families, Mapping):
         raise DataError(
-            f'families={families!r} is not known; give "auto", the name of a family, or a dictionary '
-            "of families by column"
+            f'{remedy("families=", "--families ")}{families!r} is not known; give "auto", the name of a family, '
+            "or families by column"
         )
     by_type: dict[int, tuple[str, str]] = {}
     by_function: dict[int, tuple[str, str]] = {}
@@ -231,5 +231,6 @@ def _position(key: Any, names: tuple[str, ...], labels: list[Any]) -> int:
     if isinstance(key, int | np.integer) and not isinstance(key, bool) and -len(names) <= key < len(names):
         return int(key) % len(names)
     raise DataError(
-        f"families= names {key!r}, which is neither a column nor a type here; the columns are {listed(names, 10)}"
+        f"{remedy('families=', '--families')} names {key!r}, which is neither a column nor a type here; the columns "
+        f"are {listed(names, 10)}"
     )

@@ -22,6 +22,15 @@ def aligned(rows: Sequence[Sequence[Any]], right: bool = True) -> str:
     return "\n".join("  ".join(line).rstrip() for line in lines)
 
 
+def counted(value: float) -> str:
+    """A number of rows, or a sum of weights, in full digits.
+
+    >>> counted(1234567.0), counted(2.5)
+    ('1234567', '2.5')
+    """
+    return f"{value:.0f}" if float(value).is_integer() else f"{value:.6f}".rstrip("0")
+
+
 def shown(labels: Any, limit: int = 8) -> str:
     """Labels between commas, the first few of many."""
     return ", ".join(str(label) for label in labels[:limit]) + (" ..." if len(labels) > limit else "")

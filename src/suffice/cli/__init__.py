@@ -12,7 +12,8 @@ from typing import Any
 
 import click
 
-from ..errors import SufficeError
+from ..errors import SufficeError, for_commands
+from .options import StoppedError, UsageError
 
 _COMMANDS = {
     "demo": "demo",
@@ -42,8 +43,10 @@ class _Commands(click.Group):
 
 @click.command(cls=_Commands, name="suffice")
 @click.version_option(package_name="suffice", message="suffice %(version)s")
-def app() -> None:
+@click.pass_context
+def app(ctx: click.Context) -> None:
     """Generative classifiers from sufficient statistics. One pass over your data suffices."""
+    ctx.with_resource(for_commands())
 
 
 def main() -> None:
@@ -51,13 +54,35 @@ def main() -> None:
     gc.set_threshold(100_000)  # imports make many objects that stay; to look for garbage among them takes its time
     sys.meta_path.insert(0, _WithoutPandas())
     warnings.showwarning = _warn
+    raise SystemExit(_run())
+
+
+FAILED, WRONG_USAGE, INTERRUPTED = 1, 2, 130
+
+
+def _run() -> int:
+    """Run a command, and return its exit code; an error is one line on stderr."""
     try:
-        app()
+        return app.main(standalone_mode=False) or 0
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        return _failed("interrupted; no file was written or changed", INTERRUPTED)
     except BrokenPipeError:  # the reader of the output has closed it, as head does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise SystemExit(1) from None
-    except (SufficeError, OSError) as error:
-        raise SystemExit(f"suffice: {_line(error)}") from None
+        return FAILED
+    except StoppedError as error:
+        return _failed(error, INTERRUPTED)
+    except UsageError as error:
+        return _failed(error, WRONG_USAGE)
+    except (SufficeError, OSError, ImportError) as error:
+        return _failed(error, FAILED)
+
+
+def _failed(message: object, code: int) -> int:
+    print(f"suffice: {_line(message)}", file=sys.stderr)
+    return code
 
 
 class _WithoutPandas(MetaPathFinder):

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import click
 
-from ..errors import DataError
 from ..storage import locate
 from ..text import aligned
 from . import options
-from .data import check_out, reading
+from .data import Data, check_out, reads_data
 
 
 @click.command(epilog="Example: suffice cluster birds.csv -k 1-6 -o clusters.safetensors")
-@options.data
 @click.option("--components", "-k", default="1-8", show_default=True, help="How many: 3, 2,4,8 or 2-12.")
 @click.option("--out", "-o", default="clusters.safetensors", show_default=True, help="The model file to write.")
 @click.option(
@@ -30,10 +28,11 @@ from .data import check_out, reading
 @click.option("--columns", help="The columns to use, separated by commas. Default: all.")
 @click.option("--seed", default=0, show_default=True, help="Another seed starts elsewhere.")
 @click.option("--checkpoint", help="A file that saves the progress; the same command resumes an interrupted run.")
+@options.families
 @options.weight
-@options.query
+@reads_data
 def cluster(
-    data: tuple[str, ...],
+    data: Data,
     components: str,
     out: str,
     covariance: str,
@@ -41,8 +40,8 @@ def cluster(
     columns: str | None,
     seed: int,
     checkpoint: str | None,
+    families: tuple[str, ...],
     weight: str | None,
-    query: str | None,
 ) -> None:
     """Find clusters in rows without labels.
 
@@ -52,11 +51,9 @@ def cluster(
     from ..estimators import MixtureModel
 
     check_out(out)
-    model = MixtureModel(_numbers(components), covariance, criterion=criterion, random_state=seed)
-    if query is not None and checkpoint:
-        raise DataError("--checkpoint is for files, not for --query")
-    own = {"checkpoint": checkpoint} if checkpoint else {}
-    with reading(data, query, columns=options.names(columns), bar=False, **own) as rows:
+    own = options.families_of(families)
+    model = MixtureModel(_numbers(components), covariance, own, criterion=criterion, random_state=seed)
+    with data.opened(options.names(columns), bar=False, checkpoint=checkpoint) as rows:
         check_out(out, rows)
         model.fit(rows, sample_weight=weight)
     model.save(out)
@@ -80,5 +77,5 @@ def _numbers(text: str) -> list[int]:
     except ValueError:
         numbers = []
     if not numbers or min(numbers) < 1:
-        raise DataError(f"-k {text}: give numbers of components, as in 3, 2,4,8 or 2-12")
+        raise options.UsageError(f"-k {text}: give numbers of components, as in 3, 2,4,8 or 2-12")
     return numbers

@@ -2,14 +2,149 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
+import click
+
 from ..errors import DataError
 from ..progress import progress
-from ..storage import locate
+from ..storage import locate, without_credentials
+from .options import StoppedError, UsageError, names, pairs_of
+
+_OPTIONS = (
+    click.argument("paths", metavar="DATA...", nargs=-1, required=True),
+    click.option("--query", "-q", help="For a database: the name of a table, or a SELECT."),
+    click.option(
+        "--format", help="parquet, arrow, csv, tsv or json. Default: by the names or the first bytes of files."
+    ),
+    click.option("--sep", help="The separator of text files: , ; | tab or space. Default: sniffed."),
+    click.option("--encoding", help="The encoding of text files, such as latin-1. Default: sniffed."),
+    click.option(
+        "--header/--no-header",
+        default=None,
+        help="Whether the first row of text files holds the names. Default: sniffed. Without, they are x0, x1 ...",
+    ),
+    click.option(
+        "--na", multiple=True, help="One more cell of text files that is a missing value. Repeat it for more."
+    ),
+    click.option("--decimal", help="The decimal mark of text files: . or , Default: sniffed."),
+    click.option(
+        "--type",
+        "types",
+        multiple=True,
+        help="The type of a column of text files, as in zip=string. Repeat it for more.",
+    ),
+    click.option("--drop", help="Columns to leave out, separated by commas."),
+)
+_SEPARATORS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";", "pipe": "|"}
+
+
+@dataclass(frozen=True)
+class Data:
+    """What DATA and the options that say how to read it stand for."""
+
+    paths: tuple[str, ...]
+    query: str | None
+    drop: list[str]
+    layout: dict[str, Any]  # of files: arguments of `suffice.files`
+
+    @contextmanager
+    def opened(self, columns: list[str] | None = None, bar: bool = True, **choices: Any) -> Iterator[Any]:
+        """Yield the table, with a progress bar for files.
+
+        Parameters
+        ----------
+        columns : list of str, default=None
+            The columns to read. None means all.
+        bar : bool, default=True
+            Whether to show a progress bar for files: not where they are read many times.
+        **choices : dict
+            Further arguments of `suffice.files`.
+        """
+        try:
+            if self.query is None:
+                with self._files(columns, bar, choices) as rows:
+                    yield rows
+            else:
+                yield self._sql(columns, choices)
+        except KeyboardInterrupt:
+            saved = choices.get("checkpoint")
+            after = f"the same command resumes from {locate(saved)}" if saved else "no file was written or changed"
+            raise StoppedError(f"interrupted; {after}") from None
+
+    @contextmanager
+    def _files(self, columns: list[str] | None, bar: bool, choices: dict[str, Any]) -> Iterator[Any]:
+        from ..sources.files import Progress, files, is_database
+
+        if any(map(is_database, self.paths)):
+            raise UsageError("the URL of a database needs --query, with the name of a table or a SELECT")
+        done = 0.0
+        with progress("Reading", 1.0, None if bar else False) as advance:
+
+            def read(now: Progress) -> None:
+                nonlocal done
+                share = now.bytes / (now.total_bytes or 1)
+                advance(share - done)
+                done = share
+
+            given = self.layout | {name: value for name, value in choices.items() if value is not None}
+            yield files(list(self.paths), columns=columns, drop=self.drop, progress=read, **given)
+
+    def _sql(self, columns: list[str] | None, choices: dict[str, Any]) -> Any:
+        from ..sources import as_source
+        from ..sources.files import is_database
+        from ..sources.sql import sql
+
+        if len(self.paths) > 1:
+            raise UsageError("--query needs exactly one database URL")
+        (url,) = self.paths
+        if "://" not in url:
+            raise UsageError(f"--query needs the URL of a database, as in duckdb:///file.duckdb, not {url}")
+        if not is_database(url):
+            raise UsageError(f"--query needs the URL of a database, but {without_credentials(url)} is the URL of files")
+        given = [_FLAGS.get(name, f"--{name}") for name, value in (self.layout | choices).items() if value is not None]
+        if given:
+            raise UsageError(f"{given[0]} is for files, not for --query")
+        table = sql(url, self.query, columns)
+        if not self.drop:
+            return table
+        known = columns or list(as_source(table).names or ())
+        if lacking := [name for name in self.drop if name not in known]:
+            raise DataError(f"--drop {lacking[0]}: the query has no such column")
+        return sql(url, self.query, [name for name in known if name not in self.drop])
+
+
+_FLAGS = {"types": "--type", "on_error": "--skip", "header": "--header"}
+
+
+def reads_data(command: Callable[..., None]) -> Callable[..., None]:
+    """Add DATA and the options that say how to read it; the command gets them as one argument, `data`."""
+
+    @wraps(command)
+    def run(
+        *,
+        paths: tuple[str, ...],
+        query: str | None,
+        drop: str | None,
+        sep: str | None,
+        na: tuple[str, ...],
+        types: tuple[str, ...],
+        **rest: Any,
+    ) -> None:
+        layout = {name: rest.pop(name) for name in ("format", "encoding", "header", "decimal")}
+        layout["sep"] = sep if sep is None else _SEPARATORS.get(sep.lower(), sep)
+        layout |= {"na": list(na), "types": pairs_of(types, "--type", "zip=string")}
+        given = {name: value for name, value in layout.items() if value not in (None, [], {})}
+        command(data=Data(paths, query, names(drop) or [], given), **rest)
+
+    for option in reversed(_OPTIONS):
+        run = option(run)
+    return run
 
 
 def check_out(out: str, rows: Any = None) -> None:
@@ -25,46 +160,3 @@ def check_out(out: str, rows: Any = None) -> None:
             raise DataError(f"{path} is a directory; give the name of a file for the model")
     if rows is not None and as_source(rows).reads(out):
         raise DataError(f"{location} is an input file; write the model to another file")
-
-
-@contextmanager
-def reading(
-    data: Sequence[str], query: str | None = None, columns: list[str] | None = None, bar: bool = True, **choices: Any
-) -> Iterator[Any]:
-    """Yield the table that DATA stands for, with a progress bar for files.
-
-    Parameters
-    ----------
-    data : sequence of str
-        Files, directories and globs, or the URL of a database.
-    query : str, default=None
-        A table of the database, or a SELECT.
-    columns : list of str, default=None
-        The columns to read. None means all.
-    bar : bool, default=True
-        Whether to show a progress bar for files: not where they are read many times.
-    **choices : dict
-        Further arguments of `suffice.files`.
-    """
-    from ..sources.files import Progress, files, is_database
-    from ..sources.sql import sql
-
-    if query is not None:
-        if len(data) > 1:
-            raise DataError("--query needs exactly one database URL")
-        if "://" not in data[0]:
-            raise DataError(f"--query needs the URL of a database, as in duckdb:///file.duckdb, not {data[0]}")
-        yield sql(data[0], query, columns)
-        return
-    if any(map(is_database, data)):
-        raise DataError("the URL of a database needs --query, with the name of a table or a SELECT")
-    done = 0.0
-    with progress("Reading", 1.0, None if bar else False) as advance:
-
-        def read(now: Progress) -> None:
-            nonlocal done
-            share = now.bytes / (now.total_bytes or 1)
-            advance(share - done)
-            done = share
-
-        yield files(list(data), columns=columns, progress=read, **choices)

@@ -7,26 +7,24 @@ import json
 import click
 
 from . import options
-from .data import reading
+from .data import Data, reads_data
 
 
 @click.command(epilog="Example: suffice evaluate birds.safetensors test.csv -t species")
 @options.model
-@options.data
 @options.target
 @options.prior
 @options.cost
 @options.weight
-@options.query
 @options.as_json
+@reads_data
 def evaluate(
     model: str,
-    data: tuple[str, ...],
+    data: Data,
     target: str,
     prior: str | None,
     cost: str | None,
     weight: str | None,
-    query: str | None,
     as_json: bool,
 ) -> None:
     """Evaluate a model on labelled, held-out rows.
@@ -40,6 +38,6 @@ def evaluate(
 
     loaded = load_model(model)
     asked = options.prior_of(prior, loaded.classes), options.cost_of(cost, loaded.classes)
-    with reading(data, query) as rows:
+    with data.opened() as rows:
         found = loaded.evaluate(rows, target, *asked, sample_weight=weight)
     print(json.dumps(found.to_dict(), indent=2, default=str) if as_json else found)

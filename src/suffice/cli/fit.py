@@ -8,15 +8,16 @@ from typing import Any
 
 import click
 
-from ..errors import DataError, listed
+from ..errors import listed
+from ..scoring.choice import CRITERIA
 from ..storage import locate
 from ..text import described
 from . import options
-from .data import check_out, reading
+from .data import Data, check_out, reads_data
+from .options import UsageError
 
 
 @click.command(epilog="Example: suffice fit birds.csv -t species -o birds.safetensors")
-@options.data
 @options.target
 @click.option("--out", "-o", default="model.safetensors", show_default=True, help="The model file to write.")
 @click.option(
@@ -30,73 +31,86 @@ from .data import check_out, reading
     "--set",
     "choices",
     multiple=True,
-    help="A parameter of the model, as in --set covariance=tied. Repeat it for more.",
+    help="A parameter of a named model, as in --set covariance=tied. Repeat it for more.",
 )
+@click.option("--folds", type=click.IntRange(2), help="For auto: the number of folds of held-out rows.")
+@click.option("--scoring", type=click.Choice(["log_loss", "error"]), help="For auto: what the best model minimises.")
+@click.option("--time-limit", type=float, help="For auto: seconds after which no further model is tried.")
+@click.option("--no-calibrate", is_flag=True, help="For auto: leave the scores as they are.")
+@options.families
 @click.option("--columns", help="The columns to learn from, separated by commas. Default: all.")
-@click.option(
-    "--type",
-    "types",
-    multiple=True,
-    help="The type of a column of CSV or JSON files, as in --type zip=string. Repeat it for more.",
-)
 @options.weight
-@options.query
 @click.option("--checkpoint", help="A file that saves the progress; the same command resumes an interrupted run.")
 @click.option("--skip", is_flag=True, help="Skip damaged parts of files instead of stopping.")
+@reads_data
 def fit(
-    data: tuple[str, ...],
+    data: Data,
     target: str,
     out: str,
     model: str,
     choices: tuple[str, ...],
+    folds: int | None,
+    scoring: str | None,
+    time_limit: float | None,
+    no_calibrate: bool,
+    families: tuple[str, ...],
     columns: str | None,
-    types: tuple[str, ...],
     weight: str | None,
-    query: str | None,
     checkpoint: str | None,
     skip: bool,
 ) -> None:
     """Fit a model to files or a database. Without --model, the best of several is chosen on held-out rows.
 
-    DATA are files, directories or globs of Parquet, Arrow, CSV or JSON lines; or a database URL, with --query.
+    DATA are files, directories or globs of Parquet, Arrow, CSV or JSON lines; - for the standard input; or a database
+    URL, with --query.
     """
-    from .. import selection
-
-    kind, own = (None, {}) if model == "auto" else _estimator(model)
+    how = {"cv": folds, "scoring": scoring, "time_limit": time_limit, "calibrate": False if no_calibrate else None}
+    search: dict[str, Any] = {name: value for name, value in how.items() if value is not None}
+    of_families = options.families_of(families)
+    kind, own = (None, {}) if model == "auto" else _estimator(model, of_families)
     if model == "auto" and (choices or checkpoint):
-        raise DataError("--set and --checkpoint need a named model, as in --model gaussian")
+        raise UsageError("--set and --checkpoint need a named model, as in --model gaussian")
+    if model != "auto" and search:
+        raise UsageError("--folds, --scoring, --time-limit and --no-calibrate are for the automatic choice of a model")
     if model == "logistic" and checkpoint:
-        raise DataError("--model logistic does not support --checkpoint")
-    if query is not None and (checkpoint or skip or types):
-        raise DataError("--checkpoint, --skip and --type are for files, not for --query")
+        raise UsageError("--model logistic does not support --checkpoint")
     if checkpoint is not None and locate(checkpoint).identity == locate(out).identity:
-        raise DataError(f"{locate(out)} cannot be both the model and the checkpoint; give two different files")
+        raise UsageError(f"{locate(out)} cannot be both the model and the checkpoint; give two different files")
     check_out(out)
-    asked = {"checkpoint": checkpoint, "on_error": "skip" if skip else "raise", "types": options.types_of(types)}
+    asked = {"checkpoint": checkpoint, "on_error": "skip" if skip else None}
     bar = model != "mixture"  # which has its own, for many passes
-    with reading(data, query, columns=options.names(columns), bar=bar, **asked) as rows:
+    with data.opened(options.names(columns), bar, **asked) as rows:
         check_out(out, rows)
         if kind is None:
-            fitted: Any = selection.fit(rows, target, weight)
+            from .. import selection
+
+            fitted: Any = selection.fit(rows, target, weight, families=of_families, **search)
         else:
             fitted = kind(**(own | _parameters(choices, kind))).fit(rows, target, sample_weight=weight)
     fitted.save(out)
     if model == "auto":
-        print(f"Models by held-out log loss, in nats:\n\n{fitted.choice_}\n")
+        chosen = fitted.choice_
+        print(f"Models by held-out {CRITERIA[chosen.scoring]}, with the log loss in nats:\n\n{chosen}\n")
+        print(f"{chosen.summary}\n")
     print(f"{described(fitted)}\nWritten to {locate(out)}")
 
 
-def _estimator(model: str) -> tuple[Any, dict[str, Any]]:
-    """The class of a model by its name, and the parameters that the name stands for."""
+def _estimator(model: str, families: Any) -> tuple[Any, dict[str, Any]]:
+    """The class of a model by its name, and the parameters that its name and the families stand for."""
     from .. import estimators
     from ..families import FAMILIES
 
     others = {"mixed": "MixedClassifier", "mixture": "MixtureClassifier", "logistic": "LogisticClassifier"}
     if model in others:
-        return getattr(estimators, others[model]), {}
+        kind = getattr(estimators, others[model])
+        if families != "auto" and "families" not in kind().get_params(deep=False):
+            raise UsageError(f"--model {model} does not support --families; use --model auto or mixed")
+        return kind, {} if families == "auto" else {"families": families}
     if model not in FAMILIES:
         known = ["auto", *others, *FAMILIES]
-        raise DataError(f"--model {model} is not known; choose one of {listed(known, len(known))}")
+        raise UsageError(f"--model {model} is not known; choose one of {listed(known, len(known))}")
+    if families != "auto":
+        raise UsageError(f"--model {model} is of one family; use --model auto or mixed with --families")
     own = FAMILIES[model].estimator
     return (estimators.MixedClassifier, {"families": model}) if own is None else (getattr(estimators, own), {})
 
@@ -108,7 +122,7 @@ def _parameters(choices: Iterable[str], kind: Any) -> dict[str, Any]:
     for choice in choices:
         name, equals, text = choice.partition("=")
         if not equals or name not in known:
-            raise DataError(
+            raise UsageError(
                 f"--set {choice}: give name=value, with one of the parameters of {kind.__name__}: {listed(known, 10)}"
             )
         try:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..text import aligned
+from ..text import aligned, counted
 from . import options
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _WIDE = 8  # columns of a table
 @options.as_json
 @click.option("--parameters", is_flag=True, help="Print what the model has learnt: means, probabilities, components.")
 def inspect(file: str, as_json: bool, parameters: bool) -> None:
-    """Show what a file contains: model, columns, families and classes.
+    """Show what a file contains: model, classes, columns and their families, calibration, and what else was tried.
 
     FILE is a model file, or the checkpoint of a fit. Only its header is read, and with --parameters what the model has
     learnt.
@@ -116,14 +116,23 @@ def _text(found: Description) -> str:
     prior: Sequence[float | None] = found.prior or [None] * len(found.classes)
     columns = [(name, family or "") for name, family in found.columns]
     classes = [
-        (label, "" if weight is None else f"{weight:g}", "" if p is None else f"{p:.4g}")
+        (label, "" if weight is None else counted(weight), "" if p is None else f"{p:.4g}")
         for (label, weight), p in zip(found.classes, prior, strict=True)
     ]
     parts = [aligned(facts, right=False)]
     parts += [aligned(_few([("class", "weight", "prior"), *classes]))] * bool(classes)
     parts += [aligned(_few([("column", "family"), *columns]), right=False)] * bool(columns)
     params = [(name, _short(value)) for name, value in found.params.items()]
-    return "\n\n".join([*parts, aligned([("parameter", "value"), *params], right=False)])
+    parts.append(aligned([("parameter", "value"), *params], right=False))
+    if found.calibration is not None:
+        from ..scoring.calibrated import Calibration
+
+        parts.append(f"calibration: {Calibration.from_header(found.calibration, len(found.classes))}")
+    if found.choice is not None:
+        from ..scoring.choice import Choice
+
+        parts.append(f"models that were tried, with the log loss in nats\n{Choice.from_header(found.choice)}")
+    return "\n\n".join(parts)
 
 
 def _few(rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:

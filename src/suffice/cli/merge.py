@@ -9,8 +9,9 @@ import click
 
 from ..errors import StatisticsError
 from ..storage import locate
+from ..text import counted
 from . import options
-from .data import check_out, reading
+from .data import Data, check_out, reads_data
 
 
 @click.command(epilog="Example: suffice merge north.safetensors south.safetensors -o both.safetensors")
@@ -44,12 +45,11 @@ def merge(models: tuple[str, ...], out: str) -> None:
 
 @click.command(epilog="Example: suffice forget birds.safetensors withdrawn.csv -t species -o rest.safetensors")
 @options.model
-@options.data
 @options.target
 @options.out
 @options.weight
-@options.query
-def forget(model: str, data: tuple[str, ...], target: str, out: str, weight: str | None, query: str | None) -> None:
+@reads_data
+def forget(model: str, data: Data, target: str, out: str, weight: str | None) -> None:
     """Remove rows from a model that was fitted to them.
 
     The result equals a fit without these rows.
@@ -65,7 +65,7 @@ def forget(model: str, data: tuple[str, ...], target: str, out: str, weight: str
     statistics, recipe = known.learnt, RECIPES[known.estimator]
     kinds, classes = statistics.category_kinds(), statistics.classes
     columns = Columns(known.names, statistics.n_features, known.estimator, kinds, classes)
-    with reading(data, query, columns=None if known.names is None else list(known.names)) as rows:
+    with data.opened(None if known.names is None else list(known.names)) as rows:
         check_out(out, rows)
         source = columns.source(rows, target, weight)
         of = collector_of(recipe, recipe.chosen(known.params), statistics)
@@ -102,4 +102,4 @@ def _write(model: Any, before: Any, out: str) -> None:
         calibration = Calibration.from_header(calibration, len(known)).after_changes(known, classes).to_header()
     modelfile.write(out, replace(model, choice=None, calibration=calibration, version=__version__))
     weight = model.learnt.weight.sum()
-    print(f"{model.estimator} of {model.learnt.n_features} columns, weight {weight:g}\nWritten to {locate(out)}")
+    print(f"{model.estimator} of {model.learnt.n_features} columns, weight {counted(weight)}\nWritten to {locate(out)}")

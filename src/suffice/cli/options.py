@@ -9,17 +9,16 @@ from typing import Any
 
 import click
 
-from ..errors import DataError, DecisionError
+from ..errors import DataError, SufficeError
 
 model = click.argument("model")
-data = click.argument("data", nargs=-1, required=True)
-query = click.option("--query", "-q", help="For a database: the name of a table, or a SELECT.")
 target = click.option("--target", "-t", required=True, help="The column with the labels.")
 weight = click.option("--weight", help="The column with row weights.")
 out = click.option("--out", "-o", required=True, help="The model file to write.")
 prior = click.option(
     "--prior",
-    help="Class probabilities: a=0.7,b=0.3, JSON or uniform. Default: the class frequencies of the training data.",
+    help="Class probabilities: a=0.7,b=0.3, or 0.7,0.3 in the order of the classes, or uniform, or JSON. Default: the "
+    "class frequencies of the training data.",
 )
 cost = click.option(
     "--cost",
@@ -33,6 +32,21 @@ outputs = click.option("--outputs", help="Some of decision,posterior,llr,log_lik
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
+families = click.option(
+    "--families",
+    multiple=True,
+    help="Families of columns, as in amount=lognormal,zip=categorical,id=drop. Default: as their types suggest.",
+)
+
+
+class UsageError(DataError):
+    """The options of a command are wrong."""
+
+
+class StoppedError(SufficeError):
+    """Ctrl-C was pressed; the message says what is left of the work."""
+
+
 def names(text: str | None) -> list[str] | None:
     """Split names at commas.
 
@@ -42,24 +56,44 @@ def names(text: str | None) -> list[str] | None:
     return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 
-def types_of(texts: Iterable[str]) -> dict[str, str]:
-    """Return types by column, from name=type texts.
+def pairs_of(texts: Iterable[str], option: str, example: str) -> dict[str, str]:
+    """Return values by column, from name=value texts, each of which may hold several between commas.
 
-    >>> types_of(["zip=string"])
-    {'zip': 'string'}
+    >>> pairs_of(["zip=string,n=int64"], "--type", "zip=string")
+    {'zip': 'string', 'n': 'int64'}
     """
-    pairs = [text.rpartition("=") for text in texts]
-    for name, equals, kind in pairs:
-        if not (name and equals and kind):
-            raise DataError(f"--type {name}{equals}{kind}: give a column and a type, as in --type zip=string")
-    return {name: kind for name, _, kind in pairs}
+    found = {}
+    for text in texts:
+        for pair in text.split(","):
+            name, equals, value = pair.rpartition("=")
+            if not (name.strip() and equals and value.strip()):
+                raise UsageError(f"{option} {text}: give a column and its {option[2:]}, as in {option} {example}")
+            found[name.strip()] = value.strip()
+    return found
+
+
+def families_of(texts: tuple[str, ...]) -> Any:
+    """Return families as estimators take them: one for all columns, or by column.
+
+    >>> families_of(("amount=lognormal,zip=categorical", "id=drop"))
+    {'amount': 'lognormal', 'zip': 'categorical', 'id': 'drop'}
+    >>> families_of(("gaussian",)), families_of(())
+    ('gaussian', 'auto')
+    """
+    if not texts:
+        return "auto"
+    if len(texts) == 1 and "=" not in texts[0]:
+        return texts[0]
+    return pairs_of(texts, "--families", "amount=lognormal")
 
 
 def prior_of(text: str | None, classes: Any) -> Any:
-    """Parse a prior for `predict`: a=0.7,b=0.3, one number, JSON or "uniform".
+    """Parse a prior for `predict`: a=0.7,b=0.3, numbers, JSON or "uniform".
 
     >>> prior_of("0=0.7, 1=0.3", [0, 1])
     {0: 0.7, 1: 0.3}
+    >>> prior_of("0.2,0.3,0.5", ["a", "b", "c"])
+    [0.2, 0.3, 0.5]
     """
     if text is None or text == "uniform":
         return text
@@ -67,11 +101,12 @@ def prior_of(text: str | None, classes: Any) -> Any:
         return _labelled(_json(text, "--prior", '{"a": 0.7, "b": 0.3}'), classes)
     try:
         if "=" not in text:
-            return float(text)
+            numbers = [float(part) for part in text.split(",")]
+            return numbers if len(numbers) > 1 else numbers[0]
         pairs = [pair.rpartition("=") for pair in text.split(",")]
         return _labelled({name.strip(): float(value) for name, _, value in pairs}, classes)
     except ValueError:
-        raise DecisionError(
+        raise UsageError(
             f"--prior {text}: give a number for each class, as in a=0.7,b=0.3, or uniform; for labels that contain "
             """commas, give JSON such as '{"a": 0.7, "b,c": 0.3}'"""
         ) from None
@@ -92,7 +127,7 @@ def _json(text: str, option: str, example: str) -> Any:
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
-        raise DecisionError(f"{option}: {error}; give JSON such as {example}") from None
+        raise UsageError(f"{option}: {error}; give JSON such as {example}") from None
 
 
 def _labelled(values: Any, classes: Any) -> Any:

@@ -4,34 +4,33 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import cache
 from typing import Any
 
 import click
 
 from ..storage import locate
 from . import options
-from .data import reading
+from .data import Data, reads_data
 
 
 @click.command(epilog="Example: suffice predict birds.safetensors new.csv -o scores.parquet --prior uniform")
 @options.model
-@options.data
 @click.option("--out", "-o", help="The Parquet file to write. Default: print CSV.")
 @options.prior
 @options.cost
 @options.keep
 @options.outputs
-@options.query
+@reads_data
 def predict(
     model: str,
-    data: tuple[str, ...],
+    data: Data,
     out: str | None,
     prior: str | None,
     cost: str | None,
     keep: str | None,
     outputs: str | None,
-    query: str | None,
 ) -> None:
     """Score rows of files or a database.
 
@@ -46,7 +45,7 @@ def predict(
     opened = _csv if out is None else parquet_file(out)
     loaded = load_model(model)
     case = options.prior_of(prior, loaded.classes), options.cost_of(cost, loaded.classes)
-    with reading(data, query) as rows:
+    with data.opened() as rows:
         n = write_scores(loaded, rows, opened, *case, options.names(keep), options.names(outputs))
     if out is not None:
         print(f"{n} rows, written to {locate(out)}")
@@ -54,9 +53,10 @@ def predict(
 
 @contextmanager
 def _csv(_: Any, schema: Any) -> Iterator[Any]:
-    """Write CSV to the standard output."""
+    """Write CSV to the standard output, with the header when the first rows are there."""
     from pyarrow import csv
 
-    sys.stdout.flush()
-    with csv.CSVWriter(sys.stdout.buffer, schema) as writer:
-        yield writer.write_table
+    with ExitStack() as stack:
+        writer = cache(lambda: stack.enter_context(csv.CSVWriter(sys.stdout.buffer, schema)))
+        sys.stdout.flush()
+        yield lambda table: writer().write_table(table)

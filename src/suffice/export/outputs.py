@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, listed
+from ..errors import DataError, listed, remedy
 
 Array = NDArray[Any]
 
@@ -21,7 +21,7 @@ def check_outputs(outputs: Any, model: Any) -> tuple[str, ...]:
     chosen = own if outputs is None else (outputs,) if isinstance(outputs, str) else tuple(outputs)
     unknown = [each for each in chosen if each not in own]
     if unknown or not chosen:
-        raise DataError(f"outputs={outputs!r} is not known; choose some of {listed(own)}")
+        raise DataError(f"{remedy('outputs=', '--outputs ')}{outputs!r} is not known; choose some of {listed(own)}")
     return tuple(dict.fromkeys(chosen))
 
 
@@ -44,7 +44,8 @@ def refuse_taken(names: Iterable[str], kept: Iterable[str]) -> None:
     known = {name.casefold() for name in kept}
     taken = [name for name in names if name.casefold() in known]
     if taken:
-        raise DataError(f"the table has columns named like the results: {listed(taken)}; leave them out of keep=")
+        out_of = remedy("keep=", "--keep")
+        raise DataError(f"the table has columns named like the results: {listed(taken)}; leave them out of {out_of}")
 
 
 def plain_labels(labels: Array) -> list[Any]:

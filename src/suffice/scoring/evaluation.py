@@ -14,7 +14,7 @@ from .. import decisions, metrics
 from ..errors import DataError, MissingLabelsError, listed
 from ..tables.batch import Batch
 from ..tables.labels import count_missing, missing_message, positions
-from ..text import aligned
+from ..text import aligned, counted, shown
 from .rows import reduce_scores
 
 if TYPE_CHECKING:
@@ -70,8 +70,9 @@ class Evaluation:
     >>> X, y = load_iris(return_X_y=True)
     >>> GaussianClassifier("tied").fit(X[::2], y[::2]).evaluate(X[1::2], y[1::2])
     rows        75
-    error rate  4.00%
-    log loss    0.07794 nats; the prior alone has 1.099
+    prior       0 0.333, 1 0.333, 2 0.333
+    error rate  4.00% of the rows
+    log loss    0.07794 nats, classes weighted by the prior; the prior alone has 1.099
     <BLANKLINE>
     true \\ predicted       0      1      2  recall
     0                     25      0      0  100.0%
@@ -108,21 +109,28 @@ class Evaluation:
         return {name: None if _is_infinite(value) else value for name, value in known.items()}
 
     def _facts(self) -> list[tuple[str, str]]:
-        facts = [("rows", f"{self.rows}"), ("error rate", f"{self.error_rate:.2%}")]
+        facts = [("rows", f"{self.rows}")]
         if self.weight != self.rows:
-            facts.insert(1, ("weight", f"{self.weight:g}"))
-        if self.log_loss is None:
+            facts.append(("weight", counted(self.weight)))
+        prior = [f"{label} {p:.3g}" for label, p in zip(self.classes, self.prior, strict=True)]
+        facts += [("prior", shown(prior)), ("error rate", f"{self.error_rate:.2%} of the rows")]
+        if self.log_loss is None or self.log_loss_of_prior is None:
             facts.append(("log loss", "not known: some classes have no rows"))
         else:
-            facts.append(
-                ("log loss", f"{_number(self.log_loss)} nats; the prior alone has {_number(self.log_loss_of_prior)}")
-            )
-        more = {"DCF": self.dcf, "Cllr": self.cllr, "minimum Cllr": self.min_cllr, "EER": self.eer}
-        return facts + [(title, _number(value)) for title, value in more.items() if value is not None]
+            alone = f"the prior alone has {_number(self.log_loss_of_prior)}"
+            worse = ", which is better" if self.log_loss > self.log_loss_of_prior else ""
+            facts.append(("log loss", f"{_number(self.log_loss)} nats, classes weighted by the prior; {alone}{worse}"))
+        more = {
+            "DCF": (self.dcf, ", classes weighted by the prior; without data 1"),
+            "Cllr": (self.cllr, ", classes weighted equally; without data 1"),
+            "minimum Cllr": (self.min_cllr, ""),
+            "EER": (self.eer, ""),
+        }
+        return facts + [(title, f"{_number(value)}{how}") for title, (value, how) in more.items() if value is not None]
 
     def _matrix(self) -> list[tuple[Any, ...]]:
         body = [
-            (label, *(f"{count:g}" for count in counts), _share(recall))
+            (label, *map(counted, counts), _share(recall))
             for label, counts, recall in zip(self.classes, self.confusion, self.recall, strict=True)
         ]
         return [

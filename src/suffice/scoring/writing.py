@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from .. import decisions
 from ..atomic import replacing
-from ..errors import DataError, listed
+from ..errors import DataError, as_type, listed, remedy
 from ..export.outputs import check_kept, check_outputs, columns_of, plain_labels, refuse_taken
 from ..sources import Run, Source, as_source
 from ..sources.base import ColumnsSource
@@ -155,9 +155,8 @@ def _named(column: str) -> Iterator[None]:
         yield
     except (pa.ArrowException, OverflowError) as error:
         raise DataError(
-            f"column {column!r} has values of several types and cannot be repeated: {error}; leave it "
-            "out of keep=, or give it a type, as in suffice.files(path, "
-            f"types={{{column!r}: 'string'}})"
+            f"column {column!r} has values of several types and cannot be repeated: {error}; leave it out of "
+            f"{remedy('keep=', '--keep')}, or give it a type, as in {as_type(column)}"
         ) from None
 
 
@@ -222,6 +221,7 @@ def _indices(columns: Sequence[str], source: Source) -> list[int]:
     lacking = [name for name in columns if name not in names]
     if lacking:
         raise DataError(
-            f"keep= names {listed(lacking)}, but the table has {listed(names, 10) or 'columns without names'}"
+            f"{remedy('keep=', '--keep')} names {listed(lacking)}, but the table has "
+            f"{listed(names, 10) or 'columns without names'}"
         )
     return [names.index(name) for name in columns]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import decisions
-from ..errors import BaselineWarning, ColumnWarning, DataError, SufficeWarning, listed
+from ..errors import BaselineWarning, ColumnWarning, DataError, SufficeWarning, as_family, listed, remedy
 from ..estimators.classifier import LLRClassifier
 from ..estimators.table_estimator import given_labels
 from ..progress import progress
@@ -108,7 +108,7 @@ def fit(
     if not choice.beats_baseline:
         warnings.warn(
             "on held-out rows, no model is better than the class frequencies by more than chance explains: the columns "
-            "may say nothing about the target, or the rows may be too few. See choice_.summary",
+            "may say nothing about the target, or the rows may be too few" + remedy(". See choice_.summary", ""),
             BaselineWarning,
             stacklevel=2,
         )
@@ -249,5 +249,5 @@ def _telling(source: ArraySource, families: Any) -> tuple[ArraySource, dict[str,
 
 def _warn(source: ArraySource, j: int, message: str, family: str = "categorical") -> None:
     name = source.table.column_name(j)
-    remedy = f"use families={{{name}: {family!r}}} to keep it as it is"
-    warnings.warn(f"column {name} {message}; {remedy}", ColumnWarning, stacklevel=5)
+    keep = f"use {as_family(source.table.names[j] if source.table.names else j, family)} to keep it as it is"
+    warnings.warn(f"column {name} {message}; {keep}", ColumnWarning, stacklevel=5)

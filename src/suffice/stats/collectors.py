@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DataError, listed
+from ..errors import DataError, as_family, listed
 from ..tables.batch import Batch
 from ..tables.features import Feature
 from ..tables.labels import SoftLabels
@@ -126,7 +126,7 @@ class CollectBooleans:
         if other.any():
             raise DataError(
                 f"column {_names(batch, other)} holds values other than 0 and 1; choose its family, as in "
-                'families={"column": "categorical"}'
+                f"{as_family('column', 'categorical')}"
             )
         return CountStats.of(batch, presence=True)
 

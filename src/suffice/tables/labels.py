@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
-from ..errors import DataError, MissingLabelsError, StatisticsError, listed
+from ..errors import DataError, MissingLabelsError, StatisticsError, listed, remedy
 
 Array = NDArray[Any]
 
@@ -91,7 +91,8 @@ def code_known(y: Array, classes: Array, is_unknown: Callable[[Any], bool]) -> A
 
 
 def missing_message(count: int) -> str:
-    return f"y has {count} missing label{'s' if count > 1 else ''} (NaN or None); remove these rows"
+    where = remedy("y", "the target column")
+    return f"{where} has {count} missing label{'s' if count > 1 else ''} (NaN or None); remove these rows"
 
 
 def count_missing(y: Array) -> int:
@@ -109,7 +110,8 @@ def _sorted(distinct: Array) -> tuple[Array, Array]:
         distinct = _as_numbers(distinct) if kinds == {"number"} else distinct
     if distinct.dtype.kind == "f" and not (np.isfinite(distinct).all() and (distinct == np.rint(distinct)).all()):
         raise DataError(
-            "Unknown label type: continuous. Labels name classes, but y holds fractions or infinities; "
+            f"Unknown label type: continuous. Labels name classes, but {remedy('y', 'the target column')} holds "
+            "fractions or infinities; "
             "use integers, strings or booleans"
         )
     order = np.argsort(distinct, kind="stable")

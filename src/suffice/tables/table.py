@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
-from ..errors import DataError
+from ..errors import DataError, as_family, remedy
 from .labels import is_missing
 
 Array = NDArray[Any]
@@ -190,14 +190,15 @@ class Table(ABC):
             try:
                 column.floats()
             except (DataError, TypeError):
-                refused[self.column_name(j)] = column.dtype
+                refused[j] = column.dtype
         if refused:
-            found = [f"{name} ({dtype})" for name, dtype in refused.items()]
+            found = [f"{self.column_name(j)} ({dtype})" for j, dtype in refused.items()]
             more = f" and {len(found) - 5} more" if len(found) > 5 else ""
-            remedy = f"families={{{next(iter(refused))}: 'categorical'}}"
+            first = self.names[min(refused)] if self.names else min(refused)
+            mixed = remedy("MixedClassifier({})", "--model mixed {}").format(as_family(first, "categorical"))
             raise DataError(
                 f"this model needs numbers, but column {', '.join(found[:5])}{more} does not hold numbers; convert it, "
-                f"leave it out, or use the family 'categorical', as in MixedClassifier({remedy}){detail}"
+                f"leave it out, or use the family 'categorical', as in {mixed}{detail}"
             )
 
 

@@ -149,12 +149,7 @@ class CsvFormat(TextFormat):
             "column_types": {column.name: column.type for column in columns},
             "include_columns": columns.names,
         }
-        try:
-            return self._table(content, wanted)
-        except pa.ArrowInvalid as error:
-            if self.encoding is not None or "invalid UTF8" not in str(error):
-                raise
-            return self._table(self._decoded(content).encode(), wanted)
+        return self._table(content, wanted)
 
     def _decoded(self, content: bytes) -> str:
         """Text of rows: UTF-8 or, where they are not and the user does not name the encoding, Windows-1252."""
@@ -170,6 +165,14 @@ class CsvFormat(TextFormat):
         return decoded
 
     def _table(self, content: bytes, convert: dict[str, Any], invalid: Any = None) -> Any:
+        try:
+            return self._utf8_table(content, convert, invalid)
+        except pa.ArrowInvalid as error:
+            if self.encoding is not None or "invalid UTF8" not in str(error):
+                raise
+            return self._utf8_table(self._decoded(content).encode(), convert, invalid)
+
+    def _utf8_table(self, content: bytes, convert: dict[str, Any], invalid: Any) -> Any:
         dialect, plain = self.dialect, self.dialect.plain(content)
         return pa.csv.read_csv(
             pa.BufferReader(plain),

@@ -211,10 +211,16 @@ def is_database(path: AnyPath) -> bool:
     if scheme is None or is_store(scheme):
         return False
     installed = {entry.name.partition(".")[0] for entry in entry_points(group="sqlalchemy.dialects")}
-    if scheme.partition("+")[0] not in _DATABASES | _MORE_DATABASES | installed:
+    databases = _DATABASES | _MORE_DATABASES | installed
+    if scheme.partition("+")[0] not in databases:
+        from difflib import get_close_matches
+
+        alike = get_close_matches(scheme, sorted(databases | STORES), 1)
         raise DataError(
-            f"the URL scheme {scheme}:// is not known; files have one of {listed(sorted(STORES), len(STORES))}, "
-            f"databases one of {listed(sorted(_DATABASES), len(_DATABASES))}, or that of another SQLAlchemy dialect"
+            f"the URL scheme {scheme}:// is not known; "
+            + (f"did you mean {alike[0]}://? " if alike else "")
+            + f"Files have one of {listed(sorted(STORES), len(STORES))}, databases one of "
+            f"{listed(sorted(_DATABASES), len(_DATABASES))}, or that of another SQLAlchemy dialect"
         )
     return True
 
