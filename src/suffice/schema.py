@@ -170,8 +170,8 @@ def asked_for(families: Any, names: tuple[str, ...], columns: list[Column], fram
         families = dict(zip(families.names, families.families, strict=True))
     if not isinstance(families, Mapping):
         raise DataError(
-            f'{remedy("families=", "--families ")}{families!r} is not known; give "auto", the name of a family, '
-            "or families by column"
+            f'{remedy("families=", "--families ")}{families!r} is not known; give "auto", the name of a '
+            "family, or a dictionary of families by column"
         )
     by_type: dict[int, tuple[str, str]] = {}
     by_function: dict[int, tuple[str, str]] = {}
