@@ -26,10 +26,13 @@ Array = NDArray[Any]
 _CELLS = 1 << 20  # that are looked at together
 
 
-def collect(source: Source, of: Callable[[Batch], S], resumes: bool = True) -> S:
-    """The statistic of every row of a source; its checkpoint is used unless that is for another pass."""
+def collect(source: Source, of: Callable[[Batch], S], resumes: bool = True, n_rows: int | None = None) -> S:
+    """The statistic of every row of a source; its checkpoint is used unless that is for another pass.
+
+    `n_rows` is how many rows there will be where this statistic is one of several that are added.
+    """
     try:
-        statistics = _reduced(source, of, resumes)
+        statistics = _reduced(source, of, resumes, source.n_rows if n_rows is None else n_rows)
     except MissingLabelsError:  # one batch saw some; all of them are worth reporting
         count = source.reduce(lambda batch: 0 if batch.y is None else count_missing(np.asarray(batch.y)), operator.add)
         raise MissingLabelsError(missing_message(count)) from None
@@ -41,12 +44,12 @@ def collect(source: Source, of: Callable[[Batch], S], resumes: bool = True) -> S
     return statistics
 
 
-def _reduced(source: Source, of: Callable[[Batch], S], resumes: bool) -> S:
+def _reduced(source: Source, of: Callable[[Batch], S], resumes: bool, n_rows: int | None) -> S:
     """The statistic of every row; with a checkpoint, of the rows that it does not hold yet and what it holds."""
     if source.checkpoint is None or not resumes:
         statistics: S | None = aggregated(source, of)
         if statistics is None:
-            statistics = source.reduce(for_table(of, source.n_rows, source.n_features), operator.add)
+            statistics = source.reduce(for_table(of, n_rows, source.n_features), operator.add)
         return statistics
     with Checkpoint[S].open(source.checkpoint, {"statistic": described(of), **source.job()}) as run:
         return source.reduce(of, operator.add, run)

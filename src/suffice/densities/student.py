@@ -156,14 +156,13 @@ class StudentDensity(Density):
         n, d, total = stats.weight, stats.n_features, stats.total or 1.0
         dof = d + 2 + (np.full(len(n), stats.total) if kind.tied else n)
         factor = (KAPPA + n + 1) / ((KAPPA + n) * dof)
-        parts = []
-        for c in range(len(n)):
-            if kind.tied:
-                rows, prior = np.concatenate([stats.rows, shift]), d * stats.variation.sum(axis=0) / total
-            else:
-                own = np.sqrt(d / total + (stats.owner == c))[:, None] * stats.rows
-                rows, prior = np.concatenate([own, shift[c : c + 1]]), np.zeros(d)
-            parts.append((rows * np.sqrt(factor[c]), prior * factor[c]))
+        if kind.tied:
+            prior = d * stats.variation.sum(axis=0) / total
+            parts = [(np.concatenate([stats.rows, shift]), prior, factor)]
+        else:
+            own = (np.sqrt(d / total + (stats.owner == c))[:, None] * stats.rows for c in range(len(n)))
+            rows = [np.concatenate([r, shift[c : c + 1]]) for c, r in enumerate(own)]
+            parts = [(r, np.zeros(d), factor[c : c + 1]) for c, r in enumerate(rows)]
         free = Structure(kind.shape, False)
         gaussian = wide_density(stats, free, mean, parts, feature_variance(stats), floor, names)
         if gaussian is None:

@@ -47,7 +47,7 @@ class WideGaussianDensity(GaussianDensity):
     owner : array of int of shape (r,)
         The index of the covariance of each direction.
     excess : array of shape (r,)
-        E, not negative.
+        E, above -1.
     seen : array of bool of shape (k,)
         Which classes had rows.
     """
@@ -67,7 +67,8 @@ class WideGaussianDensity(GaussianDensity):
         excess: Array,
         seen: Array,
     ) -> None:
-        log_det = np.bincount(owner, np.log1p(excess), minlength=len(scale)) - 2 * np.log(scale).sum(axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):  # `checked` refuses what is not possible
+            log_det = np.bincount(owner, np.log1p(excess), minlength=len(scale)) - 2 * np.log(scale).sum(axis=1)
         arrays = {"mean": mean, "scale": scale, "directions": directions, "owner": owner, "excess": excess}
         vars(self).update(structure=structure, log_det=log_det, seen=seen, **arrays)
 
@@ -77,8 +78,7 @@ class WideGaussianDensity(GaussianDensity):
         matrices = np.empty((len(self.scale), self.n_features, self.n_features))
         for g, scale in enumerate(self.scale):
             Q, excess = self._own_directions(g)
-            root = Q * np.sqrt(excess)[:, None] / scale
-            np.dot(root.T, root, out=matrices[g])
+            np.dot((Q / scale).T * excess, Q / scale, out=matrices[g])
             matrices[g][np.diag_indices(self.n_features)] += 1 / scale**2
         return matrices
 
@@ -187,8 +187,9 @@ class WideGaussianDensity(GaussianDensity):
         roots = []
         for g in range(len(self.scale)):
             Q, excess = self._own_directions(g)
-            _, values, vectors = np.linalg.svd(Q[:, kept] * np.sqrt(excess)[:, None], full_matrices=False)
-            roots.append((vectors, values**2))
+            basis, triangle = np.linalg.qr(Q[:, kept].T)
+            values, turn = np.linalg.eigh((triangle * excess) @ triangle.T)
+            roots.append(((basis @ turn).T, values))
         return _joined(self.structure, self.mean[:, kept], self.scale[:, kept], roots, self.seen)
 
     def to_arrays(self) -> dict[str, Array]:
@@ -209,7 +210,7 @@ class WideGaussianDensity(GaussianDensity):
         shapes = (len(self.scale), d), (len(self.owner), d), (len(self.owner),), (k,)
         fits = shapes == (self.scale.shape, self.directions.shape, self.excess.shape, self.seen.shape)
         fits = fits and len(self.scale) == (1 if self.structure.tied else k) and bool(np.isfinite(self.log_det).all())
-        if not fits or not ((self.scale > 0).all() and (self.excess >= 0).all() and np.isfinite(self.mean).all()):
+        if not fits or not ((self.scale > 0).all() and (self.excess > -1).all() and np.isfinite(self.mean).all()):
             raise DataError("the arrays of the covariances do not fit together, or are invalid")
         for g in range(len(self.scale)):
             Q, _ = self._own_directions(g)
@@ -238,50 +239,95 @@ def _joined(
     )
 
 
-def _factored(rows: Array, diagonal: Array, floor: float) -> _Factored | None:
-    """The matrix diag(diagonal) + rows' rows, with no eigenvalue below the floor, as `covariance.floored_full` has it.
+def _factored(rows: Array, diagonal: Array, factors: Array, floor: float) -> list[_Factored] | None:
+    """The matrix diag(diagonal) + rows' rows times each of the factors, with no eigenvalue below the floor, as
+    `covariance.floored_full` has it.
 
     None where the floor changes its directions: that takes the matrix itself.
     """
     d = len(diagonal)
     alone = np.einsum("ij,ij->j", rows, rows) <= (8 * _EPS) ** 2  # columns that have nothing to do with others
     rows = np.where(alone, 0.0, rows) if alone.any() else rows
-    coupled = diagonal[~alone]
-    nothing = np.zeros(d, bool)
-    if np.ptp(coupled) > 8 * _EPS * coupled.max() if len(coupled) else False:
+    bare = ~alone & (diagonal <= _EPS * floor)
+    coupled = diagonal[~alone & ~bare] if not (bare | alone).all() else diagonal[~alone]
+    if len(coupled) and np.ptp(coupled) > 8 * _EPS * coupled.max():
         most = diagonal.max() + np.vdot(rows, rows)  # no eigenvalue is larger
-        if diagonal.min() < max(floor, d * _EPS * most):
+        if (factors * diagonal.min() < np.maximum(floor, d * _EPS * factors * most)).any():
             return None
         _, values, vectors = np.linalg.svd(rows / np.sqrt(diagonal), full_matrices=False)
-        return _Factored(diagonal, vectors, values**2, nothing)
+        return [_Factored(factor * diagonal, vectors, values**2, np.zeros(d, bool)) for factor in factors]
     even = float(coupled.mean()) if len(coupled) else 0.0
+    if bare.any() and even > 0:
+        return [
+            _partly(factor * even, np.sqrt(factor) * rows, factor * diagonal, alone, bare, floor) for factor in factors
+        ]
     _, values, vectors = np.linalg.svd(rows, full_matrices=False)
-    values = values[: len(coupled)] ** 2
-    vectors = vectors[: len(coupled)]
-    eigenvalues = np.concatenate([even + values, np.full(len(coupled) - len(values), even), diagonal[alone]])
+    values, vectors = values[: len(coupled)] ** 2, vectors[: len(coupled)]
+    return [_evenly(factor * even, factor * values, vectors, factor * diagonal, alone, floor) for factor in factors]
+
+
+def _evenly(even: float, values: Array, vectors: Array, diagonal: Array, alone: Array, floor: float) -> _Factored:
+    """A matrix with eigenvalues above those of a multiple of the identity, but for some columns of their own."""
+    d, rest = len(alone), int((~alone).sum()) - len(values)
+    eigenvalues = np.concatenate([even + values, np.full(rest, even), diagonal[alone]])
     with np.errstate(divide="ignore"):
-        low = not (1 / eigenvalues).sum() * floor <= 1.0
-    least = max(floor, d * _EPS * eigenvalues.max()) if low else 0.0
+        is_low = not (1 / eigenvalues).sum() * floor <= 1.0
+    least = max(floor, d * _EPS * eigenvalues.max()) if is_low else 0.0
     base = max(even, least)
     kept = even + values > base
-    share = np.where(alone, diagonal < least, 0.0)
+    share = np.where(alone, diagonal < least, 0.0)  # of each column in directions below the floor
     if even < least:
-        share = share + np.where(alone, 0.0, 1.0 - (vectors[kept] ** 2).sum(axis=0))
-    below = share >= 0.5 * share.max() if share.any() else nothing
+        share += np.where(alone, 0.0, 1.0 - (vectors[kept] ** 2).sum(axis=0))
+    below = share >= 0.5 * share.max() if share.any() else np.zeros(d, bool)
     excess = (even + values[kept]) / base - 1
     return _Factored(np.where(alone, np.maximum(diagonal, least), base), vectors[kept], excess, below)
+
+
+def _partly(even: float, rows: Array, diagonal: Array, alone: Array, bare: Array, floor: float) -> _Factored:
+    """The same where some columns are bare: they have no share in the multiple of the identity."""
+    d, full = len(alone), ~alone & ~bare
+    # The rows, each cut into what it has in either kind of columns, span what the floor can turn.
+    basis = np.zeros((2 * len(rows), d))
+    for half, columns in enumerate((full, bare)):
+        _, values, vectors = np.linalg.svd(rows[:, columns], full_matrices=False)
+        real = vectors[values > len(rows) * _EPS * values.max()]
+        basis[half * len(rows) : half * len(rows) + len(real), columns] = real
+    basis = basis[basis.any(axis=1)]
+    is_bare = (basis[:, bare] != 0).any(axis=1)
+    along = rows @ basis.T
+    values, turn = np.linalg.eigh(along.T @ along + np.diag(np.where(is_bare, 0.0, even)))
+    rest = np.where(alone, diagonal, np.where(bare, 0.0, even))
+    others = [
+        np.full(int(full.sum() - (~is_bare).sum()), even),
+        np.zeros(int(bare.sum() - is_bare.sum())),
+        diagonal[alone],
+    ]
+    eigenvalues = np.concatenate([values, *others])
+    with np.errstate(divide="ignore"):
+        is_low = not (1 / np.maximum(eigenvalues, 0.0)).sum() * floor <= 1.0
+    least = max(floor, d * _EPS * eigenvalues.max()) if is_low else 0.0
+    base = np.maximum(rest, max(least, floor))
+    scale = 1 / np.sqrt(np.where(is_bare, base[bare].max(), base[full].max()))
+    matrix = (turn * np.maximum(values, least)) @ turn.T * scale * scale[:, None]
+    excess, axes = np.linalg.eigh(matrix - np.eye(len(matrix)))
+    low = values < least
+    share = (rest < least).astype(np.float64)
+    share -= np.where(share > 0, (basis**2).sum(axis=0), 0.0)
+    share += ((turn[:, low].T @ basis) ** 2).sum(axis=0)
+    below = share >= 0.5 * share.max() if (share > 1e-9).any() else np.zeros(d, bool)
+    return _Factored(base, axes.T @ basis, excess, below)
 
 
 def wide_density(
     stats: WideMomentStats,
     kind: Structure,
     mean: Array,
-    parts: Sequence[tuple[Array, Array]],
+    parts: Sequence[tuple[Array, Array, Array]],
     own: Array,
     floor: float,
     names: Names,
 ) -> WideGaussianDensity | None:
-    """The density with covariances diag(diagonal) + rows' rows, one for each of the parts.
+    """The density with covariances factor (diag(diagonal) + rows' rows), one for each factor of each part.
 
     Parameters
     ----------
@@ -291,8 +337,8 @@ def wide_density(
         Full, tied or not.
     mean : array of shape (k, d)
         The means.
-    parts : sequence of (rows, diagonal)
-        Arrays (m, d) and (d,) of each covariance.
+    parts : sequence of (rows, diagonal, factors)
+        Arrays (m, d), (d,) and (f,).
     own : array of shape (d,)
         The variance of each column that the floor is relative to.
     floor : float
@@ -306,27 +352,31 @@ def wide_density(
         None where it takes the matrices themselves.
     """
     seen, unit = stats.weight > 0, np.sqrt(own)
-    scales, roots = [], []
+    scales: list[Array] = []
+    roots: list[tuple[Array, Array]] = []
     floored: Floored = {}
-    for g, (rows, diagonal) in enumerate(parts):
+    for rows, diagonal, factors in parts:
         if diagonal.any() and 4 * len(rows) > len(diagonal):  # Cholesky's factor takes less time
             return None
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             rows, diagonal = rows / unit, diagonal / own
         refuse_overflow(names, mean[seen], rows, diagonal)
-        factored = _factored(rows, diagonal, floor)
-        if factored is None:
+        found = _factored(rows, diagonal, factors, floor)
+        if found is None:
             return None
-        if factored.below.any() and (seen.any() if kind.tied else seen[g]):
-            floored[g] = factored.below
-        scales.append(1 / (unit * np.sqrt(factored.diagonal)))
-        roots.append((factored.directions, factored.excess))
+        for factored in found:
+            if factored.below.any() and (seen.any() if kind.tied else seen[len(roots)]):
+                floored[len(roots)] = factored.below
+            scales.append(1 / (unit * np.sqrt(factored.diagonal)))
+            roots.append((factored.directions, factored.excess))
     if floored:
         warn_of_floor(kind, stats.classes, names or range(stats.n_features), floored)
     return _joined(kind, mean, np.stack(scales), roots, seen)
 
 
-def shrunk_rows(stats: WideMomentStats, kind: Structure, shrinkage: float | str | None) -> list[tuple[Array, Array]]:
+def shrunk_rows(
+    stats: WideMomentStats, kind: Structure, shrinkage: float | str | None
+) -> list[tuple[Array, Array, Array]]:
     """Rows and diagonals of the covariances of maximum likelihood, shrunk: what `wide_density` takes."""
     n, groups = divisor(stats, kind), stats.groups(kind.tied)
     if isinstance(shrinkage, str):
@@ -336,5 +386,5 @@ def shrunk_rows(stats: WideMomentStats, kind: Structure, shrinkage: float | str 
     parts = []
     for rows, size, s in zip(groups, n.tolist(), intensity.tolist(), strict=True):
         mean = float(np.vdot(rows, rows)) / size / stats.n_features
-        parts.append((rows * np.sqrt((1 - s) / size), np.full(stats.n_features, s * mean)))
+        parts.append((rows * np.sqrt((1 - s) / size), np.full(stats.n_features, s * mean), np.ones(1)))
     return parts

@@ -70,7 +70,7 @@ def training_statistics(source: ArraySource, part: Round, of: Callable[[Batch], 
         some = source.rows(rows)
         some.n_jobs = n_jobs
         try:
-            return collect(some, of) if len(rows) else None
+            return collect(some, of, n_rows=source.n_rows) if len(rows) else None
         except DataError as error:
             return error
 
