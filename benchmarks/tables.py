@@ -179,8 +179,8 @@ def warm_up() -> None:
         )
 
 
-def judged(task: Task, only: str, folds: int, label: str) -> Result:
-    """Evaluate the contestants on a table, or take what is kept of peers."""
+def judged(task: Task, only: str, folds: int, label: str, anew: str | None) -> Result:
+    """Evaluate the contestants on a table, or take what is kept of peers whose name does not match `anew`."""
     warm_up()
     frame, target = TABLES[task.table].load(task.limit), TABLES[task.table].target
     content = str(pd.util.hash_pandas_object(frame, index=False).sum())
@@ -188,8 +188,8 @@ def judged(task: Task, only: str, folds: int, label: str) -> Result:
     found: dict[str, list[Fold]] = {}
     for contestant in (FREQUENCIES, *PEERS):
         known, depends = read(task, contestant), fingerprint(contestant, content)
-        if known.get("depends") != depends:
-            if only == "ours" and contestant != FREQUENCIES:
+        if known.get("depends") != depends or (anew and re.search(anew, contestant)):
+            if only in ("ours", "none") and contestant != FREQUENCIES:
                 continue
             known = {
                 "depends": depends,
@@ -197,7 +197,10 @@ def judged(task: Task, only: str, folds: int, label: str) -> Result:
             }
             write(task, contestant, known)
         found[contestant] = [Fold(**fold) for fold in known["folds"][:folds]]
-    if only != "peers":
+    if only == "none":
+        if own := read(task, label):
+            found[OURS] = [Fold(**fold) for fold in own["folds"][:folds]]
+    elif only != "peers":
         found[OURS] = [evaluated(OURS, frame, target, *each) for each in splits[:folds]]
         write(task, label, {"folds": [asdict(fold) for fold in found[OURS]]})
     return Result(task, (len(frame), frame.shape[1] - 1, frame[target].nunique()), found)
@@ -227,12 +230,14 @@ def run(
     folds: int = FOLDS,
     jobs: int = -1,
     label: str = OURS,
+    anew: str | None = None,
 ) -> list[Result]:
     """Evaluate the contestants on these tables, in the order of the tables."""
     tasks = [Task(name, limit) for name in names]
     for task in tasks:
         TABLES[task.table].read()  # downloads are for one process alone
-    work = Parallel(jobs, return_as="generator_unordered")(delayed(judged)(task, only, folds, label) for task in tasks)
+    calls = (delayed(judged)(task, only, folds, label, anew) for task in tasks)
+    work = Parallel(jobs, return_as="generator_unordered")(calls)
     with Progress(console=Console(stderr=True), transient=True) as progress:
         results = list(progress.track(work, total=len(tasks), description="Comparing"))
     return sorted(results, key=lambda one: tasks.index(one.task))
@@ -347,10 +352,14 @@ def interval(values: np.ndarray, draws: np.ndarray, digits: int = 2) -> str:
 
 
 def remarks(results: Sequence[Result]) -> list[str]:
+    """What the tables do not show: versions, failures, and whether anything is worse than knowing nothing."""
     worse = [one for one in results if one.is_worse_than_frequencies]
+    folds = max(len(folds) for one in results for folds in one.folds.values())
     found = [
+        f"suffice {suffice.__version__}, scikit-learn {sklearn.__version__}, NumPy {np.__version__}, pandas "
+        f"{pd.__version__}; {folds} of {FOLDS} folds",
         f"worse than the class frequencies: {len(worse)} tables, {sum(not one.has_warned for one in worse)} of them "
-        f"without a warning{': ' * bool(worse)}{', '.join(one.task.table for one in worse)}"
+        f"without a warning{': ' * bool(worse)}{', '.join(one.task.table for one in worse)}",
     ]
     for one in results:
         messages = {fold.failure for fold in one.folds.get(OURS, ()) if fold.failure}
@@ -390,10 +399,11 @@ def report() -> Table:
 @click.option("--half", type=click.Choice(["A", "B"]), help="Only this half of the tables.")
 @click.option(
     "--only",
-    type=click.Choice(["all", "ours", "peers"]),
+    type=click.Choice(["all", "ours", "peers", "none"]),
     default="all",
     help="Who is run; others are taken from earlier runs.",
 )
+@click.option("--anew", help="A regular expression that selects peers to run again, such as to compare times.")
 @click.option("--rows-limit", type=int, help="Draw this many rows of larger tables, for a quick look.")
 @click.option(
     "--folds", type=click.IntRange(1, FOLDS), default=FOLDS, help="Evaluate only the first of the five folds."
@@ -408,6 +418,7 @@ def main(
     pattern: str,
     half: str | None,
     only: str,
+    anew: str | None,
     rows_limit: int | None,
     folds: int,
     jobs: int,
@@ -422,7 +433,7 @@ def main(
         if known := read(task := Task(name, rows_limit), against):
             own = [Fold(**fold) for fold in known["folds"][:folds]]
             before[name] = Result(task, (0, 0, 0), {OURS: own}).mean(OURS, "log_loss")
-    results = run(names, only, rows_limit, folds, jobs, label)
+    results = run(names, only, rows_limit, folds, jobs, label, anew)
     found = listings(results, before)
     console = Console(width=None if sys.stdout.isatty() else 260)
     for listing in found:

@@ -49,6 +49,12 @@ def test_the_results_are_kept_and_written(run, tmp_path):
     assert "| penguins | A | 344 | 7 | 3 |" in text
     assert "worse than the class frequencies: 0 tables" in text
 
+    assert "suffice.fit" in run("--only", "none", "--folds", "2", "--label", "new")
+    assert all(os.stat(path).st_mtime_ns == time for path, time in times.items())
+    run("--only", "peers", "--anew", "LDA")
+    changed = {path.parent.name for path, time in times.items() if os.stat(path).st_mtime_ns != time}
+    assert changed == {"LDA"}
+
     assert "+0.0000" in run("--only", "ours", "--folds", "2", "--against", "new")
 
 
