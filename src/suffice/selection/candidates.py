@@ -17,6 +17,7 @@ from ..estimators.generative import GenerativeClassifier
 from ..estimators.mixed import MixedClassifier
 from ..schema import Schema
 from ..sources import Source
+from ..stats.wide import is_wide
 from ..tables.table import looked_at
 from .fold_statistics import rounds, training_statistics
 from .held_out import Trial
@@ -118,8 +119,11 @@ def candidates(
     structures = ("diag", "tied", "full") if is_complete and is_narrow else ("tied_diag", "diag")
     gaussian = families == "auto" and is_complete and len(numbers) == len(columns)
     if gaussian:
-        sums = FoldSums(GaussianClassifier("full" if is_narrow else "diag", predictive=True, n_jobs=n_jobs), None)
-        for structure in structures:
+        as_rows = is_wide(source.n_rows, source.n_features)  # statistics of such tables hold no matrix of columns
+        sums = FoldSums(
+            GaussianClassifier("full" if is_narrow or as_rows else "diag", predictive=True, n_jobs=n_jobs), None
+        )
+        for structure in (*structures, "tied") if as_rows and not is_narrow else structures:
             yield StatisticCandidate(GaussianClassifier(structure, predictive=True, n_jobs=n_jobs), sums)
     known = set()
     for view in ("auto", NUMBERS, CURVED, BINNED) if families == "auto" else (families,):
