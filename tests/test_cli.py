@@ -325,7 +325,7 @@ class TestFit:
             (("a.duckdb", "-q", "t", "-t", "y"), "needs the URL of a database, as in duckdb:///file.duckdb"),
             (("sqlite:///a.db", "-q", "t", "-t", "c", "--skip"), "--skip is for files, not for --query"),
             (("sqlite:///a.db", "-q", "t", "-t", "c", "--no-header"), "--header is for files, not for --query"),
-            (("postgress://h/d", "-q", "t", "-t", "c"), "postgress:// is not known; did you mean postgres://?"),
+            (("postgress://h/d", "-q", "t", "-t", "c"), "did you mean 'postgres'?"),
             (("s3://bucket/a.csv", "-q", "t", "-t", "c"), "is the URL of files"),
         ],
     )
@@ -511,6 +511,13 @@ class TestLayouts:
     def test_separators_have_names(self, messy, name, sep):
         messy.to_csv("sep.csv", index=False, sep=sep)
         assert run("predict", "m", "sep.csv", "--sep", name)[0] == 0
+
+    def test_a_name_that_the_file_does_not_have(self, messy, refused):
+        message = refused("fit", "spaces.data", "-t", "art")
+        assert (
+            "no column 'art' to take the labels from; the columns are 'x0', 'x1', 'x2', 'x3'; the first row" in message
+        )
+        assert "did you mean 'größe'?" in refused("fit", "plain.csv", "-t", "art", "--drop", "Größe")
 
     def test_a_file_without_a_header_is_noticed(self, messy):
         with pytest.warns(FormatWarning, match="columns are named x0 to x3; .* give --no-header or --header"):

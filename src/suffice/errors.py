@@ -27,7 +27,7 @@ All of them are in this tree::
     └── SkippedWarning         unreadable parts of files were skipped
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -165,6 +165,18 @@ def one_of(name: str, value: Any, known: Collection[str]) -> str:
     if not (isinstance(value, str) and value in known):
         raise DataError(f"{name}={value!r} is not known; choose one of {listed(known, len(known))}")
     return value
+
+
+def alike(name: str, known: Iterable[str]) -> str:
+    """Return a question after the known name that is most like one that is not known, if there is such a name.
+
+    >>> alike("Species", ["species", "sex"])
+    "; did you mean 'species'?"
+    """
+    from difflib import get_close_matches
+
+    written = {one.casefold(): one for one in known}
+    return next((f"; did you mean {written[one]!r}?" for one in get_close_matches(name.casefold(), written, 1)), "")
 
 
 def listed(items: object, limit: int = 5) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..densities.scorer import Scorer, Wanted
-from ..errors import CalibrationWarning, DataError
+from ..errors import CalibrationWarning, DataError, remedy
 from ..tables.labels import positions
 from ..tables.table import Table
 
@@ -76,8 +76,12 @@ class Calibration:
             No longer current.
         """
         warnings.warn(
-            "the calibration of this model was fitted to other rows, and is kept; choose the model again with "
-            "suffice.fit for a new one, or delete its calibration_ to use the scores as they are",
+            "the calibration of this model was fitted to other rows, and is kept; "
+            + remedy(
+                "choose the model again with suffice.fit for a new one, or delete its calibration_ to use the scores "
+                "as they are",
+                "fit the model again with suffice fit for a new one",
+            ),
             CalibrationWarning,
             stacklevel=4,
         )

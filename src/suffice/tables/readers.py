@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, listed
+from ..errors import DataError, alike, listed
 from .arrow import arrow_column, arrow_frame, from_arrow
 from .batch import as_matrix, check_ndim
 from .table import ArrayColumn, CodedColumn, Column, Frame, Matrix, Sparse, Table, check_rows, column_names
@@ -132,6 +132,7 @@ def feature_columns(columns: list[Any], y: Any, weight: Any) -> list[Any]:
         if isinstance(name, str) and name not in columns:
             raise DataError(
                 f"there is no column {name!r} to take the {what} from; the columns are {listed(columns, 10)}"
+                f"{alike(name, map(str, columns))}"
             )
     used = [name for name in (y, weight) if isinstance(name, str)]
     return [name for name in columns if name not in used]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
-from ...errors import DataError, UnreadableError, listed, remedy
+from ...errors import DataError, UnreadableError, alike, listed, remedy
 from ...storage import STORES, AnyPath, is_store, scheme_of, without_credentials, without_query
 from .dialect import TextOptions
 from .discovery import SUFFIXES, File, format_of
@@ -213,14 +213,10 @@ def is_database(path: AnyPath) -> bool:
     installed = {entry.name.partition(".")[0] for entry in entry_points(group="sqlalchemy.dialects")}
     databases = _DATABASES | _MORE_DATABASES | installed
     if scheme.partition("+")[0] not in databases:
-        from difflib import get_close_matches
-
-        alike = get_close_matches(scheme, sorted(databases | STORES), 1)
         raise DataError(
-            f"the URL scheme {scheme}:// is not known; "
-            + (f"did you mean {alike[0]}://? " if alike else "")
-            + f"Files have one of {listed(sorted(STORES), len(STORES))}, databases one of "
-            f"{listed(sorted(_DATABASES), len(_DATABASES))}, or that of another SQLAlchemy dialect"
+            f"the URL scheme {scheme}:// is not known; files have one of {listed(sorted(STORES), len(STORES))}, "
+            f"databases one of {listed(sorted(_DATABASES), len(_DATABASES))}, or that of another SQLAlchemy dialect"
+            f"{alike(scheme, sorted(databases | STORES))}"
         )
     return True
 

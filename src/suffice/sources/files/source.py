@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import asdict, replace
 from functools import reduce
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ...errors import DataError, listed
+from ...errors import DataError, alike, listed
 from ...storage import AnyPath, locate
 from ...tables.arrow import ArrowColumn, arrow_frame, from_arrow
 from ...tables.batch import Batch, checked_weight
@@ -51,8 +52,12 @@ class FileSource(PartedSource):
         found = found_files(files.paths, files.format is not None, files.filesystem)
         self.found, columns = agreed_columns(files, found, y, weight)
         self.lost = tuple(files.skipped)  # files of which nothing can be read
-        _refuse_lacking((*files.types, *files.drop), columns.names)
-        self.names = tuple(_features(columns.names, y, weight, files.columns, files.drop))
+        try:
+            _refuse_lacking((*files.types, *files.drop), columns.names)
+            self.names = tuple(_features(columns.names, y, weight, files.columns, files.drop))
+        except DataError as error:  # the names may be what was guessed
+            guesses = (guess for file in self.found for guess in files.format_for(file).guesses(file))
+            raise DataError("; ".join([str(error), *islice(guesses, 1)])) from None
         self.n_features = len(self.names)
         self.filter, self.filtered = condition(files.filter, columns)
         used = dict.fromkeys([*self.names, *(name for name in (y, weight) if name), *self.filtered])
@@ -155,4 +160,5 @@ def _features(
 def _refuse_lacking(wanted: Iterable[str], columns: list[str]) -> None:
     lacking = [name for name in wanted if name not in columns]
     if lacking:
-        raise DataError(f"the files have no column {listed(lacking)}; their columns are {listed(columns, 10)}")
+        known = f"their columns are {listed(columns, 10)}{alike(lacking[0], columns)}"
+        raise DataError(f"the files have no column {listed(lacking)}; {known}")
