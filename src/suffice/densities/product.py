@@ -217,7 +217,9 @@ class ProductDensity(Density):
     def unknown_cells(self, table: Table) -> Array:
         cells, whole = np.zeros((len(table), table.n_features), bool), extended(table, self.features)
         for name, part in self.parts.items():
-            for j, unknown in zip(self._sources[name], part.unknown_cells(whole.take(self.columns[name])).T, strict=True):
+            for j, unknown in zip(
+                self._sources[name], part.unknown_cells(whole.take(self.columns[name])).T, strict=True
+            ):
                 cells[:, j] |= unknown
         return cells
 

@@ -167,23 +167,24 @@ class LogisticClassifier(LLRClassifier):
     def _design(self, table: Table, frame: Any, weight: Array) -> Design | None:
         """The features of a table with categories, missing values or columns to standardise; None where the columns
         are the features."""
-        if isinstance(table, Sparse) or self.expansion != "linear":
+        quadratic = self.expansion == "quadratic"
+        if isinstance(table, Sparse) or (quadratic and self.families is None and self.standardize is not True):
             if self.standardize is True or self.families is not None:
-                what = "a sparse matrix" if isinstance(table, Sparse) else f"expansion={self.expansion!r}"
-                raise DataError(f"{what} supports neither standardize=True nor families=; leave them out")
+                raise DataError("a sparse matrix supports neither standardize=True nor families=; leave them out")
             return None
         if self.families is None and isinstance(table, Matrix) and table.whole.dtype.kind in "fiub":
-            families: tuple[str, ...] = ("gaussian",) * table.n_features
+            names = table.names_of(range(table.n_features))
+            schema = Schema(names, ("gaussian",) * len(names), ("a number",) * len(names))
         else:
-            families = Schema.of(table, _NUMBERS if self.families is None else self.families, frame).families
-        special = self.families is not None or "categorical" in families
+            schema = Schema.of(table, _NUMBERS if self.families is None else self.families, frame)
+        special = self.families is not None or "categorical" in schema.families or quadratic
         if not special and self.standardize is not True:
             X = table.floats()
             with np.errstate(over="ignore", invalid="ignore"):
                 special = bool(np.isnan(X.sum()) and np.isnan(X).any())
             if not special:
                 return None
-        return Design.of(table, families, weight, standardize=self.standardize is not False)
+        return Design.of(table, schema.families, weight, self.standardize is not False, schema.features, quadratic)
 
     def _optimum(
         self,

@@ -268,7 +268,9 @@ class MixtureModel(DensityMixin, Iterated, MixedTable):
             Its classes are the components, its prior their weights.
         """
         own: dict[str, Any] = {"names": self._names(), "n_jobs": self.n_jobs, "owner": type(self).__name__}
-        return Model._known(self._estimate(), self._fitted().classes, self.weights_, **own, choice=None, calibration=None)
+        return Model._known(
+            self._estimate(), self._fitted().classes, self.weights_, **own, choice=None, calibration=None
+        )
 
     @property
     def weights_(self) -> Array:

@@ -22,13 +22,13 @@ from ..densities.independent import IndependentDensity
 from ..stats.support import POSITIVE, WHOLE
 from .dialects import AsNumber, Infinity, Number, Total
 from .scores import (
-    cell,
     FAR,
     IMPOSSIBLE,
     LARGEST,
     LOG_2PI,
     Expression,
     Scores,
+    cell,
     counted,
     log1p,
     log_gamma,

@@ -34,6 +34,7 @@ from ..densities import (
 from ..densities.linear import SOME
 from ..errors import DataError
 from ..regression import LogisticModel
+from ..regression.encoding import Encoding
 from .dialects import AsNumber, AsText, AsTruth, Cell, Dot, Greatest, Infinity, Number, Text, Total
 from .features import feature_cell
 from .steps import Steps
@@ -508,6 +509,8 @@ def share_of(score: Expression, top: Expression) -> Expression:
 
 @scores.register
 def _(model: LogisticModel, steps: Steps, names: Sequence[str], strict: bool = True) -> Scores:  # noqa: ARG001
+    if model.encoding is not None:
+        return _encoded(model, model.encoding, steps, names)
     x = _Numbers.anywhere(steps, names)
     features: list[Expression] = list(x.held)
     if model.expansion == "quadratic":
@@ -515,3 +518,27 @@ def _(model: LogisticModel, steps: Steps, names: Sequence[str], strict: bool = T
     apart = [feature - Number(m) for feature, m in zip(features, model.center, strict=True)]
     relative = [Total(Number(model.constant[c]), Dot(model.slope[c], apart)) for c in range(model.n_classes)]
     return Scores(relative, Number(0.0), x.missing())
+
+
+def _encoded(model: LogisticModel, encoding: Encoding, steps: Steps, names: Sequence[str]) -> Scores:
+    """The scores of a logistic model of a table with categories, missing values or derived columns."""
+    every: list[Any] = [*names, *(feature_cell(each, steps, names[each.source]) for each in encoding.derived)]
+    x = _Numbers.anywhere(steps, [every[j] for j in encoding.numbers])
+    filled = [steps.bind("x", func.coalesce(v, Number(m))) for v, m in zip(x.held, encoding.fill, strict=True)]
+    held = dict(zip(encoding.numbers, x.held, strict=True))
+    categories = [every[j] for j in encoding.categorical]
+    cells = [_category_cells(steps, cell, known) for cell, known in zip(categories, encoding.categories, strict=True)]
+    held |= {j: cell for j, (cell, _, _) in zip(encoding.categorical, cells, strict=True)}
+    features = [*filled, *(case((held[j].is_(None), Number(1.0)), else_=Number(0.0)) for j in encoding.marked)]
+    if encoding.units is not None:
+        units = zip(filled, *encoding.units, strict=True)
+        z = [steps.bind("z", (v - Number(m)) * Number(1 / s)) for v, m, s in units]
+        features += [one * two for one, two in combinations_with_replacement(z, 2)]
+    q = encoding.n_numbers
+    apart = [steps.bind("u", each - Number(m)) for each, m in zip(features, model.center[:q], strict=True)]
+    one_hot = scores(encoding.one_hot(model.slope), steps, categories) if categories else None
+    relative = []
+    for c in range(model.n_classes):
+        terms = [Dot(model.slope[c, :q].tolist(), apart)] if q else []
+        relative.append(Total(Number(model.constant[c]), *terms, *([one_hot.relative[c]] if one_hot else [])))
+    return Scores(relative, Number(0.0), [*x.infinite(), *(one_hot.refused if one_hot else [])])

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ..tables.features import Feature
 from ..tables.table import Table
 from .encoding import EncodedRows, Encoding
 from .model import LogisticModel
@@ -37,7 +38,15 @@ class Design:
     scale: Array  # (p,)
 
     @classmethod
-    def of(cls, table: Table, families: Sequence[str], weight: Array, standardize: bool = True) -> Self:
+    def of(
+        cls,
+        table: Table,
+        families: Sequence[str],
+        weight: Array,
+        standardize: bool = True,
+        derived: tuple[Feature, ...] = (),
+        products: bool = False,
+    ) -> Self:
         """Encode training rows.
 
         Parameters
@@ -51,13 +60,17 @@ class Design:
             Row weights.
         standardize : bool
             Whether numbers are brought to mean 0 and variance 1, so that the penalty does not depend on their units.
+        derived : tuple of Feature
+            Derived columns, which replace the columns that they are derived from.
+        products : bool
+            Whether the products of every two standardised numbers are features, too.
 
         Returns
         -------
         Design
             The rows, and how they came about.
         """
-        encoding = Encoding.of(table, families, weight)
+        encoding = Encoding.of(table, families, weight, derived, products)
         read = encoding.read(table)
         p, q = encoding.n_encoded, encoding.n_numbers
         center, scale = encoding.moments(read, weight) if standardize else (np.zeros(p), np.ones(p))

@@ -1,4 +1,4 @@
-"""Tables as rows of numbers for logistic regression: numbers, marks of missing values, and one-hot categories."""
+"""Tables as rows of numbers for logistic regression: numbers, marks of missing values, products, one-hot categories."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..densities.categorical import CategoricalDensity
 from ..errors import DataError
 from ..tables import vocabulary as vocabularies
+from ..tables.features import Feature, extended, features_from_arrays, features_to_arrays, sources
 from ..tables.table import Table
 
 Array = NDArray[Any]
@@ -37,7 +38,8 @@ class EncodedRows:
 @dataclass(frozen=True, eq=False)
 class Encoding:
     """How the columns of a table become features: first the numbers, then a mark of missing values for each column
-    that had some in training, then one feature for each category.
+    that had some in training, then the products of every two numbers where they are wanted, then one feature for each
+    category. Derived columns, such as bins, have the indices after those of the columns of the table.
 
     A missing number is replaced by the mean of the training rows. An unknown category, and a missing one where none was
     missing in training, has no effect.
@@ -49,9 +51,18 @@ class Encoding:
     marked: tuple[int, ...]  # columns whose missing values have a feature of their own
     categorical: tuple[int, ...]  # columns that are one-hot
     categories: tuple[Array, ...]  # of each of these
+    derived: tuple[Feature, ...] = ()
+    units: Array | None = None  # (2, numbers) mean and deviation of the numbers whose products are features, too
 
     @classmethod
-    def of(cls, table: Table, families: Sequence[str], weight: Array) -> Self:
+    def of(
+        cls,
+        table: Table,
+        families: Sequence[str],
+        weight: Array,
+        derived: tuple[Feature, ...] = (),
+        products: bool = False,
+    ) -> Self:
         """Learn the encoding of training rows.
 
         Parameters
@@ -63,16 +74,24 @@ class Encoding:
             column out, and all others are numbers.
         weight : array of shape (n,)
             Row weights.
+        derived : tuple of Feature
+            Derived columns, which replace the columns that they are derived from.
+        products : bool
+            Whether the products of every two numbers are features, too.
 
         Returns
         -------
         Encoding
             Ready to encode other rows.
         """
+        replaced = {feature.source for feature in derived}
+        families = [DROP if j in replaced else family for j, family in enumerate(families)]
+        families += [feature.family for feature in derived]
+        whole = extended(table, derived)
         categorical = tuple(j for j, family in enumerate(families) if family == CATEGORICAL)
         numbers = tuple(j for j, family in enumerate(families) if family not in (CATEGORICAL, DROP))
         marked, categories, fill = [], [], np.zeros(len(numbers))
-        X = table.take(numbers).floats() if numbers else np.empty((len(table), 0))
+        X = whole.take(numbers).floats() if numbers else np.empty((len(table), 0))
         for i, j in enumerate(numbers):
             known = ~np.isnan(X[:, i])
             share = weight * known
@@ -80,22 +99,31 @@ class Encoding:
                 marked.append(j)
             with np.errstate(invalid="ignore", over="ignore"):
                 fill[i] = share @ np.where(known, X[:, i], 0.0) / share.sum() if share.any() else 0.0
-        columns = table.columns() if categorical else []
+        columns = whole.columns() if categorical else []
         for j in categorical:
             try:
                 distinct, code = columns[j].coded()
                 used = np.unique(code)
                 categories.append(vocabularies.vocabulary(distinct[used[used >= 0]])[0])
             except DataError as error:
-                raise DataError(f"column {table.column_name(j)}: {error}") from None
+                raise DataError(f"column {whole.column_name(j)}: {error}") from None
             if len(used) and used[0] < 0:
                 marked.append(j)
-        return cls(len(families), numbers, fill, tuple(sorted(marked)), categorical, tuple(categories))
+        units = None
+        if products:
+            share = weight / weight.sum()
+            filled = np.where(np.isnan(X), fill, X)
+            with np.errstate(over="ignore", invalid="ignore"):
+                deviation = np.sqrt(share @ (filled - share @ filled) ** 2)
+            units = np.stack([share @ filled, np.where(deviation > 0, deviation, 1.0)])
+        held = tuple(sorted(marked)), categorical, tuple(categories)
+        return cls(table.n_features, numbers, fill, *held, derived, units)
 
     @property
     def n_numbers(self) -> int:
-        """Features that are no category: numbers and marks."""
-        return len(self.numbers) + len(self.marked)
+        """Features that are no category: numbers, marks and products."""
+        q = len(self.numbers)
+        return q + len(self.marked) + (0 if self.units is None else q * (q + 1) // 2)
 
     @property
     def n_encoded(self) -> int:
@@ -105,13 +133,17 @@ class Encoding:
     @cached_property
     def columns_read(self) -> Sequence[int]:
         """The indices of the columns that are not left out."""
-        return sorted((*self.numbers, *self.categorical))
+        source = sources(self.n_features, self.derived)
+        return sorted({int(source[j]) for j in (*self.numbers, *self.categorical)})
 
     def names(self, columns: Sequence[Any]) -> tuple[str, ...]:
         """Names of the features, from the names of the columns."""
+        columns = (*columns, *(feature.name for feature in self.derived))
         own = [columns[j] for j in self.categorical]
         numbers = [str(columns[j]) for j in self.numbers]
         marks = [f"{columns[j]}_missing" for j in self.marked]
+        if self.units is not None:
+            marks += [f"{one} {two}" for i, one in enumerate(numbers) for two in numbers[i:]]
         return (*numbers, *marks, *self.one_hot(np.zeros((1, self.n_encoded))).linear_names(own))
 
     def one_hot(self, slope: Array) -> CategoricalDensity:
@@ -122,6 +154,7 @@ class Encoding:
 
     def read(self, table: Table) -> EncodedRows:
         """Read rows. Infinite numbers stay infinite."""
+        table = extended(table, self.derived)
         out = np.empty((len(table), self.n_numbers))
         q = len(self.numbers)
         if q:
@@ -136,6 +169,8 @@ class Encoding:
         with np.errstate(invalid="ignore", over="ignore"):
             if np.isnan(X.sum()):
                 np.copyto(X, self.fill, where=np.isnan(X))
+        if self.units is not None:
+            write_products((X - self.units[0]) / self.units[1], out[:, q + len(self.marked) :])
         return EncodedRows(out, codes)
 
     @cached_property
@@ -187,7 +222,8 @@ class Encoding:
         """The encoding as arrays of numbers."""
         own = {name: np.array(getattr(self, name), np.int64) for name in ("numbers", "marked", "categorical")}
         size = {"n_features": np.array(self.n_features), "fill": self.fill}
-        return own | size | vocabularies.to_arrays(self.categories)
+        units = {} if self.units is None else {"units": self.units}
+        return own | size | units | vocabularies.to_arrays(self.categories) | features_to_arrays(self.derived)
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Array]) -> Self:
@@ -196,8 +232,23 @@ class Encoding:
         own = {name: tuple(map(int, arrays[name])) for name in ("numbers", "marked", "categorical")}
         read = sorted(own["numbers"] + own["categorical"])
         categories, fill = vocabularies.from_arrays(arrays), np.array(arrays["fill"], np.float64)
-        fits = len(set(read)) == len(read) and set(read) <= set(range(d)) and set(own["marked"]) <= set(read)
+        derived, units = features_from_arrays(arrays, d), arrays.get("units")
+        every = set(range(d + len(derived)))
+        fits = len(set(read)) == len(read) and set(read) <= every and set(own["marked"]) <= set(read)
         lengths = len(fill) == len(own["numbers"]) and len(categories) == len(own["categorical"])
+        if units is not None:
+            units = np.array(units, np.float64)
+            usable = units.shape == (2, len(fill)) and np.isfinite(units).all() and (units[1] > 0).all()
+            lengths = lengths and bool(usable)
         if not (fits and lengths and np.isfinite(fill).all()):
             raise ValueError("the encoding of the logistic model does not fit its columns")
-        return cls(d, fill=fill, categories=categories, **own)
+        return cls(d, fill=fill, categories=categories, derived=derived, units=units, **own)
+
+
+def write_products(X: Array, out: Array) -> None:
+    """Write the products of every two columns of X (n, d), squares included, to an array (n, d (d + 1) / 2)."""
+    index, d = 0, X.shape[1]
+    with np.errstate(over="ignore", invalid="ignore"):
+        for i in range(d):
+            np.multiply(X[:, i : i + 1], X[:, i:], out=out[:, index : index + d - i])
+            index += d - i

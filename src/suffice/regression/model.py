@@ -16,7 +16,7 @@ from ..densities.categorical import CategoricalDensity
 from ..densities.scorer import Scorer, Wanted
 from ..errors import DataError
 from ..tables.table import Table
-from .encoding import EncodedRows, Encoding
+from .encoding import EncodedRows, Encoding, write_products
 
 Array = NDArray[Any]
 
@@ -63,8 +63,8 @@ class LogisticModel(Scorer):
     def category_kinds(self) -> dict[int, str]:
         if self.encoding is None:
             return {}
-        kinds = self._one_hot.category_kinds()
-        return {self.encoding.categorical[i]: kind for i, kind in kinds.items()}
+        kinds = zip(self.encoding.categorical, self._one_hot.category_kinds().values(), strict=False)
+        return {j: kind for j, kind in kinds if j < self.n_features}  # derived columns are not read from a table
 
     def parameters(self) -> dict[str, Any]:
         return {"coef": self.coef, "intercept": self.intercept, "prior": self.prior}
@@ -179,9 +179,5 @@ def expand(X: Array, expansion: str) -> Array:
     d = X.shape[1]
     out = np.empty((len(X), n_expanded(d, expansion)))
     out[:, :d] = X
-    index = d
-    with np.errstate(over="ignore", invalid="ignore"):
-        for i in range(d):
-            np.multiply(X[:, i : i + 1], X[:, i:], out=out[:, index : index + d - i])
-            index += d - i
+    write_products(X, out[:, d:])
     return out

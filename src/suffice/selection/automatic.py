@@ -93,7 +93,8 @@ def fit(
     >>> clf = suffice.fit(*load_iris(return_X_y=True))
     >>> print(*str(clf.choice_).splitlines()[::3], sep="\\n")
     """
-    source = in_memory(data, None if target is None else given_labels(target, fit), sample_weight, n_jobs)
+    whole = as_source(data, None if target is None else given_labels(target, fit), sample_weight, n_jobs)
+    source, groups = sampled(whole, ROWS, random_state, groups)
     trial, left_out = _trial(source, families, cv, groups, random_state)
     criterion = _Criterion.of(scoring, trial.classes)
     search = _Search(trial, criterion, calibrate)

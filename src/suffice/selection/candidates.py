@@ -4,30 +4,37 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from .. import decisions
 from ..errors import DataError
 from ..estimators.gaussian import GaussianClassifier
 from ..estimators.generative import GenerativeClassifier
+from ..estimators.logistic import LogisticClassifier
 from ..estimators.mixed import MixedClassifier
+from ..regression.design import Design
+from ..regression.path import held_out_path
 from ..schema import Schema
 from ..sources import Source
 from ..stats.wide import is_wide
 from ..tables.table import looked_at
 from .fold_statistics import rounds, training_statistics
-from .held_out import Trial
+from .held_out import MOST, Trial
 
 Array = NDArray[Any]
 
 ALPHAS = (0.1, 10.0)  # besides 1
 NUMBERS = {"float": "gaussian", "integer": "gaussian"}  # families if no number counts as a category or a count
-CURVED = {"float": "yeo_johnson", "integer": "yeo_johnson"}
+POWERS = {"float": "yeo_johnson", "integer": "yeo_johnson"}
 BINNED = {"float": "binned", "integer": "binned"}
+CURVE = {"float": "curve", "integer": "curve"}
+PENALTIES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # values of C
+_UNKNOWNS = 8000  # slopes of products of columns; with more, products are not tried
 _ENTRIES = 1 << 26  # of the covariances of all classes and folds; with more, only diagonal ones are tried
 
 
@@ -107,6 +114,55 @@ class StatisticCandidate(Candidate):
         return clone(self.estimator)._fit_inferred(source, self.sums.inferred)
 
 
+@dataclass(frozen=True, eq=False)
+class LogisticCandidate(Candidate):
+    """Logistic regression, with the penalty that suits rows best that a fit has not seen."""
+
+    view: Any  # the families to ask for
+    schema: Schema
+    expansion: str = "linear"
+    n_jobs: int | None = None
+    found: list[LogisticClassifier] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        known = self.found[0] if self.found else LogisticClassifier(families=self.view, expansion=self.expansion)
+        return " ".join(repr(clone(known).set_params(n_jobs=None)).split())
+
+    def scores(self, trial: Trial) -> Array:
+        used = np.flatnonzero(trial.weight)
+        table, code, weight = trial.source.table[used], trial.code[used], trial.weight[used]
+        design = Design.of(
+            table,
+            self.schema.families,
+            weight,
+            derived=self.schema.features,
+            products=self.expansion == "quadratic",
+        )
+        folds = None if trial.exchangeable else trial.fold[used]
+        path = held_out_path(
+            design.rows, code, weight, len(trial.classes), [1 / C for C in PENALTIES], folds=folds, n_jobs=self.n_jobs
+        )
+        scores = np.zeros((len(trial.code), len(trial.classes)))
+        losses = [self._loss(fit.held_out, code, weight) for fit in path]
+        best = int(np.argmin(losses))
+        log_prior = trial.log_prior[used]
+        scores[used] = path[best].held_out - np.where(np.isneginf(log_prior), 0.0, log_prior)
+        prior = np.bincount(code, weight, len(trial.classes)) / weight.sum()
+        model = design.model(trial.classes, prior, path[best].slope, path[best].intercept)
+        own = {"families": self.view, "expansion": self.expansion, "n_jobs": self.n_jobs}
+        self.found[:] = [LogisticClassifier._of(model, trial.source.names, C=PENALTIES[best], **own)]
+        return scores
+
+    @staticmethod
+    def _loss(logit: Array, code: Array, weight: Array) -> float:
+        log_posterior = decisions.log_posterior(logit.copy(), np.zeros_like(logit))
+        return float(weight @ np.minimum(-log_posterior[np.arange(len(code)), code], MOST))
+
+    def fitted(self, source: Source) -> Any:  # noqa: ARG002
+        return self.found[0]
+
+
 def candidates(
     trial: Trial, families: Any, n_jobs: int | None, best_of: Callable[[Collection[Candidate]], Any]
 ) -> Iterator[Candidate]:
@@ -126,7 +182,7 @@ def candidates(
         for structure in (*structures, "tied") if as_rows and not is_narrow else structures:
             yield StatisticCandidate(GaussianClassifier(structure, predictive=True, n_jobs=n_jobs), sums)
     known = set()
-    for view in ("auto", NUMBERS, CURVED, BINNED) if families == "auto" else (families,):
+    for view in ("auto", NUMBERS, POWERS, BINNED) if families == "auto" else (families,):
         schema = Schema.of(source.table, view, source.frame)
         if schema.families in known or (gaussian and set(schema.families) == {"gaussian"}):
             continue
@@ -136,5 +192,23 @@ def candidates(
         tried = [StatisticCandidate(MixedClassifier(view, covariance=each, n_jobs=n_jobs), sums) for each in own]
         yield from tried
         structure = best_of(tried).estimator.covariance
-        for alpha in ALPHAS if set(schema.families) - {"gaussian", "drop"} else ():
+        for alpha in ALPHAS if {"categorical", "bernoulli", "poisson", "binned"} & {*schema.families} else ():
             yield StatisticCandidate(MixedClassifier(view, alpha, structure, n_jobs=n_jobs), sums)
+    if families == "auto":
+        yield from _logistic(trial, n_jobs)
+
+
+def _logistic(trial: Trial, n_jobs: int | None) -> Iterator[Candidate]:
+    """Yield logistic models of the whole table."""
+    source, k = trial.source, len(trial.classes)
+    outputs, known = 1 if k == 2 else k, set()
+    for view in ("auto", NUMBERS, CURVE):
+        schema = Schema.of(source.table, view, source.frame)
+        if schema.families in known:
+            continue
+        known.add(schema.families)
+        yield LogisticCandidate(view, schema, n_jobs=n_jobs)
+    schema = Schema.of(source.table, NUMBERS, source.frame)
+    q = schema.families.count("gaussian")
+    if q > 1 and outputs * q * q <= _UNKNOWNS:
+        yield LogisticCandidate(NUMBERS, schema, "quadratic", n_jobs)

@@ -200,6 +200,10 @@ def _binned(x: Array) -> Found:
     return [("", "categorical", (("bin", *quantile_bins(x)),))]
 
 
+def _with_bins(x: Array) -> Found:
+    return [("", "gaussian", ()), (" bin", "categorical", (("bin", *quantile_bins(x)),))]
+
+
 def quantile_bins(x: Array, most: int = BINS) -> tuple[tuple[float, ...], tuple[float, ...], tuple[float, ...]]:
     """Return the edges of quantile bins, and the least and the greatest value of each bin.
 
@@ -297,6 +301,7 @@ class Derived:
 
 DERIVED: dict[str, Derived] = {
     "binned": Derived(_binned, "quantile bins"),
+    "curve": Derived(_with_bins, "a number and its quantile bins, for logistic models"),
     "log": Derived(_log, "the logarithm is Gaussian"),
     "yeo_johnson": Derived(_by_power, "Gaussian after a Yeo-Johnson transform"),
     "zero_inflated": Derived(_zero_inflated, "zeros, and a density of the rest"),
