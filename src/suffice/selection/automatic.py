@@ -6,6 +6,7 @@ import time
 import warnings
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -19,16 +20,19 @@ from ..progress import progress
 from ..schema import asked_for, number_like, row_names
 from ..scoring.calibrated import Calibration
 from ..scoring.choice import Choice, HeldOutResult
-from ..sources import in_memory
+from ..sources import as_source
+from ..sources.base import ColumnsSource
 from ..sources.frames.arrays import ArraySource
+from ..sources.sampling import sampled
 from ..tables.labels import SoftLabels, encode
-from ..tables.selection import with_columns
 from ..tables.table import looked_at
 from ..threads import single_threaded_blas
 from .candidates import Candidate, candidates
 from .held_out import HeldOut, Trial, splits_of
 
 Array = NDArray[Any]
+
+ROWS = 30_000  # on which candidates are compared at most; the chosen model is fitted to all rows
 
 
 def fit(
@@ -94,7 +98,8 @@ def fit(
     >>> print(*str(clf.choice_).splitlines()[::3], sep="\\n")
     """
     whole = as_source(data, None if target is None else given_labels(target, fit), sample_weight, n_jobs)
-    source, groups = sampled(whole, ROWS, random_state, groups)
+    every = groups is not None or not (cv is None or isinstance(cv, Integral))  # which are about all rows
+    source = whole.in_memory().array_source() if every else sampled(whole, ROWS, random_state)
     trial, left_out = _trial(source, families, cv, groups, random_state)
     criterion = _Criterion.of(scoring, trial.classes)
     search = _Search(trial, criterion, calibrate)
@@ -102,7 +107,10 @@ def fit(
         warnings.simplefilter("ignore", SufficeWarning)  # of candidates
         search.run(candidates(trial, families, n_jobs, search.best_of), time_limit)
     best = search.best
-    model: LLRClassifier = best.candidate.fitted(trial.source)
+    if left_out and whole.names is not None:
+        names = tuple(name for name in whole.names if name not in left_out)
+        whole = ColumnsSource(whole, [whole.names.index(name) for name in names], names)
+    model: LLRClassifier = best.candidate.fitted(whole)
     model.choice_ = choice = search.choice(left_out)
     if best.calibration is not None:
         model.calibration_ = best.calibration
@@ -243,9 +251,10 @@ def _telling(source: ArraySource, families: Any) -> tuple[ArraySource, dict[str,
         return source, {}
     for j, reason in reasons.items():
         _warn(source, j, f"is left out: {reason}", "gaussian" if columns[j].kind == "integer" else "categorical")
-    table = with_columns(source.frame, tuple(name for j, name in enumerate(names) if j not in reasons))
-    left_out = {names[j]: reason for j, reason in reasons.items()}
-    return in_memory(table, source.y, source.weight, source.n_jobs), left_out
+    kept = [j for j in range(len(columns)) if j not in reasons]
+    some = ArraySource(source.table.take(kept), source.y, source.weight, source.frame)
+    some.n_jobs = source.n_jobs
+    return some, {names[j]: reason for j, reason in reasons.items()}
 
 
 def _warn(source: ArraySource, j: int, message: str, family: str = "categorical") -> None:

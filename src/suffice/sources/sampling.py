@@ -9,8 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import DataError
+from ..tables.arrow import to_arrow
 from ..tables.batch import Batch
-from .base import Source
+from ..tables.table import Matrix
+from .base import LocalSource, Source
+from .frames.arrays import ArraySource, array_source
 
 Array = NDArray[Any]
 _Chosen = list[tuple[Batch, Array]]  # batches, and the keys of their rows
@@ -67,6 +71,55 @@ def sample_rows(source: Source, n: int, seed: int, rate: Callable[[Batch], Array
         numbers = count()
         found = source.reduce(lambda batch: chosen(batch, next(numbers) << 40), merged)
     return [batch for batch, _ in found]
+
+
+def sampled(source: Source, n: int, seed: int) -> ArraySource:
+    """Take rows into memory: all of them, or n of them chosen at random.
+
+    Parameters
+    ----------
+    source : Source
+        The rows to choose from.
+    n : int
+        The greatest number of rows.
+    seed : int
+        Another seed chooses other rows.
+
+    Returns
+    -------
+    ArraySource
+        The rows, in the order of the source.
+    """
+    if isinstance(source, LocalSource):
+        found = source.array_source()
+        if found.n_rows > n:
+            rows = np.sort(np.random.default_rng(seed).choice(found.n_rows, n, replace=False))
+            y, weight = (None if own is None else own[rows] for own in (found.y, found.weight))
+            found = ArraySource(found.table[rows], y, weight, found.frame)
+    else:
+        found = _together(sample_rows(source, n, seed), source)
+    found.n_jobs = source.n_jobs
+    return found
+
+
+def _together(batches: list[Batch], source: Source) -> ArraySource:
+    """Return the rows of some batches as one table."""
+    import pyarrow as pa
+
+    batches = [batch for batch in batches if len(batch)]
+    if not batches:
+        raise DataError("there are no rows")
+    if all(isinstance(batch.table, Matrix) for batch in batches):
+        table: Any = np.concatenate([batch.table.floats() for batch in batches])
+        frame = table if source.names is None else pa.table(dict(zip(source.names, table.T, strict=True)))
+    else:
+        tables = [batch.table for batch in batches]
+        names = tables[0].names_of(range(source.n_features))
+        parts = (pa.table(dict(zip(names, map(to_arrow, table.columns()), strict=True))) for table in tables)
+        frame = pa.concat_tables(parts, promote_options="permissive")
+    y = None if batches[0].y is None else np.concatenate([np.asarray(batch.y) for batch in batches])
+    weights = [np.ones(len(batch)) if batch.weight is None else batch.weight for batch in batches]
+    return array_source(frame, y, np.concatenate(weights))
 
 
 def _least(parts: _Chosen, n: int) -> _Chosen:
