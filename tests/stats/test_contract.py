@@ -166,3 +166,14 @@ def test_the_components_of_both_are_in_the_sum():
         both - twos
     with pytest.raises(StatisticsError, match="the index of a class, in ascending order"):
         ComponentStats.of_parts(["a", "b"], ones.parts, [1, 0])
+
+
+def test_categories_that_are_whole_numbers_add_up_column_by_column():
+    rng = np.random.default_rng(0)
+    X, y = np.hstack([rng.integers(-3, 9, (40, 4)), np.full((40, 1), 7)]), np.resize(["a", "b", "c"], 40)
+    X[:20, 1] += 100  # no category of the first rows is one of the others
+    whole = CategoryStats.of(Batch.of(X, y))
+    one, two = (CategoryStats.of(Batch.of(X[rows], y[rows])) for rows in (slice(20), slice(20, None)))
+    for found, expected in ((one + two, whole), (two + one, whole), (whole - two, one)):
+        assert [v.tolist() for v in found.categories] == [v.tolist() for v in expected.categories]
+        np.testing.assert_array_equal(found.count, expected.count)

@@ -214,8 +214,27 @@ class CategoryStats(Statistics):
         """Return both statistics, each over the columns and categories of both."""
         names = feature_union(self.names, other.names)
         one, two = self.with_columns(names), other.with_columns(names)
+        both = (*one.categories, *two.categories)
+        if both and all(categories.dtype.kind == "i" for categories in both):
+            return one._with_whole_numbers_of(two)
         wanted = tuple(vocabularies.union(a, b) for a, b in zip(one.categories, two.categories, strict=True))
         return one._over(wanted), two._over(wanted)
+
+    def _with_whole_numbers_of(self, other: Self) -> tuple[Self, Self]:
+        """As `_together`, where all categories are whole numbers: all columns at once."""
+        d, both = self.n_features, (self, other)
+        column = np.concatenate([np.repeat(np.arange(d), np.diff(one.bounds)) for one in both])
+        value = np.concatenate([*self.categories, *other.categories])
+        order = np.lexsort((value, column))
+        is_new = np.ones(len(order), bool)
+        is_new[1:] = (column[order][1:] != column[order][:-1]) | (value[order][1:] != value[order][:-1])
+        index, kept = np.empty(len(order), np.intp), order[is_new]
+        index[order] = np.cumsum(is_new) - 1
+        wanted = tuple(np.split(value[kept], np.searchsorted(column[kept], np.arange(1, d))))
+        counts = [np.zeros((len(one.classes), len(kept))) for one in both]
+        for one, count, own in zip(both, counts, np.split(index, [self.count.shape[1]]), strict=True):
+            count[:, own] = one.count
+        return replace(self, categories=wanted, count=counts[0]), replace(other, categories=wanted, count=counts[1])
 
     def _over(self, wanted: tuple[Array, ...]) -> Self:
         if all(map(vocabularies.same, self.categories, wanted)):
