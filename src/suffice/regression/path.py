@@ -311,7 +311,8 @@ def _roughly_moved(across: Array, weight: Array, chance: Array, error: Array) ->
 
     def curved(own: Array) -> Array:
         own = own * chance
-        return weight[:, None] * (own - own * chance if two else own - chance * own.sum(axis=1, keepdims=True))
+        rest = own * chance if two else chance * own.sum(axis=1, keepdims=True)
+        return np.asarray(weight[:, None] * (own - rest))
 
     length = np.einsum("nkr,nkr->nk", across, across)
     mean = (chance[:, None] @ across)[:, 0]
