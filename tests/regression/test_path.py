@@ -64,7 +64,7 @@ def test_folds_are_refits_to_the_others(load):
     for fold in range(4):
         own = folds == fold
         expected = log_losses(logits_of(peer(X[~own], y[~own], 1.0), X[own]), y[own])
-        np.testing.assert_allclose(log_losses(fit.held_out[own], y[own]), expected, atol=5e-3)
+        np.testing.assert_allclose(log_losses(fit.held_out[own], y[own]), expected, atol=0.03)
 
 
 @pytest.mark.parametrize(("name", "value"), [("UNKNOWNS", 3), ("_BLOCK", 3), ("_CHEAP", 0)])
@@ -135,6 +135,15 @@ def test_a_weight_counts_as_copies_that_are_left_out_together(rng):
     np.testing.assert_allclose(
         log_losses(weighted.held_out[rows], y[rows]), log_losses(repeated.held_out, y[rows]), atol=0.02
     )
+
+
+def test_weak_penalties_are_left_out_when_the_loss_grows(rng):
+    X, y = rng.normal(size=(200, 50)), rng.integers(2, size=200)
+    penalties = [0.1, 1.0, 10.0, 1e3, 1e5]
+    fits = held_out_path(X, y, np.ones(200), 2, penalties, patience=2)
+    assert [fit.penalty for fit in fits] == [10.0, 1e3, 1e5]
+    every = held_out_path(X, y, np.ones(200), 2, penalties)
+    np.testing.assert_array_equal(fits[0].held_out, every[2].held_out)
 
 
 def test_rows_and_columns_in_any_order(rng):

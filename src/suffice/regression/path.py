@@ -26,6 +26,7 @@ _BLOCK = 3000  # slopes of one class, whose part of the Hessian is factored
 _WORK = 1 << 36  # products for a Hessian, at most
 _CHEAP = 1 << 24  # products for a Hessian that is faster than an iteration of conjugate gradients
 _TOL = 1e-6  # of the loss of the prior alone: what the last step may have improved
+_FOLD_TOL = 1e-4  # of a fold, whose start is close
 _SAME = 0.05  # of the curvature
 _STEPS = 50
 _PROBES = 48  # random directions for the leverages of many rows
@@ -50,6 +51,7 @@ def held_out_path(
     penalties: Sequence[float],
     *,
     folds: Array | None = None,
+    patience: int | None = None,
     n_jobs: int | None = None,
 ) -> list[HeldOutFit]:
     """Fit logistic regression for several penalties, and score every row by a fit without it.
@@ -69,13 +71,16 @@ def held_out_path(
     folds : array of int of shape (n,), default=None
         The fold of each row: its scores come from a fit to all other folds. None leaves out one row at a time,
         approximately, or deals five folds if there are too many unknowns for that.
+    patience : int or None
+        Leave out weaker penalties after so many whose held-out rows had a higher log loss than the best; None fits
+        all of them.
     n_jobs : int or None
         Threads.
 
     Returns
     -------
     list of HeldOutFit
-        One for each penalty, in the order given.
+        One for each penalty that was not left out, in the order given.
 
     Examples
     --------
@@ -87,7 +92,8 @@ def held_out_path(
     with single_threaded_blas():
         rows, back = _row_space(rows)
         whole = LogisticProblem.of(rows, code, weight, n_classes, 0.0, thread_count(n_jobs))
-        total, found = float(weight.sum()), {}
+        total, losses = float(weight.sum()), list[float]()
+        found: dict[float, HeldOutFit] = {}
         solver, theta = _Solver(whole), whole.start()
         if folds is None and not solver.whole:
             folds = _dealt(code, weight)
@@ -97,7 +103,18 @@ def held_out_path(
             held_out = _left_out(solver, problem, theta) if folds is None else _folded(solver, problem, theta, folds)
             slope, intercept = back(theta[:, :-1]), theta[:, -1].copy()
             found[penalty] = HeldOutFit(penalty, slope, intercept, held_out)
-    return [found[penalty] for penalty in penalties]
+            losses.append(_log_loss(held_out, code, weight))
+            if patience is not None and len(losses) - 1 - int(np.argmin(losses)) >= patience:
+                break
+    return [found[penalty] for penalty in penalties if penalty in found]
+
+
+def _log_loss(logit: Array, code: Array, weight: Array) -> float:
+    """The log loss of rows, none of which counts more than a probability of e^-20."""
+    from scipy.special import logsumexp
+
+    own = logsumexp(logit, axis=1) - logit[np.arange(len(code)), code]
+    return float(weight @ np.minimum(own, 20.0))
 
 
 def _row_space(rows: Any) -> tuple[Any, Callable[[Array], Array]]:
@@ -191,7 +208,7 @@ class _Solver:
         Of a fold, the Hessian of all rows is not replaced.
         """
         loss, gradient = _loss(problem, theta)
-        factor = None
+        factor, enough = None, _FOLD_TOL if fold else _TOL
         for step in range(_STEPS):
             if self.information is None or (self.cheap and not fold):
                 self.collect(problem)
@@ -208,7 +225,7 @@ class _Solver:
                     break
                 size *= 0.5
             theta, gradient = theta - size * change, new
-            if (gain <= _TOL * last and size == 1.0) or size < 1e-6:
+            if (gain <= enough * self.most and size == 1.0) or size < 1e-6:
                 break
             if not exact and not fold and step in (3, 8):  # far from where the Hessian was taken
                 self.collect(problem)
