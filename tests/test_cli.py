@@ -941,7 +941,9 @@ def test_a_real_command_fails_with_one_line(places, tmp_path):
     [
         (("predict", "none", "none.csv"), 1),
         (("fit", PENGUINS, "-t", "genus"), 1),
-        (("fit", PENGUINS, "-t", "species", "--sep", "ab"), 1),
+        (("fit", PENGUINS, "-t", "species", "--sep", "ab"), 2),
+        (("fit", PENGUINS, "-t", "species", "--format", "xls"), 2),
+        (("fit", "-", "-t", "species", "--model", "mixed", "--checkpoint", "run"), 2),
         (("fit", PENGUINS, "-t", "species", "--type", "string"), 2),
         (("fit", PENGUINS, "-t", "species", "--families", "a=b,c"), 2),
         (("fit", PENGUINS, "-t", "species", "--model", "magic"), 2),

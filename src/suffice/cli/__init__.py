@@ -15,6 +15,7 @@ import click
 from ..errors import SufficeError, for_commands
 from .options import StoppedError, UsageError
 
+_FAILED, _WRONG_USAGE, _INTERRUPTED = 1, 2, 130  # exit codes
 _COMMANDS = {
     "demo": "demo",
     "fit": "fit",
@@ -57,9 +58,6 @@ def main() -> None:
     raise SystemExit(_run())
 
 
-FAILED, WRONG_USAGE, INTERRUPTED = 1, 2, 130
-
-
 def _run() -> int:
     """Run a command, and return its exit code; an error is one line on stderr."""
     try:
@@ -68,16 +66,16 @@ def _run() -> int:
         error.show()
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
-        return _failed("interrupted; no file was written or changed", INTERRUPTED)
+        return _failed("interrupted; no file was written or changed", _INTERRUPTED)
     except BrokenPipeError:  # the reader of the output has closed it, as head does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAILED
+        return _FAILED
     except StoppedError as error:
-        return _failed(error, INTERRUPTED)
+        return _failed(error, _INTERRUPTED)
     except UsageError as error:
-        return _failed(error, WRONG_USAGE)
+        return _failed(error, _WRONG_USAGE)
     except (SufficeError, OSError, ImportError) as error:
-        return _failed(error, FAILED)
+        return _failed(error, _FAILED)
 
 
 def _failed(message: object, code: int) -> int:

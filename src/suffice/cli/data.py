@@ -81,6 +81,8 @@ class Data:
     def _files(self, columns: list[str] | None, bar: bool, choices: dict[str, Any]) -> Iterator[Any]:
         from ..sources.files import Progress, files, is_database
 
+        if "-" in self.paths and choices.get("checkpoint"):
+            raise UsageError("--checkpoint is for files, not for the standard input")
         if any(map(is_database, self.paths)):
             raise UsageError("the URL of a database needs --query, with the name of a table or a SELECT")
         done = 0.0
@@ -93,7 +95,11 @@ class Data:
                 done = share
 
             given = self.layout | {name: value for name, value in choices.items() if value is not None}
-            yield files(list(self.paths), columns=columns, drop=self.drop, progress=read, **given)
+            try:
+                table = files(list(self.paths), columns=columns, drop=self.drop, progress=read, **given)
+            except DataError as error:  # nothing is read yet: the options are wrong
+                raise UsageError(str(error)) from None
+            yield table
 
     def _sql(self, columns: list[str] | None, choices: dict[str, Any]) -> Any:
         from ..sources import as_source

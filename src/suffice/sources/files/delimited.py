@@ -27,6 +27,7 @@ class CsvFormat(TextFormat):
     """Rows of cells with a separator between them; quoted cells may hold anything."""
 
     guesses_types = True
+    guesses_header = False  # whether the first row was found to hold values, not names
 
     def __init__(self, dialect: Dialect, encoding: str | None = None) -> None:
         super().__init__(encoding)
@@ -51,8 +52,6 @@ class CsvFormat(TextFormat):
         found.recoded = anyhow.recoded
         found.guesses_header = options.header is None and not found.dialect.header
         return found
-
-    guesses_header = False  # whether the first row was found to hold values, not names
 
     def guesses(self, file: File) -> Iterator[str]:
         if self.recoded:
