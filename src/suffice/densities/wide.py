@@ -249,7 +249,8 @@ def _factored(rows: Array, diagonal: Array, factors: Array, floor: float) -> lis
     alone = np.einsum("ij,ij->j", rows, rows) <= (8 * _EPS) ** 2  # columns that have nothing to do with others
     rows = np.where(alone, 0.0, rows) if alone.any() else rows
     bare = ~alone & (diagonal <= _EPS * floor)
-    coupled = diagonal[~alone & ~bare] if not (bare | alone).all() else diagonal[~alone]
+    bare &= not (alone | bare).all()  # where all of them are, none is another kind
+    coupled = diagonal[~alone & ~bare]
     if len(coupled) and np.ptp(coupled) > 8 * _EPS * coupled.max():
         most = diagonal.max() + np.vdot(rows, rows)  # no eigenvalue is larger
         if (factors * diagonal.min() < np.maximum(floor, d * _EPS * factors * most)).any():
@@ -257,7 +258,7 @@ def _factored(rows: Array, diagonal: Array, factors: Array, floor: float) -> lis
         _, values, vectors = np.linalg.svd(rows / np.sqrt(diagonal), full_matrices=False)
         return [_Factored(factor * diagonal, vectors, values**2, np.zeros(d, bool)) for factor in factors]
     even = float(coupled.mean()) if len(coupled) else 0.0
-    if bare.any() and even > 0:
+    if bare.any():
         return [
             _partly(factor * even, np.sqrt(factor) * rows, factor * diagonal, alone, bare, floor) for factor in factors
         ]
@@ -266,13 +267,18 @@ def _factored(rows: Array, diagonal: Array, factors: Array, floor: float) -> lis
     return [_evenly(factor * even, factor * values, vectors, factor * diagonal, alone, floor) for factor in factors]
 
 
+def _least(eigenvalues: Array, floor: float) -> float:
+    """The floor of all eigenvalues of a matrix, or 0 where all are above it, as `covariance.floored_full` has it."""
+    with np.errstate(divide="ignore"):
+        is_low = not (1 / np.maximum(eigenvalues, 0.0)).sum() * floor <= 1.0
+    return max(floor, len(eigenvalues) * _EPS * float(eigenvalues.max())) if is_low else 0.0
+
+
 def _evenly(even: float, values: Array, vectors: Array, diagonal: Array, alone: Array, floor: float) -> _Factored:
     """A matrix with eigenvalues above those of a multiple of the identity, but for some columns of their own."""
     d, rest = len(alone), int((~alone).sum()) - len(values)
     eigenvalues = np.concatenate([even + values, np.full(rest, even), diagonal[alone]])
-    with np.errstate(divide="ignore"):
-        is_low = not (1 / eigenvalues).sum() * floor <= 1.0
-    least = max(floor, d * _EPS * eigenvalues.max()) if is_low else 0.0
+    least = _least(eigenvalues, floor)
     base = max(even, least)
     kept = even + values > base
     share = np.where(alone, diagonal < least, 0.0)  # of each column in directions below the floor
@@ -302,10 +308,7 @@ def _partly(even: float, rows: Array, diagonal: Array, alone: Array, bare: Array
         np.zeros(int(bare.sum() - is_bare.sum())),
         diagonal[alone],
     ]
-    eigenvalues = np.concatenate([values, *others])
-    with np.errstate(divide="ignore"):
-        is_low = not (1 / np.maximum(eigenvalues, 0.0)).sum() * floor <= 1.0
-    least = max(floor, d * _EPS * eigenvalues.max()) if is_low else 0.0
+    least = _least(np.concatenate([values, *others]), floor)
     base = np.maximum(rest, max(least, floor))
     scale = 1 / np.sqrt(np.where(is_bare, base[bare].max(), base[full].max()))
     matrix = (turn * np.maximum(values, least)) @ turn.T * scale * scale[:, None]
