@@ -68,6 +68,22 @@ class ModelFileError(SufficeError, ValueError):
     """A file is not a complete, readable model."""
 
 
+class FamilyError(DataError):
+    """Values of columns lie outside the family that these have.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong.
+    columns : sequence of int
+        The indices of the columns.
+    """
+
+    def __init__(self, message: str, columns: Iterable[int] = ()) -> None:
+        super().__init__(message)
+        self.columns = tuple(map(int, columns))
+
+
 class SufficeWarning(UserWarning):
     """Base class of all warnings of suffice."""
 

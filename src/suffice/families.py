@@ -63,9 +63,8 @@ from .stats import (
     TransformedStats,
 )
 from .stats.bundle import Collector
-from .tables.summary import ColumnSummary
+from .tables.summary import FEW, ColumnSummary
 
-FEW = 16  # integers with at most this many different values are categories
 COUNTED = 20  # integers with a mean of at most this may be counts: beyond, a Gaussian does as well
 
 
@@ -316,7 +315,9 @@ def _multinomial_held_out(statistics: CountStats, density: Any, choices: Choices
 def _why_bernoulli(column: ColumnSummary) -> str | None:
     if column.column.kind == "boolean":
         return column.dtype
-    only = column.is_whole and bool(np.isin(column.values, (0, 1)).all())
+    if not column.is_whole or column.n_different != 2:  # a constant 1 may stand for anything
+        return None
+    only = column.values.min() == 0 and column.values.max() == 1
     return f"{column.dtype}, only 0 and 1" if only else None
 
 
@@ -340,7 +341,7 @@ def _why_categorical(column: ColumnSummary) -> str | None:
     if not column.is_number:
         return column.dtype
     few = column.is_whole and column.n_different <= FEW
-    return f"{column.dtype}, {column.n_different} different values" if few else None
+    return f"{column.dtype}, {column.n_different} different value{'s' * (column.n_different != 1)}" if few else None
 
 
 # Columns of which some moments are enough, and columns of which it takes the histogram.

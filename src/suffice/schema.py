@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from html import escape
-from math import isfinite
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import DataError, as_family, listed, remedy
-from .families import FAMILIES, FEW
-from .tables.features import DERIVED, Feature, at, derived
+from .errors import ColumnWarning, DataError, FamilyError, as_family, listed, remedy
+from .families import FAMILIES
+from .tables.features import DERIVED, Feature, Steps, at, derived
+from .tables.parsing import temporal
+from .tables.recognition import convertible, identifies_rows, reading, tells_nothing
 from .tables.summary import ColumnSummary
-from .tables.table import LOOK, Column, Table, looked_at
+from .tables.table import Column, Table, looked_at
 
 Array = NDArray[Any]
 
 DROP = "drop"  # in place of a family, of columns that nothing is learnt from
-MOSTLY = 0.9  # the share of different values from which on text tells rows apart
 _KINDS: dict[Any, str] = {float: "float", int: "integer", bool: "boolean", str: "text"}
 
 
@@ -42,33 +43,87 @@ class Schema:
     families: tuple[str, ...]
     reasons: tuple[str, ...]
     features: tuple[Feature, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, table: Table, families: Any = "auto", frame: Any = None) -> Schema:
-        """Infer the schema of a table from its first rows; `families` overrides what it says of some columns.
+    def of(
+        cls,
+        table: Table,
+        families: Any = "auto",
+        frame: Any = None,
+        *,
+        leaves_out: bool = True,
+        is_sample: bool = False,
+    ) -> Schema:
+        """Infer the schema of a table from its rows, or from a sample; `families` overrides it for some columns.
 
         Parameters
         ----------
         families : "auto", the family of every column, a schema, or a dictionary to a family from a column's name or
             position, from a type (a kind such as "integer" or int, or a library's own name such as "int64"), or from a
             function of the frame that returns names, like scikit-learn's make_column_selector
+        frame : the table as it came, for such functions
+        leaves_out : whether columns from which nothing can be learnt, or that identify rows, are left out
+        is_sample : whether there are more rows, so that what is constant here may vary
         """
         names = table.names or tuple(f"x{j}" for j in range(table.n_features))
         columns = [looked_at(column) for column in table.columns()]
-        chosen = asked_for(families, names, columns, frame)
-        unfit = [name for j, name in enumerate(names) if j not in chosen and columns[j].kind == "other"]
+        chosen = {j: Found(*own) for j, own in asked_for(families, names, columns, frame).items()}
+        unfit = [name for j, name in enumerate(names) if j not in chosen and _is_unfit(columns[j])]
         if unfit:
             dtypes = listed(sorted({columns[names.index(name)].dtype for name in unfit}))
             raise DataError(
                 f"column {listed(unfit)} holds neither numbers nor categories ({dtypes}); convert it, or "
                 f"drop it: {as_family(unfit[0], 'drop')}"
             )
-        found = [chosen.get(j) or inferred(column) for j, column in enumerate(columns)]
-        if all(family == DROP for family, _ in found):
+        known = families.by_name() if isinstance(families, Schema) else {}
+        own = table.names or ("",) * len(columns)  # rows of an array may be anything
+        found = [chosen.get(j) or inferred(column, own[j], leaves_out, is_sample) for j, column in enumerate(columns)]
+        if all(each.family == DROP for each in found):  # rather all that were not to be dropped than none
+            found = [chosen.get(j) or inferred(column) for j, column in enumerate(columns)]
+        if all(each.family == DROP for each in found):
             raise DataError("every column is dropped: there is nothing to learn from")
-        own = tuple(family for family, _ in found)
-        features = _features(own, names, columns, families.by_name() if isinstance(families, Schema) else {})
-        return cls(names, own, tuple(reason for _, reason in found), features)
+        for j, column in enumerate(columns):
+            if j in chosen and names[j] not in known and found[j].family not in (DROP, "categorical"):
+                found[j] = found[j]._replace(steps=convertible(column))
+        features = _features(found, names, columns, known)
+        warned = tuple(
+            f"column {name!r} {each.warning}" for name, each in zip(names, found, strict=True) if each.warning
+        )
+        return cls(names, tuple(each.family for each in found), tuple(each.reason for each in found), features, warned)
+
+    def demoted(self, error: FamilyError) -> tuple[Schema, list[str]]:
+        """Return the schema for rows that do not fit it, and what has changed: columns get a more general family.
+
+        Columns whose family somebody asked for keep it: then the error is raised.
+        """
+        asked = [j for j in error.columns if self.reasons[j].startswith("asked for")]
+        if asked or not error.columns:
+            raise error
+        families, reasons, changes = list(self.families), list(self.reasons), []
+        for j in error.columns:
+            derived = any(feature.source == j for feature in self.features)
+            general = "gaussian" if families[j] == "poisson" and not derived else "categorical"
+            if families[j] == general and not derived:
+                raise error
+            changes.append(
+                f"column {self.names[j]!r} looks {families[j]} in a sample of the rows ({reasons[j]}), but other rows "
+                f"do not fit: it is {general} now"
+            )
+            families[j], reasons[j] = general, f"not {families[j]}, as a sample of the rows suggests ({reasons[j]})"
+        kept = tuple(feature for feature in self.features if feature.source not in error.columns)
+        schema = Schema(self.names, tuple(families), tuple(reasons), kept, self.warnings)
+        return schema, changes
+
+    def left_out(self) -> dict[str, str]:
+        """Return why columns are left out that nobody asked to drop, by name."""
+        every = zip(self.names, self.families, self.reasons, strict=True)
+        return {name: reason for name, family, reason in every if family == DROP and not reason.startswith("asked for")}
+
+    def warn(self, stacklevel: int = 2) -> None:
+        """Warn of columns that identify rows, which are left out, and of cells that become missing."""
+        for message in self.warnings:
+            warnings.warn(message, ColumnWarning, stacklevel=stacklevel + 1)
 
     def blocks(self) -> dict[str, tuple[int, ...]]:
         """Return the column indices of every family, in the order of their first columns, so that sums over blocks
@@ -97,66 +152,67 @@ class Schema:
         return f"<table><tr><th>column</th><th>family</th><th>because</th></tr>{body}</table>"
 
 
+def _is_unfit(column: Column) -> bool:
+    return column.kind == "other" and temporal(column) is None
+
+
 def _features(
-    families: tuple[str, ...], names: tuple[str, ...], columns: list[Column], known: dict[str, tuple[Feature, ...]]
+    found: list[Found], names: tuple[str, ...], columns: list[Column], known: dict[str, tuple[Feature, ...]]
 ) -> tuple[Feature, ...]:
     """Return the features of all columns: those that are known already, or else as the columns suggest."""
-    found: list[Feature] = []
-    for j, (family, name) in enumerate(zip(families, names, strict=True)):
+    features: list[Feature] = []
+    for j, (each, name) in enumerate(zip(found, names, strict=True)):
         if name in known:
-            found += [at(feature, j) for feature in known[name]]
-        elif family in DERIVED:
+            features += [at(feature, j) for feature in known[name]]
+        else:
             try:
-                found += derived(family, j, name, columns[j])
+                features += derived(each.family, j, name, columns[j], each.steps)
             except DataError as error:
-                raise DataError(f"column {name!r} cannot be {family!r}: {error}") from None
-    return tuple(found)
+                raise DataError(f"column {name!r} cannot be {each.family!r}: {error}") from None
+    return tuple(features)
 
 
-def inferred(column: Column) -> tuple[str, str]:
-    """The family of a column by its type and first values, and the reason."""
+class Found(NamedTuple):
+    """What a column becomes."""
+
+    family: str
+    reason: str
+    steps: Steps = ()  # that read it as numbers, where it does not hold any
+    warning: str = ""
+
+
+def inferred(column: Column, name: str = "", leaves_out: bool = False, is_sample: bool = False) -> Found:
+    """Return what a column becomes by its type and values.
+
+    Parameters
+    ----------
+    column : Column
+        All of its values, or a sample.
+    name : str
+        Its name; nothing where it has none.
+    leaves_out : bool
+        Whether a column from which nothing can be learnt is left out.
+    is_sample : bool
+        Whether there are more rows, so that what is constant here may vary.
+    """
     summary = ColumnSummary(column)
+    if leaves_out and not is_sample and (reason := tells_nothing(summary)):
+        return Found(DROP, reason)
+    read = reading(column)
+    if read is not None:
+        family, reason = _suggested(ColumnSummary(read.column))
+        why = read.reason if read.family or family == "gaussian" else f"{read.reason}, {reason.partition(', ')[2]}"
+        keep = f"; these become missing values; use {as_family(name, 'categorical')} to keep the text"
+        return Found(read.family or family, why, read.steps, read.lost and read.lost + keep)
+    if leaves_out and name and (reason := identifies_rows(summary, name)):
+        keep = "gaussian" if column.kind == "integer" else "categorical"
+        return Found(DROP, reason, warning=f"is left out: {reason}; use {as_family(name, keep)} to keep it")
+    return Found(*_suggested(summary))
+
+
+def _suggested(summary: ColumnSummary) -> tuple[str, str]:
     reasons = ((family.name, family.infer(summary)) for family in FAMILIES.values())
     return next((name, reason) for name, reason in reasons if reason is not None)
-
-
-def row_names(column: Column) -> str | None:
-    """Return why a column looks like an identifier of rows, or None if it does not."""
-    if column.kind == "integer" and len(column) > FEW:
-        values = column.floats()
-        first, last = values.min(), values.max()
-        if first in (0, 1) and last - first == len(values) - 1 and len(np.unique(values)) == len(values):
-            return f"it numbers the rows from {first:.0f} to {last:.0f}"
-    if column.kind != "text":
-        return None
-    for part in (column[:LOOK], column):  # the first rows are enough to see of most columns that they do not
-        code = part.coded()[1]
-        code = code[code >= 0]
-        different = len(np.unique(code))
-        if len(code) <= FEW or different <= MOSTLY * len(code):
-            return None
-    return f"it has {different} different values in {len(code)} rows"
-
-
-def number_like(column: Column) -> str | None:
-    """Return why a text column looks like numbers with some invalid cells, or None if it does not."""
-    if column.kind != "text" or column.dtype.startswith(("category", "dictionary")):  # categories are meant
-        return None
-    for part in (column[:LOOK], column):
-        distinct, code = part.coded()
-        cells = np.bincount(code[code >= 0], minlength=len(distinct))
-        number = np.fromiter(map(_is_number, distinct.tolist()), bool, len(distinct))
-        if number.sum() <= FEW or 2 * cells[number].sum() <= cells.sum():
-            return None
-    rest = f", all but {listed(distinct[~number])}" if not number.all() else ""
-    return f"{cells[number].sum()} of {cells.sum()} cells look like numbers{rest}"
-
-
-def _is_number(value: Any) -> bool:
-    try:
-        return isfinite(float(value))
-    except (TypeError, ValueError):
-        return False
 
 
 def asked_for(families: Any, names: tuple[str, ...], columns: list[Column], frame: Any) -> dict[int, tuple[str, str]]:

@@ -1,6 +1,7 @@
 """MixedClassifier as a user meets it: whole tables, as they come."""
 
 import pickle
+import re
 from pathlib import Path
 
 import numpy as np
@@ -474,7 +475,7 @@ def test_a_failed_call_leaves_the_model_as_it_was():
     other = TABLE[["height", "width"]].rename(columns={"height": "a", "width": "b"})
     for call in (
         lambda: clf.fit(other, np.where(LABELS == "x", None, LABELS)),
-        lambda: clf.fit(TABLE.assign(width=np.inf), LABELS),
+        lambda: clf.fit(TABLE.drop(columns="id").assign(width=np.inf), LABELS),
         lambda: clf.partial_fit(other, LABELS),
         lambda: clf.forget(TABLE[["height", "width"]][:50] * 20, LABELS[:50]),
         lambda: clf.forget(TABLE[["height", "width"]], ["w"] * 300),
@@ -530,11 +531,8 @@ def test_columns_that_are_all_missing_in_all_classes_or_in_one():
     for name in table:
         gone = table.copy()
         gone[name] = pd.Series([None] * 60, dtype=table[name].dtype)
-        if name == "number":
-            with pytest.warns(ColumnWarning, match="all values of column 'number' are missing: it is ignored"):
-                model = MixedClassifier(families).fit(gone, labels)
-        else:
-            model = MixedClassifier(families).fit(gone, labels)
+        model = MixedClassifier(families).fit(gone, labels)
+        assert name == "count" or model.schema_.left_out() == {name: "all values are missing"}
         rest = MixedClassifier({k: v for k, v in families.items() if k != name}).fit(table.drop(columns=name), labels)
         np.testing.assert_allclose(model.log_likelihood(gone), rest.log_likelihood(table.drop(columns=name)), rtol=1e-9)
         # A value there says nothing for one class against another.
@@ -549,8 +547,8 @@ def test_columns_that_are_all_missing_in_all_classes_or_in_one():
 
 def test_null_columns_of_arrow():
     table = pa.table({"nothing": pa.nulls(4), "x": ["p", "q", "p", "q"]})
-    with pytest.warns(ColumnWarning, match="all values of column 'nothing' are missing: it is ignored"):
-        clf = MixedClassifier().fit(table, list("abab"))
+    clf = MixedClassifier().fit(table, list("abab"))
+    assert clf.schema_.families == ("drop", "categorical")
     np.testing.assert_allclose(
         clf.predict_proba(table),
         MixedClassifier().fit(table.select(["x"]), list("abab")).predict_proba(table.select(["x"])),
@@ -827,3 +825,120 @@ def test_mixtures_have_features_too(make, tmp_path):
     loaded = suffice.load(tmp_path / "mixture.safetensors")
     np.testing.assert_allclose(loaded.predict_proba(AMOUNTS), clf.predict_proba(AMOUNTS), rtol=1e-9)
     assert loaded.schema_.families == clf.schema_.families
+
+
+# Tables as they come.
+
+
+def messy(n=400, seed=0):
+    rng = np.random.default_rng(seed)
+    code = rng.integers(0, 2, n)
+    frame = pd.DataFrame(
+        {
+            "id": rng.permutation(n) + 1,
+            "amount": [f"${x:,.2f}" for x in rng.lognormal(8 + code, 1)],
+            "smokes": np.where(rng.random(n) < 0.3 + 0.4 * code, "Yes", "No"),
+            "when": pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 20000, n) + 4000 * code, unit="h"),
+            "took": pd.to_timedelta(rng.exponential(100, n).round(3) * (1 + code), unit="s"),
+            "same": 1,
+        }
+    )
+    return frame, np.array(["no", "yes"])[code]
+
+
+MESSY, FATE = messy()
+LEFT_OUT = "column 'id' is left out: it numbers the rows"
+
+
+def messy_model(table=MESSY, labels=FATE):
+    with pytest.warns(ColumnWarning, match=LEFT_OUT):
+        return MixedClassifier().fit(table, labels)
+
+
+def test_tables_as_they_come_are_learnt_saved_and_explained(tmp_path):
+    clf = messy_model()
+    assert clf.schema_.families == ("drop", "gaussian", "bernoulli", "date", "gaussian", "drop")
+    assert clf.score(MESSY, FATE) > 0.7
+    shares = clf.explain(MESSY)
+    np.testing.assert_allclose(shares.sum(axis=1), clf.llr(MESSY), atol=1e-9)
+    assert (shares[:, [0, 5]] == 0).all()
+    assert (shares[:, 1:5] != 0).any(axis=0).all()
+    clf.save(tmp_path / "model.safetensors")
+    for loaded in (suffice.load(tmp_path / "model.safetensors"), suffice.load_model(tmp_path / "model.safetensors")):
+        np.testing.assert_array_equal(loaded.predict_proba(MESSY), clf.predict_proba(MESSY))
+    assert suffice.load(tmp_path / "model.safetensors").schema_.families == clf.schema_.families
+    # Numbers, Booleans and dates mean the same as the text of them.
+    plain = MESSY.assign(
+        amount=MESSY["amount"].str.strip("$").str.replace(",", "").astype(float),
+        smokes=MESSY["smokes"] == "Yes",
+        when=MESSY["when"].dt.strftime("%Y-%m-%d %H:%M:%S"),
+    )
+    np.testing.assert_allclose(clf.predict_proba(plain), clf.predict_proba(MESSY), rtol=1e-9)
+
+
+def test_what_is_read_as_numbers_is_drawn_and_filled_in_as_it_was():
+    clf = messy_model()
+    drawn = clf.sample(200, random_state=0)[0].to_pandas()
+    assert set(drawn["smokes"]) == {"Yes", "No"}
+    assert drawn["when"].dtype.kind == "M"
+    assert drawn["took"].dtype.kind == "m"
+    holes = MESSY.astype(object).mask(np.random.default_rng(0).random(MESSY.shape) < 0.2)
+    holes = holes.astype({"when": MESSY["when"].dtype, "took": MESSY["took"].dtype, "smokes": "str", "amount": "str"})
+    filled = clf.impute(holes)
+    kept = ["amount", "smokes", "when", "took"]
+    assert not filled[kept].isna().any().any()
+    assert set(filled["smokes"]) == {"Yes", "No"}
+    pd.testing.assert_frame_equal(filled[kept].where(holes[kept].notna()), holes[kept])
+    assert filled.dtypes["when"].kind == "M"
+
+
+@pytest.mark.parametrize("write", ["parquet", "csv"])
+def test_files_of_tables_as_they_come(write, tmp_path):
+    path = tmp_path / f"table.{write}"
+    table = MESSY.assign(fate=FATE, took=MESSY["took"].dt.total_seconds())
+    table.to_parquet(path) if write == "parquet" else table.to_csv(path, index=False)
+    clf, expected = messy_model(path, "fate"), messy_model(table.drop(columns="fate"))
+    np.testing.assert_allclose(clf.predict_proba(path), expected.predict_proba(table), rtol=1e-6)
+
+
+def sorted_rows(n=30_000):
+    """Rows sorted by month, with values late in the table that no early row has."""
+    rng = np.random.default_rng(0)
+    code = rng.integers(0, 2, n)
+    frame = pd.DataFrame(
+        {
+            "month": np.arange(n) * 12 // n,
+            "half": np.arange(n) * 2 // n,
+            "count": rng.poisson(9 + code),
+            "answer": rng.choice(["yes", "no"], n),
+            "x": rng.normal(code),
+        }
+    )
+    frame.loc[n - 2, "half"], frame.loc[n - 5, "count"], frame.loc[n - 4, "answer"] = 7, -1, "perhaps"
+    return frame.assign(y=code)
+
+
+@pytest.mark.parametrize("write", ["parquet", "csv"])
+def test_values_outside_an_inferred_family_demote_the_column(write, tmp_path):
+    table, path = sorted_rows(), tmp_path / f"rows.{write}"
+    table.to_parquet(path, row_group_size=2000) if write == "parquet" else table.to_csv(path, index=False)
+    with pytest.warns(ColumnWarning) as warned:
+        clf = MixedClassifier().fit(path, "y")
+    said = " ".join(str(each.message) for each in warned)
+    for column, general in (("half", "categorical"), ("count", "gaussian"), ("answer", "categorical")):
+        assert re.search(f"column '{column}' looks .* it is {general} now; the rows are read again", said)
+    expected = MixedClassifier().fit(table, "y")
+    assert clf.schema_.families == expected.schema_.families
+    assert expected.schema_.families == ("categorical", "categorical", "gaussian", "categorical", "gaussian")
+    np.testing.assert_allclose(clf.predict_proba(table), expected.predict_proba(table), rtol=1e-9)
+    for column, family in (("half", "bernoulli"), ("count", "poisson")):
+        asked = MixedClassifier(dict.fromkeys(table.columns[:-1], "drop") | {column: family})
+        with pytest.raises(DataError, match=f"column '{column}' holds"):
+            asked.fit(path, "y")
+
+
+def test_a_stream_leaves_no_column_out():
+    rows = pd.DataFrame({"id": np.arange(100), "month": 1, "x": np.linspace(0, 1, 100)})
+    clf = MixedClassifier().partial_fit(rows, np.arange(100) % 2)
+    assert clf.schema_.families == ("gaussian", "categorical", "gaussian")
+    clf.partial_fit(rows.assign(month=2), np.arange(100) % 2)

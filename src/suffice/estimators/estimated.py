@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .. import modelfile
-from ..errors import ModelFileError
+from ..errors import FamilyError, ModelFileError
 from ..learning import merged
 from ..recipe import Recipe
 from ..scoring.calibrated import Calibration
@@ -46,9 +46,13 @@ class Estimated(TableEstimator):
         """The same, with what was chosen by the rows."""
         return self._validate()
 
-    def _infer(self, source: Source) -> Any:  # noqa: ARG002
-        """What the parameters leave to the first rows of a source."""
+    def _infer(self, source: Source, more: bool = False) -> Any:  # noqa: ARG002
+        """What the parameters leave to the rows of a source, of which more may come."""
         return None
+
+    def _reconsidered(self, inferred: Any, error: FamilyError) -> Any:  # noqa: ARG002
+        """What is inferred after rows did not fit what was; or the error, where nothing was."""
+        raise error
 
     def _collector(self, inferred: Any) -> Collector:  # noqa: ARG002
         """The function from a batch to a statistic."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..collect import collect
-from ..errors import DataError
+from ..errors import DataError, FamilyError
 from ..learning import forgotten, warn_of_kinds
 from ..scoring.rows import refuse_empty
 from ..sources import Source, as_source
@@ -56,9 +56,17 @@ class Learner(Estimated):
     def _fit_inferred(self, source: Source, inferred: Any) -> Self:
         """Learn from a source of which `_infer` has told what the parameters leave to its rows."""
         with self._learning() as learner:
-            statistics = collect(source, learner._collector(inferred))
+            statistics, inferred = learner._collected(source, inferred)
             learner._learn(statistics, source, inferred)._estimated()
         return self
+
+    def _collected(self, source: Source, inferred: Any) -> tuple[Statistics, Any]:
+        """The statistic of a source, and what its rows leave of what was inferred from some of them."""
+        while True:
+            try:
+                return collect(source, self._collector(inferred)), inferred
+            except FamilyError as error:
+                inferred = self._reconsidered(inferred, error)
 
     def partial_fit(
         self,
@@ -109,8 +117,9 @@ class Learner(Estimated):
         if not hasattr(self, "statistics_"):
             source = self._new_source(X, self._labels(y), sample_weight)
             with self._learning() as learner:
-                inferred = learner._infer(source)
-                statistics = _announced(collect(source, learner._collector(inferred)), classes)
+                inferred = learner._infer(source, more=True)
+                statistics, inferred = learner._collected(source, inferred)
+                statistics = _announced(statistics, classes)
                 learner._learn(statistics, inferred=inferred)  # not as all rows there are: more may come
                 learner._set_columns(source.names, source.n_features)
                 learner._library = library(source.frame)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, ClassVar, Self
 
 from numpy.typing import NDArray
 
+from ..errors import ColumnWarning, FamilyError
 from ..families import MIXED, Mixed
 from ..schema import DROP, Schema
 from ..scoring.model import Model, Prior
-from ..sources import Source
+from ..sources import LocalSource, Source
 from ..stats import BundleStats, ComponentStats
 from ..stats.bundle import Collector
 from ..tables.table import LOOK
@@ -29,8 +31,18 @@ class MixedTable(Estimated):
     covariance: str
     _schema: Schema
 
-    def _infer(self, source: Source) -> Schema:
-        return Schema.of(source.head(LOOK), self.families, source.frame)
+    def _infer(self, source: Source, more: bool = False) -> Schema:
+        known = isinstance(self.families, Schema)
+        table, is_sample = source.head(LOOK) if known else source.spread(LOOK), not isinstance(source, LocalSource)
+        schema = Schema.of(table, self.families, source.frame, leaves_out=not more, is_sample=is_sample)
+        schema.warn(stacklevel=5)
+        return schema
+
+    def _reconsidered(self, inferred: Schema, error: FamilyError) -> Schema:
+        schema, changes = inferred.demoted(error)
+        for change in changes:
+            warnings.warn(f"{change}; the rows are read again", ColumnWarning, stacklevel=6)
+        return schema
 
     def _inferred(self) -> Schema:
         return self.schema_

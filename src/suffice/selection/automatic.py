@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import decisions
-from ..errors import BaselineWarning, ColumnWarning, DataError, SufficeWarning, as_family, listed, remedy
+from ..errors import BaselineWarning, DataError, SufficeWarning, listed, remedy
 from ..estimators.classifier import LLRClassifier
 from ..estimators.table_estimator import given_labels
 from ..progress import progress
-from ..schema import asked_for, number_like, row_names
+from ..schema import Schema
 from ..scoring.calibrated import Calibration
 from ..scoring.choice import Choice, HeldOutResult
 from ..sources import as_source
@@ -25,7 +25,6 @@ from ..sources.base import ColumnsSource
 from ..sources.frames.arrays import ArraySource
 from ..sources.sampling import sampled
 from ..tables.labels import SoftLabels, encode
-from ..tables.table import looked_at
 from ..threads import single_threaded_blas
 from .candidates import Candidate, candidates
 from .held_out import HeldOut, Trial, splits_of
@@ -238,26 +237,13 @@ class _Search:
 
 
 def _telling(source: ArraySource, families: Any) -> tuple[ArraySource, dict[str, str]]:
-    """Return the source without columns that identify rows, and why each of these is left out."""
-    columns = [looked_at(column) for column in source.table.columns()]
-    names = source.table.names_of(range(len(columns)))
-    asked, reasons = asked_for(families, names, columns, source.frame), {}
-    for j in sorted({*range(len(columns))} - {*asked}):
-        if found := number_like(columns[j]):
-            _warn(source, j, f"is text, though {found}; convert it to numbers, with missing values for the rest")
-        if source.names and (reason := row_names(columns[j])):
-            reasons[j] = reason
-    if len(reasons) in (0, len(columns)):
+    """Return the source without columns of which nothing can be learnt, and why each of these is left out."""
+    schema = Schema.of(source.table, families, source.frame)
+    schema.warn(stacklevel=4)
+    left_out = schema.left_out()
+    if not left_out or not source.names:
         return source, {}
-    for j, reason in reasons.items():
-        _warn(source, j, f"is left out: {reason}", "gaussian" if columns[j].kind == "integer" else "categorical")
-    kept = [j for j in range(len(columns)) if j not in reasons]
+    kept = [j for j, name in enumerate(schema.names) if name not in left_out]
     some = ArraySource(source.table.take(kept), source.y, source.weight, source.frame)
     some.n_jobs = source.n_jobs
-    return some, {names[j]: reason for j, reason in reasons.items()}
-
-
-def _warn(source: ArraySource, j: int, message: str, family: str = "categorical") -> None:
-    name = source.table.column_name(j)
-    keep = f"use {as_family(source.table.names[j] if source.table.names else j, family)} to keep it as it is"
-    warnings.warn(f"column {name} {message}; {keep}", ColumnWarning, stacklevel=5)
+    return some, left_out

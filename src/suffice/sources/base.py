@@ -29,6 +29,8 @@ Score = Callable[[Batch, Array], bool]  # writes the results of a batch; False i
 # rows must be converted. It does not depend on the number of threads, hence neither does any result.
 PIECE = 1 << 21
 
+SPREAD = 16  # places of a source that a sample is taken from
+
 # Cells decoded at a time by each thread that reads: few enough to be still in the cache when they are used.
 CELLS = 1 << 20
 
@@ -130,6 +132,10 @@ class Source(ABC):
         """The first rows, n or fewer."""
         return self.in_memory().head(n)
 
+    def spread(self, n: int) -> Table:
+        """Rows from all over the source, about n: all of them where they are in memory."""
+        return self.head(n)
+
     def in_memory(self) -> LocalSource:
         """Return a source with all rows in memory."""
         raise DataError(
@@ -174,6 +180,9 @@ class LocalSource(Source):
 
     def head(self, n: int) -> Table:
         return self.batch(0, min(n, self.n_rows)).table
+
+    def spread(self, n: int) -> Table:  # noqa: ARG002
+        return self.batch(0, self.n_rows).table
 
     def in_memory(self) -> Self:
         return self

@@ -14,7 +14,7 @@ from ..errors import DataError
 from ..tables.batch import check_ndim
 from ..tables.readers import is_of
 from ..tables.table import Table
-from .base import RowResults
+from .base import SPREAD, RowResults
 from .cluster import ClusterSource, OfPart, Outcome, merged, part_outcome, part_source, tree, wanted_columns
 from .frames.arrays import ArraySource, array_source
 
@@ -95,6 +95,15 @@ class DaskFrame(DaskSource):
     def head(self, n: int) -> Table:
         return array_source(self.features.head(n, npartitions=-1, compute=True)).table
 
+    def spread(self, n: int) -> Table:
+        count = self.features.npartitions
+        chosen = np.unique(np.linspace(0, count - 1, SPREAD).round().astype(int)).tolist()
+        if len(chosen) < 2:
+            return self.head(n)
+        each = -(-n // len(chosen))
+        some = self.features.partitions[chosen].map_partitions(lambda part: part.head(each), meta=self.frame)
+        return array_source(some.compute()).table
+
     def _map_parts(self, work: Callable[[ArraySource], Array], results: RowResults) -> Any:
         meta = _as_pandas(results.empty(0), self.frame.index, results)
         return self.features.map_partitions(_frame_of, work, results, meta=meta)
@@ -132,6 +141,12 @@ class DaskArray(DaskSource):
             lengths = f"X has {sum(rows)} rows, y has {len(column)}"
             raise DataError(f"Found input variables with inconsistent numbers of samples: {lengths}")
         return column.rechunk((rows,))
+
+    def spread(self, n: int) -> Table:
+        parts = self._parts()
+        chosen = np.unique(np.linspace(0, len(parts) - 1, SPREAD).round().astype(int))
+        each = -(-n // len(chosen))
+        return array_source(np.concatenate([parts[i].compute()[:each] for i in chosen])).table
 
     def head(self, n: int) -> Table:
         """Return the first rows, from as many chunks as needed."""

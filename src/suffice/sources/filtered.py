@@ -47,6 +47,9 @@ class FilteredSource(Source):
     def head(self, n: int) -> Table:
         return self.source.head(n)
 
+    def spread(self, n: int) -> Table:
+        return self.source.spread(n)
+
     def in_memory(self) -> LocalSource:
         local = self.source.in_memory()
         batch = local.batch(0, local.n_rows)

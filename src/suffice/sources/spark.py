@@ -16,7 +16,7 @@ from ..errors import DataError, listed
 from ..tables.arrow import from_arrow
 from ..tables.readers import is_of
 from ..tables.table import Table
-from .base import RowResults
+from .base import SPREAD, RowResults
 from .cluster import FAN_IN, ClusterSource, OfPart, Outcome, merged, part_outcome, part_source, tree, wanted_columns
 from .frames.arrays import ArraySource, array_source
 from .summing import SummingSource, Term, TermTotals, ValueWeights
@@ -77,6 +77,16 @@ class SparkSource(ClusterSource, SummingSource):
 
     def head(self, n: int) -> Table:
         return array_source(self._rows().limit(n).toArrow()).table
+
+    def spread(self, n: int) -> Table:
+        """The first rows, and some of every partition."""
+        import pyarrow as pa
+
+        rows = self._rows()
+        with _arrow_alone():
+            some = _mapped(rows, partial(_first_rows, n // SPREAD), rows.schema).toArrow()
+        first = rows.limit(n).toArrow()
+        return array_source(pa.concat_tables([first, some.cast(first.schema)])).table
 
     def in_memory(self) -> ArraySource:
         return array_source(self._rows(self.y, self.weight).toArrow(), self.y, self.weight)
@@ -242,6 +252,15 @@ def _ordered(rows: Any) -> list[tuple[int, Any]]:
     """Return results in the order of the partitions."""
     indices, outcomes = (rows.column(name).to_pylist() for name in ("partition", "outcome"))
     return sorted(zip(indices, map(pickle.loads, outcomes), strict=True), key=lambda row: row[0])
+
+
+def _first_rows(n: int, batches: Iterator[Any]) -> Iterator[Any]:
+    """The first rows of a partition."""
+    for batch in batches:
+        yield batch.slice(0, n)
+        n -= len(batch)
+        if n <= 0:
+            return
 
 
 def _with_columns(batch: Any, values: Array, columns: list[str], kind: Any) -> Any:

@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, StatisticsError, listed
+from ..errors import DataError, FamilyError, StatisticsError, listed
 from ..tables.batch import Batch
-from ..tables.features import Feature, extended, features_from_arrays, features_to_arrays
+from ..tables.features import Feature, extended, features_from_arrays, features_to_arrays, sources
 from ..tables.labels import SoftLabels, encode
 from .base import Statistics, names_from_arrays, names_to_arrays, of_one_kind, settle, vocabulary
 
@@ -130,15 +130,18 @@ class BundleStats(Statistics):
         """
         if batch.y is not None and not isinstance(batch.y, SoftLabels):
             batch = replace(batch, coded=encode(batch.y))  # once for all blocks
-        whole, parts = replace(batch, table=extended(batch.table, features)), {}
+        table, parts = batch.table, {}
+        whole = replace(batch, table=extended(table, features, strict=True))
         for name, (indices, collect) in blocks.items():
             try:
                 parts[name] = collect(whole.take(indices))
+            except FamilyError as error:
+                own = sources(table.n_features, features)
+                raise FamilyError(f"in the {name} columns: {error}", [own[indices[j]] for j in error.columns]) from None
             except DataError as error:
                 raise DataError(f"in the {name} columns: {error}") from None
         first = next(iter(parts.values()))
         columns = {name: indices for name, (indices, _) in blocks.items()}
-        table = batch.table
         return cls(first.classes, np.array(first.weight), parts, columns, table.n_features, table.names, features)
 
     @property

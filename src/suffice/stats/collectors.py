@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DataError, as_family, listed
+from ..errors import DataError, FamilyError, as_family, listed
 from ..tables.batch import Batch
 from ..tables.features import Feature
 from ..tables.labels import SoftLabels
@@ -124,9 +124,10 @@ class CollectBooleans:
         with np.errstate(invalid="ignore"):
             other = ((X != 0) & (X != 1) & ~np.isnan(X)).any(axis=0)
         if other.any():
-            raise DataError(
+            raise FamilyError(
                 f"column {_names(batch, other)} holds values other than 0 and 1; choose its family, as in "
-                f"{as_family('column', 'categorical')}"
+                f"{as_family('column', 'categorical')}",
+                np.flatnonzero(other),
             )
         return CountStats.of(batch, presence=True)
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
-from ..errors import DataError, StatisticsError, listed
+from ..errors import DataError, FamilyError, StatisticsError, listed
 from ..tables.batch import Batch
 from ..tables.labels import positions, same
 from ..tables.table import Sparse, Table
@@ -448,7 +448,8 @@ def refuse_counts(table: Table, presence: bool = False, weight: Array | None = N
     if not len(columns):
         raise DataError("the counts are too large: their sums overflow; rescale them")
     found = listed([table.names[j] if table.names else int(j) for j in columns])
-    raise DataError(  # scikit-learn looks for "Negative values in data"
+    raise FamilyError(  # scikit-learn looks for "Negative values in data"
         f"{'Negative values in data: ' if what == 'negative values' else ''}column {found} holds {what}, which cannot "
-        "be counted; use a Gaussian model for numbers that are not counts"
+        "be counted; use a Gaussian model for numbers that are not counts",
+        columns if what == "negative values" else (),
     )

@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import FamilyError, as_family
+from . import parsing
 from .table import ArrayColumn, CodedColumn, Column, Frame, Table
 
 Array = NDArray[Any]
@@ -52,9 +54,10 @@ class Feature:
 
     def values(self, column: Column) -> Array:
         """Return the values of the feature, (n,) float64, with NaN where they are missing."""
-        x = np.asarray(column.floats(), np.float64)
+        reads = self.steps[:1] if self.steps and self.steps[0][0] in READERS else ()
+        x = read(column, reads)
         with np.errstate(invalid="ignore", over="ignore"):
-            for name, *parameters in self.steps:
+            for name, *parameters in self.steps[len(reads) :]:
                 x = STEPS[name].apply(x, *parameters)
         return x
 
@@ -79,18 +82,32 @@ class Feature:
         """
         x = np.asarray(x, np.float64)
         for name, *parameters in reversed(self.steps):
-            x = STEPS[name].invert(x, within, *parameters)
+            x = (STEPS.get(name) or READERS[name]).invert(x, within, *parameters)
         return x
 
 
-def extended(table: Table, features: Sequence[Feature]) -> Table:
-    """Return the table with one more column for each feature."""
+def extended(table: Table, features: Sequence[Feature], strict: bool = False) -> Table:
+    """Return the table with one more column for each feature; strictly, words other than yes and no are an error."""
     if not features:
         return table
     parts = table.columns()
+    if strict:
+        _refuse_other_words(table, parts, features)
     derived = [feature.column(parts[feature.source]) for feature in features]
     names = (*table.names_of(range(len(parts))), *(feature.name for feature in features))
     return Frame((*parts, *derived), names, len(table))
+
+
+def _refuse_other_words(table: Table, parts: list[Column], features: Sequence[Feature]) -> None:
+    read_as_truths = [feature for feature in features if feature.steps[:1] and feature.steps[0][0] == "truth"]
+    for feature in read_as_truths:
+        column = parts[feature.source]
+        if (np.isnan(feature.values(column)) & ~column.missing()).any():
+            raise FamilyError(
+                f"column {table.column_name(feature.source)} holds other words than {feature.steps[0][1]!r} and "
+                f"{feature.steps[0][2]!r}; choose its family, as in {as_family('column', 'categorical')}",
+                [feature.source],
+            )
 
 
 def sources(n_features: int, features: Sequence[Feature]) -> Array:
@@ -100,12 +117,20 @@ def sources(n_features: int, features: Sequence[Feature]) -> Array:
 
 def restored(features: Sequence[Feature], values: Sequence[Array], within: Array) -> Array:
     """Return the values of a column from the values of all features of it."""
-    flags = [x for feature, x in zip(features, values, strict=True) if feature.steps[-1:] == (("is_zero",),)]
+    flags = [x for feature, x in zip(features, values, strict=True) if ("is_zero",) in feature.steps]
     others = [(feature, x) for feature, x in zip(features, values, strict=True) if ("is_zero",) not in feature.steps]
     whole = others[0][0].restored(others[0][1], within) if others else np.full(len(within), np.nan)
     for flag in flags:
         whole = np.where(np.asarray(flag, np.float64) > 0.5, 0.0, whole)
     return whole
+
+
+def read(column: Column, reads: Steps) -> Array:
+    """Return a column as numbers, (n,) float64, by a step that reads it, or as the numbers that it holds."""
+    if not reads:
+        return np.asarray(column.floats(), np.float64)
+    (name, *parameters), *_ = reads
+    return READERS[name].apply(column, *parameters)
 
 
 def features_to_arrays(features: Sequence[Feature]) -> dict[str, Array]:
@@ -121,7 +146,7 @@ def features_from_arrays(arrays: Mapping[str, Array], n_features: int = 1 << 31)
         return ()
     for source, name, family, asked, steps in json.loads(np.asarray(arrays["features"], np.uint8).tobytes()):
         words = all(isinstance(word, str) for word in (name, family, asked))
-        known = all(isinstance(step, list) and step and step[0] in STEPS for step in steps)
+        known = all(isinstance(step, list) and step and step[0] in {*STEPS, *READERS} for step in steps)
         if not (isinstance(source, int) and 0 <= source < n_features and words and known):
             raise ValueError(f"the feature {name!r} is not known")
         feature = Feature(source, name, family, asked, tuple(tuple(map(_plain, step)) for step in steps))
@@ -188,6 +213,21 @@ STEPS: dict[str, Step] = {
     "yeo_johnson": Step(_yeo_johnson, _from_yeo_johnson),
     "is_zero": Step(lambda x: np.where(np.isnan(x), np.nan, x == 0), lambda y, _: y),
     "not_zero": Step(lambda x: np.where(x == 0, np.nan, x), lambda y, _: y),
+    "part": Step(lambda days, part: parsing.PARTS[part](days), lambda y, _, part: np.full(len(y), np.nan)),  # noqa: ARG005
+}
+
+
+def _words(y: Array, _: Array, no: str, yes: str) -> Array:
+    words = np.array([no, yes, None], object)
+    return words[np.where(np.isnan(y), 2, y > 0.5).astype(np.intp)]
+
+
+# First steps, of columns that do not hold numbers.
+READERS: dict[str, Step] = {
+    "number": Step(parsing.numbers, lambda y, _, decimal: y),  # noqa: ARG005
+    "truth": Step(parsing.truths, _words),
+    "date": Step(parsing.times, lambda y, _, order: (y * parsing.DAY).astype("M8[us]")),  # noqa: ARG005
+    "duration": Step(parsing.durations, lambda y, _: (y * 1e6).astype("m8[us]")),
 }
 
 
@@ -299,16 +339,23 @@ class Derived:
     what: str  # it is, for messages and tables
 
 
+def _date(days: Array) -> Found:
+    """Time, and the parts of dates that vary."""
+    parts = [part for part, of in parsing.PARTS.items() if len(np.unique(of(days))) > 1]
+    return [("", "gaussian", ()), *((f" {part}", "categorical", (("part", part),)) for part in parts)]
+
+
 DERIVED: dict[str, Derived] = {
     "binned": Derived(_binned, "quantile bins"),
     "curve": Derived(_with_bins, "a number and its quantile bins, for logistic models"),
     "log": Derived(_log, "the logarithm is Gaussian"),
     "yeo_johnson": Derived(_by_power, "Gaussian after a Yeo-Johnson transform"),
     "zero_inflated": Derived(_zero_inflated, "zeros, and a density of the rest"),
+    "date": Derived(_date, "days since 1970, month, weekday and hour"),
 }
 
 
-def derived(asked: str, j: int, name: str, column: Column) -> tuple[Feature, ...]:
+def derived(asked: str, j: int, name: str, column: Column, reads: Steps = ()) -> tuple[Feature, ...]:
     """Find the features of a family from a sample of a column.
 
     Parameters
@@ -321,12 +368,17 @@ def derived(asked: str, j: int, name: str, column: Column) -> tuple[Feature, ...
         Its name.
     column : Column
         All values of it, or a sample.
+    reads : tuple of tuples
+        The step that reads the column as numbers, where it does not hold any.
     """
-    x = np.asarray(column.floats(), np.float64)
+    if asked not in DERIVED:
+        return (Feature(j, name, asked, asked, reads),) if reads else ()
+    x = read(column, reads)
     x = x[np.isfinite(x)]
     if len(x) > ENOUGH:
         x = np.random.default_rng(0).choice(x, ENOUGH, replace=False)
-    return tuple(Feature(j, name + more, family, asked, steps) for more, family, steps in DERIVED[asked].find(x))
+    found = DERIVED[asked].find(x)
+    return tuple(Feature(j, name + more, family, asked, (*reads, *steps)) for more, family, steps in found)
 
 
 def at(feature: Feature, source: int) -> Feature:

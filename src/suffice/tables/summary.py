@@ -1,4 +1,4 @@
-"""What the first rows of a column show: enough to choose a family for it."""
+"""What the values of a column show: enough to choose a family for it."""
 
 from __future__ import annotations
 
@@ -9,19 +9,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .table import LOOK, Column
+from .table import Column
 
 Array = NDArray[Any]
+
+FEW = 16  # integers with at most this many different values are categories
+_FIRST = 1000  # rows that are looked at first: of most columns they tell what all rows would
+_RANGE = 1 << 16  # integers within so wide a range are counted by their value
 
 
 @dataclass(frozen=True)
 class ColumnSummary:
-    """A column, summarised by its first rows.
+    """A column, summarised by all of its rows; what the first rows settle is not looked for in the others.
 
     Parameters
     ----------
     column : Column
-        The column; objects have the kind of their first values (see `looked_at`).
+        The column; objects have the kind of their values (see `looked_at`).
     """
 
     column: Column
@@ -39,22 +43,64 @@ class ColumnSummary:
 
     @cached_property
     def _floats(self) -> Array:
-        return self.column[:LOOK].floats()
+        return np.asarray(self.column.floats())
 
     @cached_property
     def values(self) -> Array:
-        """The first numbers, without missing values."""
-        return self._floats[~np.isnan(self._floats)]
+        """The numbers, without missing values."""
+        missing = np.isnan(self._floats)
+        return self._floats[~missing] if missing.any() else self._floats
+
+    @cached_property
+    def _first(self) -> Array:
+        first = self._floats[:_FIRST]
+        return first[~np.isnan(first)]
 
     @cached_property
     def is_whole(self) -> bool:
         """Whether all numbers are whole; pandas stores integers with missing values as floats."""
         if self.column.kind != "float":
             return self.column.kind == "integer"
+        if not _are_whole(self._first):
+            return False
         has_missing = 0 < len(self.values) < len(self._floats)
-        return has_missing and bool((self.values == np.rint(self.values)).all())
+        return has_missing and _are_whole(self.values)
 
     @cached_property
     def n_different(self) -> int:
-        """How many different numbers there are."""
+        """How many different values there are; for a column of many, those of the first rows."""
+        if self.column.kind == "text":
+            return _n_codes(self.column.coded()[1])
+        some = len(np.unique(self._first))
+        if some > _FIRST // 2 or not len(self.values):
+            return some
+        low, high = self.values.min(), self.values.max()
+        if high - low < _RANGE and (self.column.kind in ("integer", "boolean") or self.is_whole):
+            return int(np.count_nonzero(np.bincount((self.values - low).astype(np.intp))))
         return len(np.unique(self.values))
+
+    @cached_property
+    def is_constant(self) -> bool:
+        """Whether no two values differ, missing ones apart."""
+        if self.column.kind == "text":
+            first = self.column[:_FIRST].coded()[1]
+            return _n_codes(first) < 2 and self.n_different < 2
+        if len(self._first) and (self._first != self._first[0]).any():
+            return False
+        low, high = self.values.min(initial=np.inf), self.values.max(initial=-np.inf)
+        return not len(self.values) or bool(low == high and np.isfinite(low))
+
+    @cached_property
+    def all_differ(self) -> bool:
+        """Whether no two rows have the same value, and none is missing."""
+        if self.column.kind == "text" or len(self.values) < len(self._floats):
+            return False
+        return len(np.unique(self._first)) == len(self._first) and len(np.unique(self.values)) == len(self.values)
+
+
+def _are_whole(x: Array) -> bool:
+    return bool((x == np.rint(x)).all())
+
+
+def _n_codes(code: Array) -> int:
+    return len(np.unique(code[code >= 0]))

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
-from ..errors import DataError, as_family, remedy
+from ..errors import DataError, FamilyError, as_family, remedy
 from .labels import is_missing
 
 Array = NDArray[Any]
-LOOK = 10_000  # first values that tell what a column of objects holds, and what integers stand for
+LOOK = 10_000  # rows that tell what the columns of files, databases and clusters hold
 Rows = slice | Array  # some rows of a table: a range of them, or their positions
 
 
@@ -196,9 +196,10 @@ class Table(ABC):
             more = f" and {len(found) - 5} more" if len(found) > 5 else ""
             first = self.names[min(refused)] if self.names else min(refused)
             mixed = remedy("MixedClassifier({})", "--model mixed {}").format(as_family(first, "categorical"))
-            raise DataError(
+            raise FamilyError(
                 f"this model needs numbers, but column {', '.join(found[:5])}{more} does not hold numbers; convert it, "
-                f"leave it out, or use the family 'categorical', as in {mixed}{detail}"
+                f"leave it out, or use the family 'categorical', as in {mixed}{detail}",
+                list(refused),
             )
 
 
@@ -430,12 +431,14 @@ def as_float(X: Array) -> Array:
 
 
 def looked_at(column: Column) -> Column:
-    """Return the column. Objects get the kind of their first values, because lists of lists mix numbers and text."""
+    """Return the column. Objects get the kind of their values, because lists of lists mix numbers and text."""
     if not isinstance(column, ArrayColumn) or column.values.dtype != object:
         return column
-    kinds = {_kind_of_value(value) for value in column.values[:LOOK].tolist() if not is_missing(value)}
-    numbers = "float" if "float" in kinds else "integer" if "integer" in kinds else "boolean"
-    return replace(column, kind=numbers) if kinds and "text" not in kinds else column
+    for values in (column.values[:LOOK], column.values):  # the first ones are enough to see of most that they are text
+        kinds = {_kind_of_value(value) for value in values.tolist() if not is_missing(value)}
+        if not kinds or "text" in kinds:
+            return column
+    return replace(column, kind="float" if "float" in kinds else "integer" if "integer" in kinds else "boolean")
 
 
 def _kind_of_value(value: object) -> str:

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from copy import copy
 from dataclasses import asdict, replace
 from functools import reduce
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ...errors import DataError, alike, listed
+import numpy as np
+
+from ...errors import DataError, UnreadableError, alike, listed
 from ...storage import AnyPath, locate
 from ...tables.arrow import ArrowColumn, arrow_frame, from_arrow
 from ...tables.batch import Batch, checked_weight
 from ...tables.readers import feature_columns
 from ...tables.table import Frame
 from ...threads import thread_count
-from ..base import PartedSource, Run
+from ..base import SPREAD, PartedSource, Run
 from ..frames.arrays import ArraySource
 from .discovery import found_files
 from .given import Files, files
@@ -106,6 +109,20 @@ class FileSource(PartedSource):
             if sum(map(len, parts)) >= n:
                 break
         return arrow_frame(pa.concat_tables(parts, promote_options="permissive").slice(0, n).select(self.names))
+
+    def spread(self, n: int) -> Frame:
+        """Every so many rows of pieces all over the files: of row groups, or of blocks of text."""
+        import pyarrow as pa
+
+        reader = self._reader(threads=False)
+        pieces = list(reader.pieces({}))
+        chosen = np.unique(np.linspace(0, max(len(pieces) - 1, 0), SPREAD).round().astype(int))[: len(pieces)]
+        parts = [self.schema.empty_table()]
+        for i in chosen:
+            with suppress(UnreadableError):  # the pass over all rows says what is wrong
+                whole = pa.concat_tables([parts[0], *reader.tables(pieces[i], n)], promote_options="permissive")
+                parts.append(whole.take(np.arange(0, len(whole), max(1, len(whole) * len(chosen) // n))))
+        return arrow_frame(pa.concat_tables(parts, promote_options="permissive").select(self.names))
 
     def in_memory(self) -> ArraySource:
         import pyarrow as pa

@@ -141,6 +141,25 @@ class SqlSource(SummingSource):
         with closing(self._tables(n, n)) as tables:
             return arrow_frame(pa.concat_tables([self.schema.empty_table(), *tables]).select(self.names))
 
+    def spread(self, n: int) -> Frame:
+        """Every so many rows, which the database counts."""
+        import pyarrow as pa
+        from sqlalchemy import func, select
+
+        try:
+            ((count,),) = self.database.fetch(select(func.count()).select_from(self.rows))
+            if count <= n:
+                return self.head(n)
+            cells = [self.cells[name].value.label(name) for name in self.schema.names]
+            number = func.row_number().over().label("suffice_row")
+            numbered = select(*cells, number).select_from(self.rows).subquery("suffice_rows")
+            columns = [numbered.c[name] for name in self.schema.names]
+            statement = select(*columns).where(numbered.c["suffice_row"] % (-(-count // n)) == 0)
+            with closing(self.database.tables(statement, self.schema, n)) as tables:
+                return arrow_frame(pa.concat_tables([self.schema.empty_table(), *tables]).select(self.names))
+        except DatabaseError:  # not every database numbers rows
+            return self.head(n)
+
     def in_memory(self) -> ArraySource:
         import pyarrow as pa
 

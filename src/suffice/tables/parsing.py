@@ -1,0 +1,225 @@
+"""Text, dates and durations as numbers."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .arrow import ArrowColumn
+from .labels import is_missing
+from .table import ArrayColumn, Column
+
+Array = NDArray[Any]
+
+DAY = 86_400_000_000  # microseconds
+_MONTHS = 12
+
+# Numbers as people write them: signs, currencies, percent, thousands; negative ones in parentheses.
+_WRITTEN = re.compile(r"([(]?)([-+]?)[$€£¥₹]?([-+]?)([\d.,'_]+)(?:[eE]([-+]?\d+))?[$€£¥₹%]?([)]?)")
+_PLAIN = {
+    ".": re.compile(r"\d*\.?\d+|\d+\.|\d{1,3}([,'_]\d{3})+(\.\d*)?"),
+    ",": re.compile(r"\d*,?\d+|\d+,|\d{1,3}([.'_]\d{3})+(,\d*)?"),
+}
+_SIMPLE = re.compile(r"-?\d+\.\d+")
+_BLANKS = re.compile(r"\s+")  # which includes narrow and protected ones
+_LEADING_ZERO = re.compile(r"[-+]?0\d+")  # a code, such as a postal code, rather than a number
+
+TRUTHS = {("no", "yes"), ("n", "y"), ("false", "true"), ("f", "t"), ("off", "on")}
+
+_CLOCK = r"(?:[ T](\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?\s*([AaPp][Mm])?)?"
+_DATES = {
+    "ymd": re.compile(rf"(\d{{4}})[-/.](\d{{1,2}})[-/.](\d{{1,2}}){_CLOCK}(?:Z|[+-]\d\d:?\d\d)?"),
+    "mdy": re.compile(rf"(\d{{1,2}})[-/.](\d{{1,2}})[-/.](\d{{4}}){_CLOCK}"),
+}
+_DATES["dmy"] = _DATES["mdy"]
+ORDERS = tuple(_DATES)  # of year, month and day
+
+
+def number_of(word: Any, decimal: str = ".") -> float:
+    """Return the number that a text means, or NaN.
+
+    >>> number_of("$90,000.00"), number_of("14.07%"), number_of("1 234,5", ","), number_of("(12)"), number_of("?")
+    (90000.0, 14.07, 1234.5, -12.0, nan)
+    """
+    if not isinstance(word, str):
+        return float(word) if isinstance(word, int | float | np.number) else np.nan
+    if word.isdecimal() or (decimal == "." and _SIMPLE.fullmatch(word)):  # most are, and this is quick
+        return float(word)
+    found = _WRITTEN.fullmatch(_BLANKS.sub("", word).replace("\u2212", "-"))
+    if found is None:
+        return np.nan
+    opened, sign, other, digits, exponent, closed = found.groups()
+    if bool(opened) != bool(closed) or (sign and other) or not _PLAIN[decimal].fullmatch(digits):
+        return np.nan
+    separators = ",'_" if decimal == "." else ".'_"
+    value = float(digits.translate(dict.fromkeys(map(ord, separators))).replace(decimal, ".") + f"e{exponent or 0}")
+    return -value if opened or "-" in (sign, other) else value
+
+
+def is_code(word: Any) -> bool:
+    """Whether a text of digits starts with a zero, as codes do, and numbers do not."""
+    return isinstance(word, str) and _LEADING_ZERO.fullmatch(word.strip()) is not None
+
+
+def truth_word(word: Any) -> str:
+    """Return a word as it is compared with others.
+
+    >>> truth_word(" Yes "), truth_word(True)
+    ('yes', 'true')
+    """
+    return str(word).strip().casefold()
+
+
+def time_of(word: Any, order: str) -> float:
+    """Return the days from the start of 1970 to a date and time that is written as text, or NaN.
+
+    >>> time_of("1970-01-02 12:00", "ymd"), time_of("1/2/1970", "mdy"), time_of("1.2.1970", "dmy")
+    (1.5, 1.0, 31.0)
+    """
+    found = _DATES[order].fullmatch(str(word).strip())
+    if found is None:
+        return np.nan
+    first, second, third, hour, minute, second_of, fraction, half = found.groups()
+    numbers = dict(zip(order, map(int, (first, second, third)), strict=True))
+    clock = int(hour or 0) % 12 + 12 * (half.lower() == "pm") if half else int(hour or 0)
+    try:
+        day = dt.date(numbers["y"], numbers["m"], numbers["d"]).toordinal() - dt.date(1970, 1, 1).toordinal()
+    except ValueError:
+        return np.nan
+    seconds = clock * 3600 + int(minute or 0) * 60 + int(second_of or 0) + float(f"0.{fraction or 0}")
+    return day + seconds / 86_400
+
+
+# Columns as numbers.
+
+
+def numbers(column: Column, decimal: str = ".") -> Array:
+    """The numbers that a column of text means, with NaN for what is none."""
+    if column.kind in ("float", "integer", "boolean"):
+        return np.asarray(column.floats(), np.float64)
+    return _by_word(column, lambda word: number_of(word, decimal))
+
+
+def truths(column: Column, no: str, yes: str) -> Array:
+    """One for `yes`, zero for `no`, in upper or lower case, and NaN for other words."""
+    if column.kind in ("float", "integer", "boolean"):
+        return np.asarray(column.floats(), np.float64)
+    words = {truth_word(no): 0.0, truth_word(yes): 1.0, "1": 1.0, "0": 0.0}
+    return _by_word(column, lambda word: words.get(truth_word(word), np.nan))
+
+
+def times(column: Column, order: str = "ymd") -> Array:
+    """Days from the start of 1970, with NaN where they are missing; `order` is that of dates as text."""
+    values = _microseconds(column)
+    if values is None:
+        return numbers(column) if column.kind != "text" else _by_word(column, lambda word: time_of(word, order))
+    return values / DAY
+
+
+def durations(column: Column) -> Array:
+    """Seconds, of durations and times of the day."""
+    values = _microseconds(column)
+    return numbers(column) if values is None else values / 1e6
+
+
+def _by_word(column: Column, value: Callable[[Any], float]) -> Array:
+    """A function of each different value of a column."""
+    distinct, code = column.coded()
+    found = np.fromiter(map(value, distinct.tolist()), np.float64, len(distinct))
+    return np.append(found, np.nan)[code]
+
+
+def temporal(column: Column) -> str | None:
+    """Whether a column holds dates ("date"), durations or times of the day ("duration"), or neither."""
+    if isinstance(column, ArrowColumn):
+        import pyarrow as pa
+
+        kind = column.values.type
+        if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
+            return "date"
+        return "duration" if pa.types.is_duration(kind) or pa.types.is_time(kind) else None
+    if isinstance(column, ArrayColumn):
+        if column.values.dtype.kind in "mM":
+            return "date" if column.values.dtype.kind == "M" else "duration"
+        if column.values.dtype == object:
+            kinds = {_temporal_kind(value) for value in column.values.tolist() if not is_missing(value)}
+            return kinds.pop() if len(kinds) == 1 else None
+    return None
+
+
+def _temporal_kind(value: Any) -> str | None:
+    if isinstance(value, dt.date | np.datetime64):  # which datetimes and those of pandas are
+        return "date"
+    return "duration" if isinstance(value, dt.timedelta | dt.time | np.timedelta64) else None
+
+
+def _microseconds(column: Column) -> Array | None:
+    """The microseconds of dates, durations and times of the day, (n,), with NaN where they are missing; None for
+    other columns."""
+    if temporal(column) is None:
+        return None
+    values: Any = _from_arrow(column) if isinstance(column, ArrowColumn) else column.values  # type: ignore[attr-defined]
+    if values.dtype == object:
+        none: Any = np.datetime64("NaT", "us") if temporal(column) == "date" else np.timedelta64("NaT", "us")
+        values = np.array([none if is_missing(v) else _plain(v) for v in values.tolist()])
+    kind = values.dtype.kind
+    counted = values.astype(f"{kind}8[us]").astype(np.int64)
+    return np.where(np.isnat(values), np.nan, counted)
+
+
+def _plain(value: Any) -> Any:
+    """A date, time or duration as NumPy has it, in local time."""
+    if isinstance(value, dt.time):
+        value = dt.datetime.combine(dt.date(1970, 1, 1), value) - dt.datetime(1970, 1, 1, tzinfo=value.tzinfo)
+    if isinstance(value, dt.datetime):
+        return np.datetime64(value.replace(tzinfo=None), "us")
+    return np.datetime64(value, "us") if isinstance(value, dt.date) else np.timedelta64(value, "us")
+
+
+def _from_arrow(column: ArrowColumn) -> Array:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    values, types = column.values, pa.types
+    if types.is_timestamp(values.type) and values.type.tz is not None:
+        values = pc.local_timestamp(values)
+    if types.is_time(values.type):
+        unit = values.type.unit
+        whole = values.cast(pa.int32() if values.type.bit_width == 32 else pa.int64()).cast(pa.int64())
+        values = whole.cast(pa.duration(unit))
+    elif types.is_date(values.type):
+        values = values.cast(pa.timestamp("ms"))
+    return np.asarray(values.to_numpy())
+
+
+# Parts of dates, from days.
+
+
+def month(days: Array) -> Array:
+    """From 1 to 12."""
+    return _of_known(days, lambda known: known.astype("M8[D]").astype("M8[M]").astype(np.int64) % _MONTHS + 1)
+
+
+def weekday(days: Array) -> Array:
+    """From 0, Monday, to 6."""
+    return _of_known(days, lambda known: (known + 3) % 7)
+
+
+def hour(days: Array) -> Array:
+    """From 0 to 23."""
+    clock = np.floor(np.round((days - np.floor(days)) * 86_400_000) / 3_600_000)
+    return np.asarray(clock % 24)
+
+
+def _of_known(days: Array, of: Callable[[Array], Array]) -> Array:
+    missing = ~np.isfinite(days)
+    whole = np.floor(np.where(missing, 0.0, np.round(days * 86_400_000) / 86_400_000)).astype(np.int64)
+    return np.where(missing, np.nan, of(whole))
+
+
+PARTS: dict[str, Callable[[Array], Array]] = {"month": month, "weekday": weekday, "hour": hour}

@@ -1,0 +1,180 @@
+"""What the columns of real tables stand for: numbers, truths and dates as text, identifiers, and nothing at all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import listed
+from . import parsing
+from .features import Steps, read
+from .summary import FEW, ColumnSummary
+from .table import LOOK, ArrayColumn, Column
+
+Array = NDArray[Any]
+
+MOSTLY = 0.9  # the share of different values from which on text identifies rows
+_FIRST = 2000  # rows that are looked at first
+_ODD_WORDS = 5  # different words among numbers that may stand for missing values
+_COLLISIONS = 20  # pairs of equal values that chance would make among values that all differ
+_NAME = re.compile(
+    r"(?:^|[\W_])(?:ids?|idx|index|key|uuid|guid|no|nr|num|number|row|rowid|pk)$|[a-z](?:ID|Id|Nr|No|Key)$"
+)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a column that does not hold numbers is read as numbers."""
+
+    steps: Steps  # one step
+    column: Column  # the numbers
+    reason: str
+    family: str | None = None  # that it gets, unless its numbers tell
+    lost: str = ""  # which cells become missing, if any do
+
+
+def reading(column: Column) -> Reading | None:
+    """Return how a column of text, dates or durations is read as numbers, or None if it is not."""
+    kind = parsing.temporal(column)
+    if kind is not None:
+        steps: Steps = (("date", "ymd"),) if kind == "date" else (("duration",),)
+        family, unit = ("date", "") if kind == "date" else (None, " in seconds")
+        return Reading(steps, _as_numbers(column, steps), f"{column.dtype}{unit}", family)
+    if column.kind != "text" or column.dtype.startswith(("category", "dictionary", "Categorical", "Enum")):
+        return None  # categories are meant
+    tried: Sequence[_Try] = (_truths, _dates, _some_numbers)
+    if len(column) > _FIRST:  # these rows are enough to see of most text that it is nothing else
+        some = column[np.arange(0, len(column), len(column) // _FIRST)]
+        words, cells = _words(some)
+        tried = [each for each in tried if each(some, words, cells) is not None]
+    if not tried:
+        return None
+    words, cells = _words(column)
+    return next((found for each in tried if (found := each(column, words, cells)) is not None), None)
+
+
+def _words(column: Column) -> tuple[list[Any], Array]:
+    """The different words of a column, and how many cells have each."""
+    distinct, code = column.coded()
+    return distinct.tolist(), np.bincount(code[code >= 0], minlength=len(distinct))
+
+
+_Try = Callable[[Column, list[Any], Array], Reading | None]
+
+
+def _truths(column: Column, words: list[str], cells: Array) -> Reading | None:
+    if len(words) > FEW:
+        return None
+    meant = [parsing.truth_word(word) for word in words]
+    if tuple(sorted(set(meant))) not in parsing.TRUTHS:
+        return None
+    no, yes = (
+        max((n, word) for n, word, own in zip(cells, words, meant, strict=True) if own == one)[1]
+        for one in sorted(set(meant))
+    )
+    steps: Steps = (("truth", no, yes),)
+    return Reading(steps, _as_numbers(column, steps), f"{column.dtype}, only {no} and {yes}", "bernoulli")
+
+
+def _dates(column: Column, words: list[str], cells: Array) -> Reading | None:
+    for order in parsing.ORDERS:
+        is_date = _are_known(parsing.time_of, words, order)
+        if _are_enough(is_date, cells, len(words) > FEW):
+            steps: Steps = (("date", order),)
+            lost = _lost(words, cells, is_date, "dates")
+            return Reading(steps, _as_numbers(column, steps), f"{column.dtype} of dates", "date", lost)
+    return None
+
+
+def _some_numbers(column: Column, words: list[Any], cells: Array) -> Reading | None:
+    found = {decimal: _are_known(parsing.number_of, words, decimal) for decimal in ".,"}
+    decimal = max(found, key=lambda one: (cells[found[one]].sum(), one == "."))
+    is_number = found[decimal]
+    if not _are_enough(is_number, cells, is_number.sum() > FEW) or any(map(parsing.is_code, words)):
+        return None
+    steps: Steps = (("number", decimal),)
+    said = f"{column.dtype} of numbers"
+    return Reading(steps, _as_numbers(column, steps), said, lost=_lost(words, cells, is_number, "numbers"))
+
+
+def _are_enough(fine: Array, cells: Array, many: bool) -> bool:
+    """Whether words are read as something else: nearly all of them, or all but a few that stand for missing values."""
+    share = cells[fine].sum() / max(cells.sum(), 1)
+    return bool(many and (share >= 0.95 or (share >= 0.5 and (~fine).sum() <= _ODD_WORDS)))
+
+
+def _lost(words: list[Any], cells: Array, fine: Array, what: str) -> str:
+    if fine.all():
+        return ""
+    odd = [words[i] for i in np.flatnonzero(~fine)[np.argsort(-cells[~fine], kind="stable")]]
+    return f"is read as {what}, but {cells[~fine].sum()} of its {cells.sum()} cells are not ({listed(odd)})"
+
+
+def _as_numbers(column: Column, steps: Steps) -> Column:
+    """The numbers of a column: integers where all of them are."""
+    x = read(column, steps)
+    whole = len(x) and not np.isnan(x).any() and bool((x == np.rint(x)).all()) and np.abs(x).max() < 1 << 53
+    return ArrayColumn.of(x.astype(np.int64) if whole else x)
+
+
+def convertible(column: Column) -> Steps:
+    """Return the step that reads a column as numbers for somebody who asks for a family of numbers; nothing for a
+    column of numbers, or where no word is a number."""
+    if column.kind in ("float", "integer", "boolean"):
+        return ()
+    found = reading(column)
+    if found is not None:
+        return found.steps
+    if column.kind != "text":
+        return ()
+    words, cells = _words(column)
+    ways: dict[Steps, Array] = {(("number", d),): _are_known(parsing.number_of, words, d) for d in ".,"}
+    ways |= {(("date", order),): _are_known(parsing.time_of, words, order) for order in parsing.ORDERS}
+    most = max(ways, key=lambda steps: cells[ways[steps]].sum())
+    return most if ways[most].any() else ()
+
+
+def _are_known(of: Callable[[Any, str], float], words: list[Any], how: str) -> Array:
+    return ~np.isnan(np.fromiter((of(word, how) for word in words), np.float64, len(words)))
+
+
+def tells_nothing(summary: ColumnSummary) -> str | None:
+    """Return why nothing can be learnt from a column, or None if something can."""
+    if summary.column.kind == "other" or not summary.is_constant:
+        return None
+    missing = summary.column.missing()
+    if missing.all():
+        return "all values are missing"
+    return "all values are the same" if len(missing) > FEW else None
+
+
+def identifies_rows(summary: ColumnSummary, name: str) -> str | None:
+    """Return why a column looks like an identifier of rows, or None if it does not.
+
+    Text does where nearly all values differ. Whole numbers do where all differ although they lie so close together that
+    chance would make many of them equal, or where the column is also named like an identifier.
+    """
+    column = summary.column
+    if column.kind == "text":
+        for part in (column[:LOOK], column):  # the first rows are enough to see of most columns that they do not
+            code = part.coded()[1]
+            code = code[code >= 0]
+            different = len(np.unique(code))
+            if len(code) <= FEW or different <= MOSTLY * len(code):
+                return None
+        return f"it has {different} different values in {len(code)} rows"
+    if column.kind != "integer" or len(column) <= FEW or not summary.all_differ:
+        return None
+    first, last, n = summary.values.min(), summary.values.max(), len(column)
+    if last - first == n - 1:
+        return f"it numbers the rows from {first:.0f} to {last:.0f}"
+    if n * (n - 1) / 2 / (last - first + 1) >= _COLLISIONS:
+        return f"it has {n} different whole numbers in {n} rows, all between {first:.0f} and {last:.0f}"
+    return (
+        f"it has {n} different whole numbers in {n} rows, and the name of an identifier" if _NAME.search(name) else None
+    )
