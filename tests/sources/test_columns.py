@@ -320,8 +320,9 @@ DATES = [
 @pytest.mark.parametrize("table", DATES, ids=lambda table: type(table).__module__)
 @pytest.mark.parametrize("kind", [CategoricalClassifier, MixedClassifier, BernoulliClassifier])
 def test_what_is_neither_number_nor_category_is_refused_by_name(kind, table):
-    with pytest.raises(DataError, match="'when'"):
-        kind().fit(table, ["a", "b"])
+    if kind is not MixedClassifier or isinstance(table, pa.Table):  # which reads dates and durations
+        with pytest.raises(DataError, match="'when'"):
+            kind().fit(table, ["a", "b"])
     if kind is MixedClassifier:
         clf = MixedClassifier({"when": "drop"}).fit(table, ["a", "b"])
         assert clf.schema_.families == ("drop", "categorical")
