@@ -406,7 +406,7 @@ def test_types_that_are_no_columns_of_a_model_can_be_dropped(home, rng):
         "sqlite": "x'00ff' AS d, x'00ff' AS l, x'00ff' AS b",
     }[home.name]
     source = suffice.sql(home.database, f"SELECT x, label, {odd} FROM {name}")
-    with pytest.raises(DataError, match="column .*'l', 'b' holds neither numbers nor categories"):
+    with pytest.raises(DataError, match=r"column .*'l', 'b' holds neither numbers nor categories"):
         MixedClassifier().fit(source, "label")
     clf = MixedClassifier(dict.fromkeys("dlb", "drop")).fit(source, "label")
     assert clf.predict(source).shape == (N,)
