@@ -317,9 +317,10 @@ def test_families_of_columns(animals):
     np.testing.assert_allclose(
         ours.predict_proba(numbers), peer.predict_proba(StandardScaler().fit_transform(numbers)), atol=1e-6
     )
-    for parameters, message in [({"families": "auto"}, "expansion='quadratic'"), ({"standardize": 2}, "standardize=2")]:
-        with pytest.raises(DataError, match=message):
-            LogisticClassifier(expansion="quadratic", **parameters).fit(numbers, kinds)
+    with pytest.raises(DataError, match="standardize=2"):
+        LogisticClassifier(standardize=2).fit(numbers, kinds)
+    with pytest.raises(DataError, match="a sparse matrix supports neither"):
+        LogisticClassifier(standardize=True).fit(sparse.csr_array(numbers), kinds)
 
 
 def test_many_categories_are_sparse_inside(rng):
@@ -352,6 +353,20 @@ def test_tables_of_any_kind_are_saved_and_loaded(animals, kind, tmp_path):
     clf.save(tmp_path / "model.safetensors")
     for loaded in (load(tmp_path / "model.safetensors"), load_model(tmp_path / "model.safetensors")):
         np.testing.assert_array_equal(loaded.predict_proba(rows), clf.predict_proba(rows))
+
+
+def test_families_by_type_selector_and_feature_are_saved_by_name(animals, tmp_path):
+    families = {int: "categorical", "grams": "binned", "tame": "drop"}
+    rows = animals.assign(none=None)
+    clf = LogisticClassifier(families=families).fit(rows, "kind")
+    clf.save(tmp_path / "model.safetensors")
+    loaded = load(tmp_path / "model.safetensors")
+    assert loaded.families["litter"] == "categorical"
+    assert loaded.families["grams"] == "binned"
+    assert loaded.families["tame"] == "drop"
+    np.testing.assert_array_equal(loaded.predict_proba(rows), clf.predict_proba(rows))
+    again = loaded.fit(rows, "kind").coef_names_
+    assert again.tolist() == clf.coef_names_.tolist()
 
 
 def test_ratios_of_other_peoples_classifiers(flowers):

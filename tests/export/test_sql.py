@@ -198,6 +198,18 @@ def test_whole_tables_with_missing_cells_are_scored_by_what_they_have(engine, co
     agree(engine.score(clf, X), clf, X)
 
 
+@on_engines(["families", "expansion"], [(None, "linear"), (FAMILIES, "linear"), ("auto", "quadratic")])
+def test_logistic_models_of_whole_tables(engine, families, expansion):
+    """Also where nothing was missing in training, and with products."""
+    (X, y), (complete, labels) = mixed(), mixed(missing=False)
+    extra = {} if families is None else {"families": families}
+    for clf in (
+        LogisticClassifier(expansion=expansion, **extra).fit(X, y),
+        LogisticClassifier(expansion=expansion, **extra).fit(complete, labels),
+    ):
+        agree(engine.score(clf, X), clf, X)
+
+
 @on_engines(["clf"], [(clf,) for kind, clf in MODELS if kind == "counts"])
 def test_missing_counts_drop_out(engine, clf):
     X, y = data("counts")

@@ -56,7 +56,7 @@ class LogisticClassifier(LLRClassifier):
         scikit-learn.
     expansion : {"linear", "quadratic"}
         Features as they are, or with the products of every two of them: the form of a Gaussian model with a
-        covariance for each class. "quadratic" needs numbers without missing values.
+        covariance for each class. Of tables with `families`, the products of standardised numbers.
     tol, max_iter : float, int
         When the optimiser stops: the largest entry of the gradient of the mean loss, for features brought to one scale,
         and steps of Newton's method.
@@ -284,9 +284,20 @@ class LogisticClassifier(LLRClassifier):
         path : path
             The file to write. It is replaced as a whole, or left as it was.
         """
-        params = dict(self.get_params(deep=False))
+        params = self.get_params(deep=False) | {"families": self._saved_families()}
         held = type(self).__name__, params, self._names(), self._learnt()
         modelfile.write(path, modelfile.ModelFile(*held, **chosen_to_header(self)))
+
+    def _saved_families(self) -> Any:
+        """What selectors and types have chosen is kept by name: functions are not saved."""
+        encoding = self._learnt().encoding
+        if self.families is None or isinstance(self.families, str) or encoding is None:
+            return self.families
+        own = dict.fromkeys(range(encoding.n_features), "drop")
+        own |= dict.fromkeys(encoding.numbers, "gaussian") | dict.fromkeys(encoding.categorical, "categorical")
+        own |= {feature.source: feature.asked for feature in encoding.derived}
+        names = self._names() or range(encoding.n_features)
+        return {name: own[j] for j, name in enumerate(names)}
 
     @classmethod
     def _from_file(cls, model: modelfile.ModelFile) -> Self:

@@ -522,7 +522,8 @@ def _(model: LogisticModel, steps: Steps, names: Sequence[str], strict: bool = T
 
 def _encoded(model: LogisticModel, encoding: Encoding, steps: Steps, names: Sequence[str]) -> Scores:
     """The scores of a logistic model of a table with categories, missing values or derived columns."""
-    every: list[Any] = [*names, *(feature_cell(each, steps, names[each.source]) for each in encoding.derived)]
+    own = [AsTruth(Cell(name)) if j in encoding.truths else name for j, name in enumerate(names)]
+    every: list[Any] = [*own, *(feature_cell(each, steps, names[each.source]) for each in encoding.derived)]
     x = _Numbers.anywhere(steps, [every[j] for j in encoding.numbers])
     filled = [steps.bind("x", func.coalesce(v, Number(m))) for v, m in zip(x.held, encoding.fill, strict=True)]
     held = dict(zip(encoding.numbers, x.held, strict=True))

@@ -14,11 +14,12 @@ from ..densities.categorical import CategoricalDensity
 from ..errors import DataError
 from ..tables import vocabulary as vocabularies
 from ..tables.features import Feature, extended, features_from_arrays, features_to_arrays, sources
-from ..tables.table import Table
+from ..tables.table import Matrix, Table, looked_at
 
 Array = NDArray[Any]
 
 DROP, CATEGORICAL = "drop", "categorical"
+_INDICES = ("numbers", "marked", "categorical", "truths")
 _SPARSE = 8  # times as many features as stored cells: then sparse rows are faster than dense ones
 _SMALL = 1 << 20  # cells of a table that is faster dense in any case
 _FEW = 1e-12  # of the mean square of a column: a variance below this is rounding
@@ -52,6 +53,7 @@ class Encoding:
     categorical: tuple[int, ...]  # columns that are one-hot
     categories: tuple[Array, ...]  # of each of these
     derived: tuple[Feature, ...] = ()
+    truths: tuple[int, ...] = ()  # those of the numbers that are Booleans, which databases tell from numbers
     units: Array | None = None  # (2, numbers) mean and deviation of the numbers whose products are features, too
 
     @classmethod
@@ -99,10 +101,11 @@ class Encoding:
                 marked.append(j)
             with np.errstate(invalid="ignore", over="ignore"):
                 fill[i] = share @ np.where(known, X[:, i], 0.0) / share.sum() if share.any() else 0.0
-        columns = whole.columns() if categorical else []
+        columns = [] if isinstance(whole, Matrix) and whole.whole.dtype.kind in "fiu" else whole.columns()
+        truths = tuple(j for j in numbers if columns and looked_at(columns[j]).kind == "boolean")
         for j in categorical:
             try:
-                distinct, code = columns[j].coded()
+                distinct, code = (columns or whole.columns())[j].coded()
                 used = np.unique(code)
                 categories.append(vocabularies.vocabulary(distinct[used[used >= 0]])[0])
             except DataError as error:
@@ -117,7 +120,7 @@ class Encoding:
                 deviation = np.sqrt(share @ (filled - share @ filled) ** 2)
             units = np.stack([share @ filled, np.where(deviation > 0, deviation, 1.0)])
         held = tuple(sorted(marked)), categorical, tuple(categories)
-        return cls(table.n_features, numbers, fill, *held, derived, units)
+        return cls(table.n_features, numbers, fill, *held, derived, truths, units)
 
     @property
     def n_numbers(self) -> int:
@@ -220,7 +223,7 @@ class Encoding:
 
     def to_arrays(self) -> dict[str, Array]:
         """The encoding as arrays of numbers."""
-        own = {name: np.array(getattr(self, name), np.int64) for name in ("numbers", "marked", "categorical")}
+        own = {name: np.array(getattr(self, name), np.int64) for name in _INDICES}
         size = {"n_features": np.array(self.n_features), "fill": self.fill}
         units = {} if self.units is None else {"units": self.units}
         return own | size | units | vocabularies.to_arrays(self.categories) | features_to_arrays(self.derived)
@@ -229,12 +232,12 @@ class Encoding:
     def from_arrays(cls, arrays: Mapping[str, Array]) -> Self:
         """The inverse of `to_arrays`; ValueError or KeyError where the arrays are damaged."""
         d = int(arrays["n_features"])
-        own = {name: tuple(map(int, arrays[name])) for name in ("numbers", "marked", "categorical")}
+        own = {name: tuple(map(int, arrays[name])) for name in _INDICES}
         read = sorted(own["numbers"] + own["categorical"])
         categories, fill = vocabularies.from_arrays(arrays), np.array(arrays["fill"], np.float64)
         derived, units = features_from_arrays(arrays, d), arrays.get("units")
         every = set(range(d + len(derived)))
-        fits = len(set(read)) == len(read) and set(read) <= every and set(own["marked"]) <= set(read)
+        fits = len(set(read)) == len(read) and set(read) <= every and {*own["marked"], *own["truths"]} <= set(read)
         lengths = len(fill) == len(own["numbers"]) and len(categories) == len(own["categorical"])
         if units is not None:
             units = np.array(units, np.float64)

@@ -63,8 +63,9 @@ class LogisticModel(Scorer):
     def category_kinds(self) -> dict[int, str]:
         if self.encoding is None:
             return {}
-        kinds = zip(self.encoding.categorical, self._one_hot.category_kinds().values(), strict=False)
-        return {j: kind for j, kind in kinds if j < self.n_features}  # derived columns are not read from a table
+        columns = self.encoding.categorical  # derived ones are not read from a table
+        kinds = self._one_hot.category_kinds().items()  # not of a column without any category
+        return {columns[i]: kind for i, kind in kinds if columns[i] < self.n_features}
 
     def parameters(self) -> dict[str, Any]:
         return {"coef": self.coef, "intercept": self.intercept, "prior": self.prior}
