@@ -476,7 +476,7 @@ def cut_parquet(path):
 
 def break_csv(path):
     lines = path.read_text().splitlines(keepends=True)
-    lines[400] = "1.5,2\n"
+    lines[400] = lines[400].replace("\n", ",more\n")
     path.write_text("".join(lines))
     return "line 401", None
 

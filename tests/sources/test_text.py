@@ -236,6 +236,17 @@ def test_files_of_other_names_are_recognised(tmp_path):
         assert read(tmp_path / name) == ({"x": [1, 2]}, ["a", "b"])
 
 
+def test_rows_that_are_too_short_are_filled_as_pandas_does(tmp_path):
+    text = 'x,label,word\r\n1,a,u\r\n2,b\r\n3,a,"v, w\nz"\r\n4,"b"\r\n5\r\n'
+    (tmp_path / "a.csv").write_text(text, newline="")
+    with pytest.warns(FormatWarning, match=r"some rows of .*a\.csv have fewer cells than there are columns"):
+        found, labels = read(tmp_path / "a.csv")
+    assert found == {"x": [1, 2, 3, 4, 5], "word": ["u", None, "v, w\nz", None, None]}
+    assert [*map(str, labels)] == ["a", "b", "a", "b", "None"]
+    expected = pd.read_csv(tmp_path / "a.csv")
+    assert expected["word"].isna().tolist() == [one is None for one in found["word"]]
+
+
 REFUSED = {
     "an Excel workbook": (
         "a.csv",

@@ -16,6 +16,7 @@ from ..tables import vocabulary as vocabularies
 from ..tables.batch import Batch
 from ..tables.labels import positions, same
 from ..tables.table import Column, Matrix, Table, native
+from ..text import counted
 from .base import (
     Statistics,
     by_class,
@@ -78,7 +79,7 @@ class CategoryStats(Statistics):
     def __repr__(self) -> str:
         return (
             f"CategoryStats({len(self.classes)} classes, {self.n_features} features, "
-            f"{self.count.shape[1]} categories, weight {self.weight.sum():g})"
+            f"{self.count.shape[1]} categories, weight {counted(self.weight.sum())})"
         )
 
     @property

@@ -15,6 +15,7 @@ from ..errors import DataError, FamilyError, StatisticsError, listed
 from ..tables.batch import Batch
 from ..tables.labels import positions, same
 from ..tables.table import Sparse, Table
+from ..text import counted
 from .base import (
     Statistics,
     by_class,
@@ -78,7 +79,7 @@ class CountStats(Statistics):
 
     def __repr__(self) -> str:
         what = "presence" if self.presence else "sum"
-        size = f"{len(self.classes)} classes, {self.n_features} features, weight {self.weight.sum():g}"
+        size = f"{len(self.classes)} classes, {self.n_features} features, weight {counted(self.weight.sum())}"
         return f"CountStats({what}, {size})"
 
     @property

@@ -16,6 +16,7 @@ from ..kernels.reference import present_rows
 from ..tables.batch import Batch
 from ..tables.labels import positions, same, union
 from ..tables.table import Sparse, Table, contiguous
+from ..text import counted
 from . import scatter as scatters
 from .base import FAINT, Statistics, by_class, faint, settle, spread, vocabulary
 from .scatter import LAYOUTS, shape_of
@@ -77,7 +78,7 @@ class MomentStats(Statistics):
         settle(self, "weight", "mean", "scatter", "cubic", "quartic", "observed")
 
     def __repr__(self) -> str:
-        size = f"{len(self.classes)} classes, {self.n_features} features, weight {self.total:g}"
+        size = f"{len(self.classes)} classes, {self.n_features} features, weight {counted(self.total)}"
         return f"MomentStats({self.layout}, {size})"
 
     @property

@@ -17,6 +17,7 @@ from ..tables.batch import Batch
 from ..tables.labels import SoftLabels, encode, positions, same
 from ..tables.missing import patterns, suspects
 from ..tables.table import Sparse
+from ..text import counted
 from .base import Statistics, settle
 from .moments import MomentStats
 
@@ -68,7 +69,7 @@ class PatternStats(Statistics):
         settle(self, "missing", "code")
 
     def __repr__(self) -> str:
-        size = f"{len(self.classes)} classes, {self.n_features} features, weight {self.weight.sum():g}"
+        size = f"{len(self.classes)} classes, {self.n_features} features, weight {counted(self.weight.sum())}"
         return f"PatternStats({self.layout}, {size}, {len(np.unique(self.missing, axis=0))} patterns of missing cells)"
 
     @property

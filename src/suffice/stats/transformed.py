@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..errors import DataError, StatisticsError
 from ..tables.batch import Batch
 from ..tables.table import Matrix, Table
+from ..text import counted
 from .base import Statistics, by_class
 from .moments import MomentStats
 from .support import Support
@@ -55,7 +56,7 @@ class TransformedStats(Statistics):
         return self.moments.weight
 
     def __repr__(self) -> str:
-        size = f"{len(self.classes)} classes, {self.n_features} features, weight {self.weight.sum():g}"
+        size = f"{len(self.classes)} classes, {self.n_features} features, weight {counted(self.weight.sum())}"
         return f"TransformedStats({', '.join(self.transforms)}, {size})"
 
     @property

@@ -33,6 +33,7 @@ class CsvFormat(TextFormat):
         super().__init__(encoding)
         self.dialect = dialect
         self.recoded: str | None = None  # the encoding of text that turned out not to be UTF-8
+        self.short = False  # whether there were rows with too few cells
         mark = re.escape(dialect.delimiter)
         # Cells and what stands between them, up to quotes that begin a cell and are never closed.
         self._closed = re.compile(
@@ -60,6 +61,8 @@ class CsvFormat(TextFormat):
                 f"{file.path} is not UTF-8 and is read as {self.recoded}; if letters look wrong, give its encoding, as "
                 f"in {given}"
             )
+        if self.short:
+            yield f"some rows of {file.path} have fewer cells than there are columns; the others are missing values"
         if self.guesses_header:
             given = remedy("suffice.files(path, header=False) or header=True", "--no-header or --header")
             yield (
@@ -135,7 +138,15 @@ class CsvFormat(TextFormat):
             return pa.schema([(name, types.get(name, pa.null())) for name in names])
         known = {name: kind for name, kind in types.items() if name in names}
         # Rows that are broken are named when they are read; here they only must not hide the others.
-        found = self._table(content, {"column_types": known}, lambda _: "skip").schema
+        short = []
+
+        def skip(row: Any) -> str:
+            short.extend([row] * (row.actual_columns < row.expected_columns))
+            return "skip"
+
+        found = self._table(content, {"column_types": known}, skip).schema
+        if short:
+            found = self._table(self._filled(self.dialect.plain(content)), {"column_types": known}, skip).schema
         # Text that is not UTF-8 is decoded or named when it is read, too; bytes are nothing to learn from.
         texts = [column.name for column in found if pa.types.is_binary(column.type) and column.name not in known]
         return pa.schema([column.with_type(pa.string()) if column.name in texts else column for column in found])
@@ -164,15 +175,35 @@ class CsvFormat(TextFormat):
         return decoded
 
     def _table(self, content: bytes, convert: dict[str, Any], invalid: Any = None) -> Any:
+        plain = self.dialect.plain(content)
         try:
-            return self._utf8_table(content, convert, invalid)
+            return self._plain_table(plain, convert, invalid)
         except pa.ArrowInvalid as error:
-            if self.encoding is not None or "invalid UTF8" not in str(error):
+            if self.encoding is None and "invalid UTF8" in str(error):
+                return self._table(self._decoded(content).encode(), convert, invalid)
+            width = re.search(r"Expected (\d+) columns, got (\d+)", str(error))
+            if width is None or int(width[2]) > int(width[1]):
                 raise
-            return self._utf8_table(self._decoded(content).encode(), convert, invalid)
+            return self._plain_table(self._filled(plain), convert, invalid)
 
-    def _utf8_table(self, content: bytes, convert: dict[str, Any], invalid: Any) -> Any:
-        dialect, plain = self.dialect, self.dialect.plain(content)
+    def _filled(self, plain: bytes) -> bytes:
+        """Rows with empty cells at the end of those that are too short, as pandas reads them."""
+        mark, width, rows = self.dialect.delimiter.encode(), len(self.dialect.names), []
+        lines = iter(plain.split(b"\n"))
+        for line in lines:
+            row = line
+            while row.count(b'"') % 2 and (more := next(lines, None)) is not None:
+                row += b"\n" + more
+            cells = row.decode("latin-1").splitlines(keepends=True) if b'"' in row else ()
+            count = len(next(csv.reader(cells, delimiter=mark.decode()))) if cells else row.count(mark) + 1
+            if row.strip() and count < width:
+                self.short = True
+                row = row.rstrip(b"\r") + mark * (width - count)
+            rows.append(row)
+        return b"\n".join(rows)
+
+    def _plain_table(self, plain: bytes, convert: dict[str, Any], invalid: Any) -> Any:
+        dialect = self.dialect
         return pa.csv.read_csv(
             pa.BufferReader(plain),
             pa.csv.ReadOptions(use_threads=False, block_size=len(plain), column_names=dialect.names),
