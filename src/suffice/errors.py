@@ -6,6 +6,7 @@ All of them are in this tree::
     ├── DataError              invalid rows, columns, labels, weights or parameters  (ValueError)
     │   ├── MissingLabelsError some rows have no label
     │   ├── UnreadableError    a file, or part of a file, cannot be read
+    │   ├── FamilyError        values that the family of their column cannot have
     │   └── DatabaseError      a database cannot be reached, or rejects a query
     ├── StatisticsError        statistics that cannot be added or subtracted         (ValueError)
     ├── CheckpointError        a checkpoint of another job, or of files that changed (ValueError)
