@@ -306,6 +306,17 @@ class TestFit:
         assert suffice.load(tmp_path / "m").means_.ravel().tolist() == [1.75, 5.5]
         assert (tmp_path / "run").exists()
 
+    def test_logistic_regression_of_a_table_with_categories(self, tmp_path):
+        out = tmp_path / "model.safetensors"
+        run("fit", PENGUINS, "-t", "species", "--model", "logistic", "--set", "C=10", "-o", out)
+        expected = LogisticClassifier(10.0).fit(pd.read_csv(PENGUINS), "species")
+        names = expected.coef_names_.tolist()
+        assert "island_Dream" in names
+        found = json.loads(run("inspect", out, "--parameters", "--json")[1])["parameters"]
+        assert found["columns"] == names
+        np.testing.assert_allclose(found["coef"], expected.coef_, atol=1e-9)
+        assert "island_Dream" in run("inspect", out, "--parameters")[1]
+
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [

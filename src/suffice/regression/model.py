@@ -71,7 +71,7 @@ class LogisticModel(Scorer):
         return {"coef": self.coef, "intercept": self.intercept, "prior": self.prior}
 
     def labelled_parameters(self, names: Sequence[Any]) -> dict[str, Any]:
-        return self.parameters() | {"features": list(self.linear_names(names))}
+        return self.parameters() | {"columns": list(self.linear_names(names))}
 
     def linear_names(self, names: Sequence[Any]) -> tuple[str, ...]:
         """Return names for the features that have a slope.
