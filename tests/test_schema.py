@@ -221,6 +221,13 @@ def test_it_prints_as_a_table():
     assert html.count("<tr>") == 2
 
 
+def test_it_prints_what_columns_are_learnt_as():
+    found = schema(FRAME[["height", "sex"]], {"height": "binned"})
+    lines = ["column  family       learnt as  because", "height  binned       3 bins     asked for"]
+    assert str(found).splitlines()[:2] == lines
+    assert "<td>height</td><td>binned</td><td>3 bins</td><td>asked for</td>" in found._repr_html_()
+
+
 def test_whole_floats_with_missing_cells_are_judged_as_integers():
     import pandas as pd
     import polars as pl

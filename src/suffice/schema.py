@@ -30,10 +30,10 @@ class Schema:
     """The family of every column, and why.
 
     Text, categories and strings are categorical, floats Gaussian, booleans Bernoulli. Integers, and floats that are
-    whole numbers with missing values among them, go by the first 10 000 rows: zeros and ones alone are
-    Bernoulli, at most 16 different values categorical, not negative with a mean of at most 20 and a variance of at most
-    three times that Poisson, and the rest Gaussian. Objects are what their first 10 000 values are: text unless all are
-    numbers.
+    whole numbers with missing values among them, go by their values: zeros and ones are Bernoulli, at most 16 different
+    values categorical, not negative with a mean of at most 20 and a variance of at most three times that Poisson, and
+    the rest Gaussian. Objects are what their values are: text unless all are numbers. Numbers, Booleans and dates that
+    are written as text are read as such. Columns from which nothing can be learnt, and identifiers of rows, are left out.
 
     Some families are those of features (see `DERIVED`): "binned" is a category for each of a few bins, for instance.
     Give this schema to another model as its `families=`, and it has the same features: the same bins, say.
@@ -77,7 +77,7 @@ class Schema:
                 f"drop it: {as_family(unfit[0], 'drop')}"
             )
         known = families.by_name() if isinstance(families, Schema) else {}
-        own = table.names or ("",) * len(columns)  # rows of an array may be anything
+        own = table.names or range(len(columns))
         found = [chosen.get(j) or inferred(column, own[j], leaves_out, is_sample) for j, column in enumerate(columns)]
         if all(each.family == DROP for each in found):  # rather all that were not to be dropped than none
             found = [chosen.get(j) or inferred(column) for j, column in enumerate(columns)]
@@ -87,9 +87,7 @@ class Schema:
             if j in chosen and names[j] not in known and found[j].family not in (DROP, "categorical"):
                 found[j] = found[j]._replace(steps=convertible(column))
         features = _features(found, names, columns, known)
-        warned = tuple(
-            f"column {name!r} {each.warning}" for name, each in zip(names, found, strict=True) if each.warning
-        )
+        warned = tuple(f"column {name!r} {each.warning}" for name, each in zip(own, found, strict=True) if each.warning)
         return cls(names, tuple(each.family for each in found), tuple(each.reason for each in found), features, warned)
 
     def demoted(self, error: FamilyError) -> tuple[Schema, list[str]]:
@@ -139,17 +137,27 @@ class Schema:
         sources = {feature.source for feature in self.features}
         return {self.names[j]: tuple(f for f in self.features if f.source == j) for j in sorted(sources)}
 
-    def __str__(self) -> str:
+    def _rows(self) -> list[tuple[str, ...]]:
+        """The lines of the table, with a column of features where there are any."""
         rows = [("column", "family", "because"), *zip(self.names, self.families, self.reasons, strict=True)]
-        wide = [max(len(row[i]) for row in rows) for i in range(2)]
-        return "\n".join(f"{name:<{wide[0]}}  {family:<{wide[1]}}  {reason}" for name, family, reason in rows)
+        if not self.features:
+            return [*rows]
+        own = [[str(f) for f in self.features if f.source == j] for j in range(len(self.names))]
+        learnt = ["learnt as", *("; ".join(each) or "-" for each in own)]
+        return [(name, family, each, reason) for (name, family, reason), each in zip(rows, learnt, strict=True)]
+
+    def __str__(self) -> str:
+        rows = self._rows()
+        wide = [max(len(row[i]) for row in rows) for i in range(len(rows[0]) - 1)]
+        lines = ((*(f"{cell:<{n}}" for cell, n in zip(row[:-1], wide, strict=True)), row[-1]) for row in rows)
+        return "\n".join("  ".join(line) for line in lines)
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        rows = zip(self.names, self.families, self.reasons, strict=True)
+        head, *rows = self._rows()
         body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-        return f"<table><tr><th>column</th><th>family</th><th>because</th></tr>{body}</table>"
+        return f"<table><tr>{''.join(f'<th>{title}</th>' for title in head)}</tr>{body}</table>"
 
 
 def _is_unfit(column: Column) -> bool:
@@ -181,15 +189,15 @@ class Found(NamedTuple):
     warning: str = ""
 
 
-def inferred(column: Column, name: str = "", leaves_out: bool = False, is_sample: bool = False) -> Found:
+def inferred(column: Column, name: str | int = 0, leaves_out: bool = False, is_sample: bool = False) -> Found:
     """Return what a column becomes by its type and values.
 
     Parameters
     ----------
     column : Column
         All of its values, or a sample.
-    name : str
-        Its name; nothing where it has none.
+    name : str or int
+        Its name, or its index where it has none: then it is not taken for an identifier.
     leaves_out : bool
         Whether a column from which nothing can be learnt is left out.
     is_sample : bool
@@ -204,7 +212,7 @@ def inferred(column: Column, name: str = "", leaves_out: bool = False, is_sample
         why = read.reason if read.family or family == "gaussian" else f"{read.reason}, {reason.partition(', ')[2]}"
         keep = f"; these become missing values; use {as_family(name, 'categorical')} to keep the text"
         return Found(read.family or family, why, read.steps, read.lost and read.lost + keep)
-    if leaves_out and name and (reason := identifies_rows(summary, name)):
+    if leaves_out and isinstance(name, str) and (reason := identifies_rows(summary, name)):
         keep = "gaussian" if column.kind == "integer" else "categorical"
         return Found(DROP, reason, warning=f"is left out: {reason}; use {as_family(name, keep)} to keep it")
     return Found(*_suggested(summary))

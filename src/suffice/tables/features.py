@@ -52,6 +52,15 @@ class Feature:
     asked: str
     steps: Steps
 
+    def __str__(self) -> str:
+        """The steps in words.
+
+        >>> str(Feature(0, "price", "gaussian", "log", (("number", "."), ("log", 0.5))))
+        'number, logarithm'
+        """
+        told = self.steps[-1:] if self.steps and self.steps[-1][0] == "part" else self.steps
+        return ", ".join(_IN_WORDS[name](*parameters) for name, *parameters in told)
+
     def values(self, column: Column) -> Array:
         """Return the values of the feature, (n,) float64, with NaN where they are missing."""
         reads = self.steps[:1] if self.steps and self.steps[0][0] in READERS else ()
@@ -228,6 +237,21 @@ READERS: dict[str, Step] = {
     "truth": Step(parsing.truths, _words),
     "date": Step(parsing.times, lambda y, _, order: (y * parsing.DAY).astype("M8[us]")),  # noqa: ARG005
     "duration": Step(parsing.durations, lambda y, _: (y * 1e6).astype("m8[us]")),
+}
+
+
+_IN_WORDS: dict[str, Callable[..., str]] = {
+    "bin": lambda edges, *_: f"{len(edges) + 1} bins",
+    "log": lambda _: "logarithm",
+    "signed_log": lambda _: "signed logarithm",
+    "yeo_johnson": lambda _, __, power: f"power {power:g}",
+    "is_zero": lambda: "is zero",
+    "not_zero": lambda: "not zero",
+    "part": lambda part: str(part),
+    "number": lambda _: "number",
+    "truth": lambda no, yes: f"{no} or {yes}",
+    "date": lambda _: "days",
+    "duration": lambda: "seconds",
 }
 
 

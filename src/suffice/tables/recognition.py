@@ -171,9 +171,10 @@ def identifies_rows(summary: ColumnSummary, name: str) -> str | None:
     if column.kind != "integer" or len(column) <= FEW or not summary.all_differ:
         return None
     first, last, n = summary.values.min(), summary.values.max(), len(column)
-    if last - first == n - 1:
+    close = n * (n - 1) / 2 / (last - first + 1) >= _COLLISIONS
+    if last - first == n - 1 and (close or first in (0, 1)):
         return f"it numbers the rows from {first:.0f} to {last:.0f}"
-    if n * (n - 1) / 2 / (last - first + 1) >= _COLLISIONS:
+    if close:
         return f"it has {n} different whole numbers in {n} rows, all between {first:.0f} and {last:.0f}"
     return (
         f"it has {n} different whole numbers in {n} rows, and the name of an identifier" if _NAME.search(name) else None
