@@ -33,7 +33,8 @@ class Schema:
     whole numbers with missing values among them, go by their values: zeros and ones are Bernoulli, at most 16 different
     values categorical, not negative with a mean of at most 20 and a variance of at most three times that Poisson, and
     the rest Gaussian. Objects are what their values are: text unless all are numbers. Numbers, Booleans and dates that
-    are written as text are read as such. Columns from which nothing can be learnt, and identifiers of rows, are left out.
+    are written as text are read as such. Columns from which nothing can be learnt are left out, and so are identifiers
+    of rows.
 
     Some families are those of features (see `DERIVED`): "binned" is a category for each of a few bins, for instance.
     Give this schema to another model as its `families=`, and it has the same features: the same bins, say.
