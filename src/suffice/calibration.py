@@ -106,11 +106,12 @@ def held_towards_one(
         With mean 0.
     """
     n, k = scores.shape
-    rows, impossible = np.arange(n), np.isneginf(scores)
+    rows, impossible = np.arange(n), np.isneginf(scores + log_prior)
     weight = np.where(impossible[rows, code], 0.0, weight)  # no map helps there
     evidence = np.where(impossible, 0.0, scores)
     evidence = evidence - evidence.max(axis=1, keepdims=True)
-    base = np.where(impossible, -np.inf, log_prior)
+    base = np.where(impossible & (weight > 0)[:, None], -np.inf, log_prior)
+    base[weight == 0] = 0.0
     if start is None:
         start = min(1.0, 10.0 / max(float(np.median(-evidence.min(axis=1))), 1e-300)), np.zeros(k)
     center = np.zeros(k + 1)

@@ -55,8 +55,8 @@ class GaussianClassifier(GenerativeClassifier):
     covariances_ : (k, d, d) full; (d, d) tied; (k, d) diag; (d,) tied_diag; (k,) spherical; () tied_spherical;
         of a predictive model, scale matrices, one for each class in every structure
     shrinkage_ : float, or (k,) where it was estimated for each class
-    statistics_ : MomentStats, all that was kept of the rows; PatternStats where values are missing and covariances full;
-        WideMomentStats where there are many more columns than rows
+    statistics_ : MomentStats, all that was kept of the rows; PatternStats where values are missing and covariances
+        full; WideMomentStats where there are many more columns than rows
     density_ : GaussianDensity or StudentDensity
 
     Examples

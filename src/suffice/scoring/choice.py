@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from html import escape
+from statistics import NormalDist
 from typing import Any
 
 SURE = 1.96  # standard errors on both sides of a 95 % interval
@@ -45,8 +46,13 @@ class Choice:
 
     @property
     def beats_baseline(self) -> bool:
-        """Whether the chosen model is better than the class frequencies by more than chance explains."""
-        return self.n_rows is None or self.baseline.worse > SURE * self.baseline.uncertainty
+        """Whether the chosen model is better than the class frequencies by more than chance explains.
+
+        The best of many models is better by chance more often than one model: a difference counts if it has a chance
+        of less than 2.5 % for all of them together.
+        """
+        sure = NormalDist().inv_cdf(1 - 0.025 / len(self.candidates))
+        return self.n_rows is None or self.baseline.worse > sure * self.baseline.uncertainty
 
     @property
     def summary(self) -> str:

@@ -6,6 +6,7 @@ import time
 import warnings
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from numbers import Integral
 from typing import Any
 
@@ -26,7 +27,7 @@ from ..sources.frames.arrays import ArraySource
 from ..sources.sampling import sampled
 from ..tables.labels import SoftLabels, encode
 from ..threads import single_threaded_blas
-from .candidates import Candidate, candidates
+from .candidates import Candidate, generative_candidates, logistic_candidates
 from .held_out import HeldOut, Trial, splits_of
 
 Array = NDArray[Any]
@@ -41,6 +42,7 @@ def fit(
     *,
     families: Any = "auto",
     calibrate: bool = True,
+    generative: bool = False,
     cv: Any = None,
     groups: Any = None,
     scoring: Any = "log_loss",
@@ -69,6 +71,9 @@ def fit(
         numbers as Gaussian.
     calibrate : bool, default=True
         Whether to try calibrated scores.
+    generative : bool, default=False
+        Whether to try generative models only. They merge, stream and forget, and have `log_likelihood`, `sample` and
+        `typicality`; a logistic model, which is often better on large tables, has none of these.
     cv : int, splitter or iterable of (train, test), default=None
         The number of folds, or how to split the rows, as in scikit-learn: TimeSeriesSplit() for rows in the order of
         time. Each row is held out at most once. None means ten folds, and five for 1000 rows or more.
@@ -104,7 +109,10 @@ def fit(
     search = _Search(trial, criterion, calibrate)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SufficeWarning)  # of candidates
-        search.run(candidates(trial, families, n_jobs, search.best_of), time_limit)
+        models: Iterator[Candidate] = generative_candidates(trial, families, n_jobs, search.best_of)
+        if not generative:
+            models = chain(models, logistic_candidates(trial, families, n_jobs))
+        search.run(models, time_limit)
     best = search.best
     if left_out and whole.names is not None:
         names = tuple(name for name in whole.names if name not in left_out)

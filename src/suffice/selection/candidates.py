@@ -163,10 +163,10 @@ class LogisticCandidate(Candidate):
         return self.found[0]
 
 
-def candidates(
+def generative_candidates(
     trial: Trial, families: Any, n_jobs: int | None, best_of: Callable[[Collection[Candidate]], Any]
 ) -> Iterator[Candidate]:
-    """Yield the models to try, quick ones first; `best_of` tells the best of some that were tried."""
+    """Yield generative models, quick ones first; `best_of` tells the best of some that were tried."""
     source, k = trial.source, len(trial.classes) * len(trial.splits)
     columns = [looked_at(column) for column in source.table.columns()]
     numbers = [column for column in columns if column.kind in ("integer", "float", "boolean")]
@@ -194,20 +194,20 @@ def candidates(
         structure = best_of(tried).estimator.covariance
         for alpha in ALPHAS if {"categorical", "bernoulli", "poisson", "binned"} & {*schema.families} else ():
             yield StatisticCandidate(MixedClassifier(view, alpha, structure, n_jobs=n_jobs), sums)
-    if families == "auto":
-        yield from _logistic(trial, n_jobs)
 
 
-def _logistic(trial: Trial, n_jobs: int | None) -> Iterator[Candidate]:
+def logistic_candidates(trial: Trial, families: Any, n_jobs: int | None) -> Iterator[Candidate]:
     """Yield logistic models of the whole table."""
     source, k = trial.source, len(trial.classes)
     outputs, known = 1 if k == 2 else k, set()
-    for view in ("auto", NUMBERS, CURVE):
+    for view in ("auto", NUMBERS, CURVE) if families == "auto" else (families,):
         schema = Schema.of(source.table, view, source.frame)
         if schema.families in known:
             continue
         known.add(schema.families)
         yield LogisticCandidate(view, schema, n_jobs=n_jobs)
+    if families != "auto":
+        return
     schema = Schema.of(source.table, NUMBERS, source.frame)
     q = schema.families.count("gaussian")
     if q > 1 and outputs * q * q <= _UNKNOWNS:
