@@ -52,7 +52,7 @@ class Choice:
         of less than 2.5 % for all of them together.
         """
         sure = NormalDist().inv_cdf(1 - 0.025 / len(self.candidates))
-        return self.n_rows is None or self.baseline.worse > sure * self.baseline.uncertainty
+        return self.n_rows is None or self.baseline.worse > max(sure * self.baseline.uncertainty, 1e-9)
 
     @property
     def summary(self) -> str:
