@@ -101,12 +101,18 @@ class DaskFrame(DaskSource):
         if len(chosen) < 2:
             return self.head(n)
         each = -(-n // len(chosen))
-        some = self.features.partitions[chosen].map_partitions(lambda part: part.head(each), meta=self.frame)
+        some = self.features.partitions[chosen].map_partitions(_every_so_many, each, meta=self.frame)
         return array_source(some.compute()).table
 
     def _map_parts(self, work: Callable[[ArraySource], Array], results: RowResults) -> Any:
         meta = _as_pandas(results.empty(0), self.frame.index, results)
         return self.features.map_partitions(_frame_of, work, results, meta=meta)
+
+
+def _every_so_many(rows: Any, n: int) -> Any:
+    """About n rows from all over a frame or an array."""
+    step = max(1, len(rows) // n)
+    return rows.iloc[::step] if hasattr(rows, "iloc") else rows[::step]
 
 
 def _frame_of(X: Any, work: Callable[[ArraySource], Array], results: RowResults) -> Any:
@@ -146,7 +152,7 @@ class DaskArray(DaskSource):
         parts = self._parts()
         chosen = np.unique(np.linspace(0, len(parts) - 1, SPREAD).round().astype(int))
         each = -(-n // len(chosen))
-        return array_source(np.concatenate([parts[i].compute()[:each] for i in chosen])).table
+        return array_source(np.concatenate([_every_so_many(parts[i].compute(), each) for i in chosen])).table
 
     def head(self, n: int) -> Table:
         """Return the first rows, from as many chunks as needed."""
