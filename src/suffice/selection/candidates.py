@@ -22,6 +22,7 @@ from ..regression.path import held_out_path
 from ..schema import Schema
 from ..sources import Source
 from ..stats.wide import is_wide
+from ..tables.features import BINS
 from ..tables.table import looked_at
 from .fold_statistics import rounds, training_statistics
 from .held_out import MOST, Trial
@@ -34,7 +35,9 @@ POWERS = {"float": "yeo_johnson", "integer": "yeo_johnson"}
 BINNED = {"float": "binned", "integer": "binned"}
 CURVE = {"float": "curve", "integer": "curve"}
 PENALTIES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # values of C
-_UNKNOWNS = 8000  # slopes of products of columns; with more, products are not tried
+_UNKNOWNS = 2000  # slopes of bins or products of columns; with more, they are not tried
+_WORK = 1 << 24  # rows times these slopes
+_WIDE = 200  # columns, beyond which bins and powers of each are not tried
 _ENTRIES = 1 << 26  # of the covariances of all classes and folds; with more, only diagonal ones are tried
 
 
@@ -141,7 +144,14 @@ class LogisticCandidate(Candidate):
         )
         folds = None if trial.exchangeable else trial.fold[used]
         path = held_out_path(
-            design.rows, code, weight, len(trial.classes), [1 / C for C in PENALTIES], folds=folds, n_jobs=self.n_jobs
+            design.rows,
+            code,
+            weight,
+            len(trial.classes),
+            [1 / C for C in PENALTIES],
+            folds=folds,
+            patience=1,
+            n_jobs=self.n_jobs,
         )
         scores = np.zeros((len(trial.code), len(trial.classes)))
         losses = [self._loss(fit.held_out, code, weight) for fit in path]
@@ -182,7 +192,8 @@ def generative_candidates(
         for structure in (*structures, "tied") if as_rows and not is_narrow else structures:
             yield StatisticCandidate(GaussianClassifier(structure, predictive=True, n_jobs=n_jobs), sums)
     known = set()
-    for view in ("auto", NUMBERS, POWERS, BINNED) if families == "auto" else (families,):
+    views = ("auto", NUMBERS, *((POWERS, BINNED) if source.n_features <= _WIDE else ()))
+    for view in views if families == "auto" else (families,):
         schema = Schema.of(source.table, view, source.frame)
         if schema.families in known or (gaussian and set(schema.families) == {"gaussian"}):
             continue
@@ -197,18 +208,20 @@ def generative_candidates(
 
 
 def logistic_candidates(trial: Trial, families: Any, n_jobs: int | None) -> Iterator[Candidate]:
-    """Yield logistic models of the whole table."""
+    """Yield logistic models of the whole table, where they are not too large to be fitted soon."""
     source, k = trial.source, len(trial.classes)
     outputs, known = 1 if k == 2 else k, set()
-    for view in ("auto", NUMBERS, CURVE) if families == "auto" else (families,):
-        schema = Schema.of(source.table, view, source.frame)
-        if schema.families in known:
+    views = [(view, "linear") for view in (("auto", NUMBERS, CURVE) if families == "auto" else (families,))]
+    if families == "auto":
+        views.append((NUMBERS, "quadratic"))
+    for view, expansion in views:
+        if view is CURVE and source.n_features > _WIDE:
             continue
-        known.add(schema.families)
-        yield LogisticCandidate(view, schema, n_jobs=n_jobs)
-    if families != "auto":
-        return
-    schema = Schema.of(source.table, NUMBERS, source.frame)
-    q = schema.families.count("gaussian")
-    if q > 1 and outputs * q * q <= _UNKNOWNS:
-        yield LogisticCandidate(NUMBERS, schema, "quadratic", n_jobs)
+        schema = Schema.of(source.table, view, source.frame)
+        if (schema.families, expansion) in known:
+            continue
+        known.add((schema.families, expansion))
+        q = schema.families.count("gaussian")
+        p = q * (q + 1) // 2 if expansion == "quadratic" else BINS * schema.families.count("curve")
+        if (p > 1 or expansion == "linear") and outputs * p <= _UNKNOWNS and len(trial.code) * outputs * p <= _WORK:
+            yield LogisticCandidate(view, schema, expansion, n_jobs)
