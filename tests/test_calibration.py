@@ -9,8 +9,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import suffice
 from suffice import LLRCalibrator, metrics
-from suffice.errors import DataError, DecisionError, SeparableWarning
+from suffice.errors import DataError, DecisionError, ModelFileError, SeparableWarning
 
 
 @pytest.mark.filterwarnings("ignore::suffice.errors.SeparableWarning")  # scikit-learn's data are
@@ -231,3 +232,16 @@ def test_it_stands_in_a_pipeline(worked):
 def test_clear_errors(worked, fit, error, message):
     with pytest.raises(error, match=message):
         fit(*worked)
+
+
+@pytest.mark.parametrize(("method", "n_classes"), [("affine", 2), ("affine", 3), ("pav", 2)])
+def test_calibrators_are_saved(method, n_classes, tmp_path):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, n_classes, 200)
+    scores = rng.normal(size=200) + y if n_classes == 2 else rng.normal(size=(200, 3)) + np.eye(3)[y]
+    clf = LLRCalibrator(method=method).fit(scores, y)
+    clf.save(tmp_path / "calibrator")
+    loaded = suffice.load(tmp_path / "calibrator")
+    np.testing.assert_array_equal(loaded.transform(scores), clf.transform(scores))
+    with pytest.raises(ModelFileError, match="not a classifier"):
+        suffice.load_model(tmp_path / "calibrator")

@@ -30,6 +30,11 @@ class AffineMap:
     scale: Array  # (S,)
     offset: Array  # (k,); the first is zero
 
+    def fits(self, n_classes: int, n_columns: int) -> bool:
+        """Return whether the map is one of so many classes and columns of scores."""
+        columns = len(self.scale) * (1 if n_classes == 2 else n_classes)
+        return self.offset.shape == (n_classes,) and columns == n_columns and bool(np.isfinite(self.scale).all())
+
     def __call__(self, scores: Array) -> Array:
         """Return calibrated log-likelihoods (n, k) of scores (n, S, k)."""
         finite, impossible = _finite(scores)
@@ -268,6 +273,11 @@ class MonotoneMap:
 
     edges: Array  # (m - 1,) ascending; a score on an edge belongs to the lower step
     llr: Array  # (m,) ascending
+
+    def fits(self, n_classes: int, n_columns: int) -> bool:
+        """Return whether the map is one of so many classes and columns of scores."""
+        ascending = bool((np.diff(self.edges) >= 0).all() and (np.diff(self.llr) >= 0).all())
+        return (n_classes, n_columns) == (2, 1) and len(self.llr) == len(self.edges) + 1 and ascending
 
     def __call__(self, scores: Array) -> Array:
         return np.asarray(self.llr[np.searchsorted(self.edges, scores, side="left")])

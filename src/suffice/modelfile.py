@@ -67,7 +67,26 @@ class SavedDensity:
         return cls(np.array(classes), density)
 
 
-_OTHERS: dict[str, type[Learnt]] = {kind.__name__: kind for kind in (LogisticModel, LearntProjection, SavedDensity)}
+@dataclass(frozen=True)
+class SavedMap:
+    """The calibration of scores, as the arrays of its map."""
+
+    classes: Array  # (k,)
+    n_features: int  # columns of scores
+    arrays: Mapping[str, Array]
+
+    def to_arrays(self) -> dict[str, Array]:
+        return {"n_features": np.array(self.n_features), **self.arrays}
+
+    @classmethod
+    def from_arrays(cls, classes: Array, arrays: Mapping[str, Array]) -> Self:
+        own = {name: np.array(array, np.float64) for name, array in arrays.items() if name != "n_features"}
+        return cls(classes, int(arrays["n_features"]), own)
+
+
+_OTHERS: dict[str, type[Learnt]] = {
+    kind.__name__: kind for kind in (LogisticModel, LearntProjection, SavedDensity, SavedMap)
+}
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,7 @@ from .options import UsageError
 @click.option("--scoring", type=click.Choice(["log_loss", "error"]), help="For auto: what the best model minimises.")
 @click.option("--time-limit", type=float, help="For auto: seconds after which no further model is tried.")
 @click.option("--no-calibrate", is_flag=True, help="For auto: leave the scores as they are.")
+@click.option("--generative", is_flag=True, help="For auto: only models that merge and forget; no logistic regression.")
 @options.families
 @click.option("--columns", help="The columns to learn from, separated by commas. Default: all.")
 @options.weight
@@ -53,6 +54,7 @@ def fit(
     scoring: str | None,
     time_limit: float | None,
     no_calibrate: bool,
+    generative: bool,
     families: tuple[str, ...],
     columns: str | None,
     weight: str | None,
@@ -64,14 +66,15 @@ def fit(
     DATA are files, directories or globs of Parquet, Arrow, CSV or JSON lines; - for the standard input; or a database
     URL, with --query.
     """
-    how = {"cv": folds, "scoring": scoring, "time_limit": time_limit, "calibrate": False if no_calibrate else None}
-    search: dict[str, Any] = {name: value for name, value in how.items() if value is not None}
+    how: dict[str, Any] = {"cv": folds, "scoring": scoring, "time_limit": time_limit}
+    how |= {"calibrate": False if no_calibrate else None, "generative": generative or None}
+    search = {name: value for name, value in how.items() if value is not None}
     of_families = options.families_of(families)
     kind, own = (None, {}) if model == "auto" else _estimator(model, of_families)
     if model == "auto" and (choices or checkpoint):
         raise UsageError("--set and --checkpoint need a named model, as in --model gaussian")
     if model != "auto" and search:
-        raise UsageError("--folds, --scoring, --time-limit and --no-calibrate are for the automatic choice of a model")
+        raise UsageError("--folds, --scoring, --time-limit, --no-calibrate and --generative need --model auto")
     if model == "logistic" and checkpoint:
         raise UsageError("--model logistic does not support --checkpoint")
     if checkpoint is not None and locate(checkpoint).identity == locate(out).identity:

@@ -43,13 +43,14 @@ __all__ = [
     "load",
 ]
 
-_SAVED: dict[str, type[Learner] | type[LogisticClassifier]] = {
+_SAVED: dict[str, Any] = {
     kind.__name__: kind
     for kind in (
         BernoulliClassifier,
         CategoricalClassifier,
         GaussianClassifier,
         LDA,
+        LLRCalibrator,
         LogisticClassifier,
         MixedClassifier,
         MixtureClassifier,

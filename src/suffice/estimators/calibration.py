@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import TransformerMixin, clone
 from sklearn.utils import ClassifierTags
 
-from .. import decisions
+from .. import decisions, modelfile
 from ..calibration import AffineMap, MonotoneMap
 from ..errors import DataError, DecisionError, listed, one_of
 from ..scoring.model import Prior
@@ -103,6 +103,31 @@ class LLRCalibrator(TransformerMixin, TableEstimator):
             learner.map_, learner.classes_ = found, classes
             learner._set_columns(source.names, source.n_features)
         return self
+
+    def save(self, path: Any) -> None:
+        """Write the calibrator to a file that `suffice.load` reads.
+
+        Parameters
+        ----------
+        path : path
+            The file to write. It is replaced as a whole, or left as it was.
+        """
+        self._check_fitted()
+        learnt = modelfile.SavedMap(self.classes_, self.n_features_in_, dict(vars(self.map_)))
+        params = dict(self.get_params(deep=False))
+        modelfile.write(path, modelfile.ModelFile(type(self).__name__, params, self._names(), learnt))
+
+    @classmethod
+    def _from_file(cls, model: modelfile.ModelFile) -> Self:
+        loaded, learnt = cls(**model.params), model.learnt
+        if not isinstance(learnt, modelfile.SavedMap):
+            raise DataError(f"an LLRCalibrator cannot be made from a {type(learnt).__name__}")
+        kind = AffineMap if one_of("method", loaded.method, METHODS) == "affine" else MonotoneMap
+        loaded.map_, loaded.classes_ = kind(**learnt.arrays), learnt.classes
+        if not loaded.map_.fits(len(learnt.classes), learnt.n_features):
+            raise DataError("the calibration does not fit its classes and scores")
+        loaded._set_columns(model.names, learnt.n_features)
+        return loaded
 
     def transform(self, X: Any) -> Array:
         """Calibrate scores.
