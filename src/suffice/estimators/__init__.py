@@ -13,7 +13,6 @@ from .classifier import LLRClassifier
 from .discrete import BernoulliClassifier, CategoricalClassifier, MultinomialClassifier, PoissonClassifier
 from .gaussian import GaussianClassifier
 from .generative import GenerativeClassifier
-from .learner import Learner
 from .logistic import LogisticClassifier
 from .mixed import MixedClassifier
 from .mixture import MixtureModel

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,7 +23,7 @@ from ..schema import Schema
 from ..sources import Source
 from ..stats.wide import is_wide
 from ..tables.features import BINS
-from ..tables.table import looked_at
+from ..tables.table import Column, looked_at
 from .fold_statistics import rounds, training_statistics
 from .held_out import MOST, Trial
 
@@ -37,6 +37,7 @@ CURVE = {"float": "curve", "integer": "curve"}
 PENALTIES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # values of C
 _UNKNOWNS = 2000  # slopes of bins or products of columns; with more, they are not tried
 _WORK = 1 << 24  # rows times these slopes
+_PATTERNS = 16  # of missing values, beyond which EM for covariances takes too long
 _WIDE = 200  # columns, beyond which bins and powers of each are not tried
 _ENTRIES = 1 << 26  # of the covariances of all classes and folds; with more, only diagonal ones are tried
 
@@ -182,7 +183,8 @@ def generative_candidates(
     numbers = [column for column in columns if column.kind in ("integer", "float", "boolean")]
     is_complete = not any(np.isnan(column.floats()).any() for column in numbers)
     is_narrow = k * source.n_features**2 <= _ENTRIES
-    structures = ("diag", "tied", "full") if is_complete and is_narrow else ("tied_diag", "diag")
+    is_regular = is_complete or _n_patterns(numbers) <= _PATTERNS
+    structures = ("diag", "tied", "full") if is_regular and is_narrow else ("tied_diag", "diag")
     gaussian = families == "auto" and is_complete and len(numbers) == len(columns)
     if gaussian:
         as_rows = is_wide(source.n_rows, source.n_features)  # statistics of such tables hold no matrix of columns
@@ -198,13 +200,20 @@ def generative_candidates(
         if schema.families in known or (gaussian and set(schema.families) == {"gaussian"}):
             continue
         known.add(schema.families)
-        own = structures if schema.families.count("gaussian") > 1 else structures[:1]
+        n_numbers = sum(family in ("gaussian", "yeo_johnson") for family in schema.families)
+        own = structures if n_numbers > 1 else structures[:1]
         sums = FoldSums(MixedClassifier(view, covariance=own[-1], n_jobs=n_jobs), schema)
         tried = [StatisticCandidate(MixedClassifier(view, covariance=each, n_jobs=n_jobs), sums) for each in own]
         yield from tried
         structure = best_of(tried).estimator.covariance
         for alpha in ALPHAS if {"categorical", "bernoulli", "poisson", "binned"} & {*schema.families} else ():
             yield StatisticCandidate(MixedClassifier(view, alpha, structure, n_jobs=n_jobs), sums)
+
+
+def _n_patterns(numbers: Sequence[Column]) -> int:
+    """Count the combinations of columns that are missing together in some row."""
+    missing = np.column_stack([np.isnan(column.floats()) for column in numbers])
+    return len(np.unique(np.packbits(missing, axis=1), axis=0))
 
 
 def logistic_candidates(trial: Trial, families: Any, n_jobs: int | None) -> Iterator[Candidate]:
