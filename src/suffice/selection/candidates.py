@@ -17,6 +17,7 @@ from ..estimators.gaussian import GaussianClassifier
 from ..estimators.generative import GenerativeClassifier
 from ..estimators.logistic import LogisticClassifier
 from ..estimators.mixed import MixedClassifier
+from ..families import FEW
 from ..regression.design import Design
 from ..regression.path import held_out_path
 from ..schema import Schema
@@ -35,7 +36,7 @@ POWERS = {"float": "yeo_johnson", "integer": "yeo_johnson"}
 BINNED = {"float": "binned", "integer": "binned"}
 CURVE = {"float": "curve", "integer": "curve"}
 PENALTIES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # values of C
-_UNKNOWNS = 2000  # slopes of bins or products of columns; with more, they are not tried
+_UNKNOWNS = 2000  # slopes of categories, bins or products of columns; with more, logistic models are not tried
 _WORK = 1 << 24  # rows times these slopes
 _PATTERNS = 16  # of missing values, beyond which EM for covariances takes too long
 _WIDE = 200  # columns, beyond which bins and powers of each are not tried
@@ -220,6 +221,8 @@ def logistic_candidates(trial: Trial, families: Any, n_jobs: int | None) -> Iter
     """Yield logistic models of the whole table, where they are not too large to be fitted soon."""
     source, k = trial.source, len(trial.classes)
     outputs, known = 1 if k == 2 else k, set()
+    columns = [looked_at(column) for column in source.table.columns()]
+    different = [len(column.coded()[0]) if column.kind == "text" else FEW for column in columns]
     views = [(view, "linear") for view in (("auto", NUMBERS, CURVE) if families == "auto" else (families,))]
     if families == "auto":
         views.append((NUMBERS, "quadratic"))
@@ -232,5 +235,8 @@ def logistic_candidates(trial: Trial, families: Any, n_jobs: int | None) -> Iter
         known.add((schema.families, expansion))
         q = schema.families.count("gaussian")
         p = q * (q + 1) // 2 if expansion == "quadratic" else BINS * schema.families.count("curve")
-        if (p > 1 or expansion == "linear") and outputs * p <= _UNKNOWNS and len(trial.code) * outputs * p <= _WORK:
+        every = zip(schema.families, different, strict=True)
+        n_categories = sum(n for family, n in every if family == "categorical")
+        is_soon = outputs * (p + n_categories) <= _UNKNOWNS and len(trial.code) * outputs * p <= _WORK
+        if is_soon and (p > 1 or expansion == "linear"):
             yield LogisticCandidate(view, schema, expansion, n_jobs)
