@@ -17,13 +17,13 @@ from ..estimators.gaussian import GaussianClassifier
 from ..estimators.generative import GenerativeClassifier
 from ..estimators.logistic import LogisticClassifier
 from ..estimators.mixed import MixedClassifier
-from ..families import FEW
 from ..regression.design import Design
 from ..regression.path import held_out_path
 from ..schema import Schema
 from ..sources import Source
 from ..stats.wide import is_wide
 from ..tables.features import BINS
+from ..tables.summary import FEW
 from ..tables.table import Column, looked_at
 from .fold_statistics import rounds, training_statistics
 from .held_out import MOST, Trial
