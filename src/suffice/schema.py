@@ -79,7 +79,12 @@ class Schema:
             )
         known = families.by_name() if isinstance(families, Schema) else {}
         own = table.names or range(len(columns))
-        found = [chosen.get(j) or inferred(column, own[j], leaves_out, is_sample) for j, column in enumerate(columns)]
+        found = []
+        for j, column in enumerate(columns):
+            try:
+                found.append(chosen.get(j) or inferred(column, own[j], leaves_out, is_sample))
+            except DataError as error:
+                raise DataError(f"column {own[j]!r}: {error}") from None
         if all(each.family == DROP for each in found):  # rather all that were not to be dropped than none
             found = [chosen.get(j) or inferred(column) for j, column in enumerate(columns)]
         if all(each.family == DROP for each in found):

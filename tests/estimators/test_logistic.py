@@ -327,10 +327,10 @@ def test_many_categories_are_sparse_inside(rng):
     import pandas as pd
 
     n = 6000
-    frame = pd.DataFrame({f"c{j}": rng.integers(200, size=n).astype(str) for j in range(3)}).assign(
+    frame = pd.DataFrame({f"c{j}": [f"k{i}" for i in rng.integers(200, size=n)] for j in range(3)}).assign(
         x=rng.normal(size=n)
     )
-    y = (frame["c0"].astype(int) > 100) ^ (rng.random(n) < 0.2)
+    y = (frame["c0"].str[1:].astype(int) > 100) ^ (rng.random(n) < 0.2)
     ours = LogisticClassifier().fit(frame, y)
     hot = OneHotEncoder().fit_transform(frame[["c0", "c1", "c2"]])
     features = sparse.hstack([hot, sparse.csr_matrix(StandardScaler().fit_transform(frame[["x"]]))]).tocsr()

@@ -147,7 +147,7 @@ def test_a_column_of_identifiers_takes_little_memory():
     n = 3000
     table = pd.DataFrame({"a": RNG.normal(size=n) + 9 * (np.arange(n) % 2), "id": [f"u{i}" for i in range(n)]})
     tracemalloc.start()
-    model = MixtureModel(2, "diag", random_state=0, n_init=1).fit(table)
+    model = MixtureModel(2, "diag", {"id": "categorical"}, random_state=0, n_init=1).fit(table)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 100e6  # one-hot and dense, the identifiers alone take 72 MB, and three times that to scale them

@@ -348,7 +348,7 @@ def test_objects_are_known_by_their_names(column, tmp_path):
     np.testing.assert_array_equal(clf.log_likelihood(table[["x"]]), clf.log_likelihood(named))
     with pytest.raises(DataError, match="'x'"):
         BernoulliClassifier().fit(table, labels)
-    mixed = MixedClassifier().fit(table, labels)
+    mixed = MixedClassifier({"x": "categorical"}).fit(table, labels)
     assert mixed.schema_.families == ("categorical", "gaussian")
     mixed.save(tmp_path / "m")
     np.testing.assert_array_equal(load(tmp_path / "m").predict_proba(table), mixed.predict_proba(table))

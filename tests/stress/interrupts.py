@@ -35,8 +35,8 @@ from suffice import (
     OnePassSearchCV,
     checkpoint,
     files,
-    regression,
 )
+from suffice.regression import problem
 from suffice.sources import base
 
 THREADS = (1, 2, 8)
@@ -45,7 +45,7 @@ HANGS = 60.0  # seconds after which a call is said to hang
 
 SMALL = {  # so that small tables use threads, and checkpoints are written at every step
     (base, "PIECE"): 1 << 11,
-    (regression, "_SMALL"): 0,
+    (problem, "_SMALL"): 0,
     (checkpoint, "SECONDS"): 0.0,
 }
 

@@ -177,7 +177,7 @@ class LogisticClassifier(LLRClassifier):
             schema = Schema(names, ("gaussian",) * len(names), ("a number",) * len(names))
         else:
             schema = Schema.of(table, _NUMBERS if self.families is None else self.families, frame)
-        special = self.families is not None or "categorical" in schema.families or quadratic
+        special = self.families is not None or "categorical" in schema.families or schema.features or quadratic
         if not special and self.standardize is not True:
             X = table.floats()
             with np.errstate(over="ignore", invalid="ignore"):

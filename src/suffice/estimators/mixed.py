@@ -11,7 +11,7 @@ from ..errors import ColumnWarning, FamilyError
 from ..families import MIXED, Mixed
 from ..schema import DROP, Schema
 from ..scoring.model import Model, Prior
-from ..sources import LocalSource, Source
+from ..sources import Source
 from ..stats import BundleStats, ComponentStats
 from ..stats.bundle import Collector
 from ..tables.table import LOOK
@@ -33,8 +33,9 @@ class MixedTable(Estimated):
 
     def _infer(self, source: Source, more: bool = False) -> Schema:
         known = isinstance(self.families, Schema)
-        table, is_sample = source.head(LOOK) if known else source.spread(LOOK), not isinstance(source, LocalSource)
-        schema = Schema.of(table, self.families, source.frame, leaves_out=not more, is_sample=is_sample)
+        table = source.head(LOOK) if known else source.spread(LOOK)
+        # A sample in any case: a column that is constant here may vary in a model that this one is merged with.
+        schema = Schema.of(table, self.families, source.frame, leaves_out=not more, is_sample=True)
         schema.warn(stacklevel=5)
         return schema
 
