@@ -23,7 +23,7 @@ Array = NDArray[Any]
 Split = tuple[Array, Array]  # the indices of training and held-out rows
 
 MOST = -np.log(1e-6)  # the largest loss of a row: one that seemed impossible must not decide alone
-_MANY, _FEW = 2000, 2  # with so many rows, calibrations are cross-fitted in two parts instead of by fold
+_MANY = 2000  # rows, from which on calibrations are cross-fitted in two parts instead of four
 _SMALL = 1000  # rows, below which ten folds are used instead of five
 
 
@@ -107,7 +107,7 @@ class HeldOut:
         if not calibrate or len(trial.splits) < 2:
             return cls(plain, None)
         found = held_towards_one(scores, trial.code, trial.counted, trial.log_prior)
-        mapped, parts = np.empty_like(scores), _FEW if len(scores) > _MANY else len(trial.splits)
+        mapped, parts = np.empty_like(scores), min(2 if len(scores) > _MANY else 4, len(trial.splits))
         for part in range(parts):
             here = trial.fold % parts == part
             rows = np.flatnonzero(~here & (trial.counted > 0))
