@@ -316,6 +316,8 @@ class TestFit:
         assert found["columns"] == names
         np.testing.assert_allclose(found["coef"], expected.coef_, atol=1e-9)
         assert "island_Dream" in run("inspect", out, "--parameters")[1]
+        columns = dict(json.loads(run("inspect", out, "--json")[1])["columns"])
+        assert (columns["island"], columns["body_mass_g"]) == ("categorical", "number")
 
     @pytest.mark.parametrize(
         ("arguments", "message"),

@@ -18,6 +18,8 @@ from .tables.features import features_from_arrays
 Array = NDArray[Any]
 Shapes = dict[str, tuple[int, ...]]
 
+_ENCODED = {"numbers": "number", "categorical": "categorical"}  # arrays of column indices of logistic models
+
 
 @dataclass(frozen=True)
 class Description:
@@ -49,7 +51,8 @@ def describe(path: str | os.PathLike[str]) -> Description:
 
 def _tells(array: str) -> bool:
     """Whether a description needs an array: weights, prior, column indices and features."""
-    return array.rpartition(":")[2] in ("weight", "prior", "n_features", "features") or array.endswith(".columns")
+    known = ("weight", "prior", "n_features", "features", *_ENCODED)
+    return array.rpartition(":")[2] in known or array.endswith(".columns")
 
 
 def _model(
@@ -83,10 +86,11 @@ def _classes(header: dict[str, Any], arrays: dict[str, Array]) -> list[tuple[Any
 
 
 def _families(arrays: dict[str, Array]) -> dict[int, str]:
-    """The families of a bundle, by the position of the column."""
+    """The families of a bundle, or of the encoding of a logistic model, by the index of the column."""
     blocks = {name: array for name, array in arrays.items() if name.endswith(".columns")}
     families = {name: name.rpartition(":")[2].split(".")[0] for name in blocks}
     own = {int(j): families[name] for name, array in blocks.items() for j in array.reshape(-1)}
+    own |= {int(j): family for name, family in _ENCODED.items() if name in arrays for j in arrays[name].reshape(-1)}
     derived = [array for name, array in arrays.items() if name.rpartition(":")[2] == "features"]
     features = features_from_arrays({"features": derived[0]}) if derived else ()
     return own | {feature.source: feature.asked for feature in features}
