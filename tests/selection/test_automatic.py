@@ -361,6 +361,25 @@ def test_rows_may_be_split_by_time():
     assert found.n_rows == 480
 
 
+def test_no_split_by_time_learns_from_later_rows():
+    """The class of a row is that of the column, until its meaning turns around."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(600, 2))
+    y = (x[:, 0] > 0) ^ (np.arange(600) >= 300)
+    with pytest.warns(BaselineWarning):
+        found = suffice.fit(x, y, cv=[(np.arange(300), np.arange(300, 600))])
+    assert {type(one) for one in models(found)} >= {GaussianClassifier, LogisticClassifier}
+    assert min(one.log_loss for one in found.choice_.candidates) > 0.69
+
+
+def test_a_candidate_that_cannot_learn_is_left_out():
+    X, y = load_iris(return_X_y=True)
+    split = [(np.arange(100), np.arange(100, 150))]  # no training row is of the last class
+    with pytest.warns(BaselineWarning):
+        found = suffice.fit(X, y, cv=split)
+    assert not any(isinstance(one, LogisticClassifier) for one in models(found))
+
+
 def test_the_cheapest_model_is_chosen_by_a_cost():
     X, y = normal(500, (ROUND, WIDE))
     found = suffice.fit(X, y, scoring=[[0, 1], [20, 0]]).choice_

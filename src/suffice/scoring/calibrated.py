@@ -85,9 +85,12 @@ class Calibration:
             CalibrationWarning,
             stacklevel=4,
         )
+        return replace(self.aligned(known, classes), is_current=False)
+
+    def aligned(self, known: Array, classes: Array) -> Calibration:
+        """Return the calibration of a model with other classes; a new class gets the mean offset."""
         index = positions(classes, known)
-        offset = np.where(index < 0, self.offset.mean(), self.offset[np.maximum(index, 0)])
-        return replace(self, offset=offset, is_current=False)
+        return replace(self, offset=np.where(index < 0, self.offset.mean(), self.offset[np.maximum(index, 0)]))
 
     def to_header(self) -> dict[str, Any]:
         """Return the calibration as values for JSON."""

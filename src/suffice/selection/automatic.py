@@ -27,7 +27,7 @@ from ..sources.frames.arrays import ArraySource
 from ..sources.sampling import sampled
 from ..tables.labels import SoftLabels, encode
 from ..threads import single_threaded_blas
-from .candidates import Candidate, generative_candidates, logistic_candidates
+from .candidates import Candidate, UnfitError, generative_candidates, logistic_candidates
 from .held_out import HeldOut, Trial, splits_of
 
 Array = NDArray[Any]
@@ -124,7 +124,7 @@ def fit(
     model: LLRClassifier = best.candidate.fitted(whole)
     model.choice_ = choice = search.choice(left_out)
     if best.calibration is not None:
-        model.calibration_ = best.calibration
+        model.calibration_ = best.calibration.aligned(trial.classes, model.classes_)  # a sample may lack some
     if not choice.beats_baseline:
         warnings.warn(
             "on held-out rows, no model is better than the class frequencies by more than chance explains: the columns "
@@ -194,6 +194,7 @@ class _Search:
     def __init__(self, trial: Trial, criterion: _Criterion, calibrate: bool) -> None:
         self.trial, self.criterion, self.calibrate = trial, criterion, calibrate
         self.tried: list[_Tried] = []
+        self.failed: list[Exception] = []
 
     def run(self, models: Iterator[Candidate], time_limit: float | None) -> None:
         """Try candidates until there are no more, the time is over, or the user interrupts with Ctrl-C."""
@@ -201,7 +202,11 @@ class _Search:
         try:
             with progress("Trying models", 1.0) as advance, single_threaded_blas():
                 for model in models:
-                    self.tried.append(self._try(model))
+                    try:
+                        self.tried.append(self._try(model))
+                    except (UnfitError, np.linalg.LinAlgError) as error:
+                        self.failed.append(error)
+                        continue
                     best = f"best so far: {self.best.name} ({self.best.value:.4g})"
                     advance(0.0, f"{len(self.tried)} models tried; {best}")
                     if time_limit is not None and time.monotonic() - start > time_limit:
@@ -225,11 +230,14 @@ class _Search:
     @property
     def best(self) -> _Tried:
         """The candidate with the least loss."""
+        if not self.tried:
+            raise self.failed[0]
         return min(self.tried, key=lambda one: one.value)
 
     def best_of(self, models: Collection[Candidate]) -> Any:
-        """Return the best of some candidates that were tried."""
-        return min((one for one in self.tried if one.candidate in models), key=lambda one: one.value).candidate
+        """Return the best of some candidates, or the first if none of them could be tried."""
+        some = [one for one in self.tried if one.candidate in models]
+        return min(some, key=lambda one: one.value).candidate if some else next(iter(models))
 
     def choice(self, left_out: dict[str, str]) -> Choice:
         """Return the table of what was tried, best first."""

@@ -18,7 +18,7 @@ from ..estimators.generative import GenerativeClassifier
 from ..estimators.logistic import LogisticClassifier
 from ..estimators.mixed import MixedClassifier
 from ..regression.design import Design
-from ..regression.path import held_out_path
+from ..regression.path import HeldOutFit, held_out_path
 from ..schema import Schema
 from ..sources import Source
 from ..stats.wide import is_wide
@@ -41,6 +41,10 @@ _WORK = 1 << 24  # rows times these slopes
 _PATTERNS = 16  # of missing values, beyond which EM for covariances takes too long
 _WIDE = 200  # columns, beyond which bins and powers of each are not tried
 _ENTRIES = 1 << 26  # of the covariances of all classes and folds; with more, only diagonal ones are tried
+
+
+class UnfitError(DataError):
+    """A candidate cannot learn from the training rows of some split."""
 
 
 class Candidate(ABC):
@@ -136,35 +140,48 @@ class LogisticCandidate(Candidate):
 
     def scores(self, trial: Trial) -> Array:
         used = np.flatnonzero(trial.weight)
-        table, code, weight = trial.source.table[used], trial.code[used], trial.weight[used]
-        design = Design.of(
-            table,
-            self.schema.families,
-            weight,
-            derived=self.schema.features,
-            products=self.expansion == "quadratic",
-        )
-        folds = None if trial.exchangeable else trial.fold[used]
-        path = held_out_path(
-            design.rows,
-            code,
-            weight,
-            len(trial.classes),
-            [1 / C for C in PENALTIES],
-            folds=folds,
-            patience=1,
-            n_jobs=self.n_jobs,
-        )
-        scores = np.zeros((len(trial.code), len(trial.classes)))
-        losses = [self._loss(fit.held_out, code, weight) for fit in path]
-        best = int(np.argmin(losses))
-        log_prior = trial.log_prior[used]
-        scores[used] = path[best].held_out - np.where(np.isneginf(log_prior), 0.0, log_prior)
-        prior = np.bincount(code, weight, len(trial.classes)) / weight.sum()
+        design, path = self._path(trial, used)
+        if trial.exchangeable:
+            logits = [fit.held_out for fit in path]
+        else:
+            used, logits = self._by_split(trial)
+        code, weight = trial.code[used], trial.weight[used]
+        best = int(np.argmin([self._loss(logit, code, weight) for logit in logits]))
+        scores, log_prior = np.zeros((len(trial.code), len(trial.classes))), trial.log_prior[used]
+        scores[used] = logits[best] - np.where(np.isneginf(log_prior), 0.0, log_prior)
+        prior = np.bincount(trial.code, trial.weight, len(trial.classes)) / trial.weight.sum()
         model = design.model(trial.classes, prior, path[best].slope, path[best].intercept)
         own = {"families": self.view, "expansion": self.expansion, "n_jobs": self.n_jobs}
         self.found[:] = [LogisticClassifier._of(model, trial.source.names, C=PENALTIES[best], **own)]
         return scores
+
+    def _path(self, trial: Trial, rows: Array) -> tuple[Design, list[HeldOutFit]]:
+        """Fit some rows, with each penalty."""
+        table, code, weight = trial.source.table[rows], trial.code[rows], trial.weight[rows]
+        is_quadratic = self.expansion == "quadratic"
+        design = Design.of(table, self.schema.families, weight, derived=self.schema.features, products=is_quadratic)
+        penalties, patience = [1 / C for C in PENALTIES], 1 if trial.exchangeable else None
+        path = held_out_path(
+            design.rows, code, weight, len(trial.classes), penalties, patience=patience, n_jobs=self.n_jobs
+        )
+        return design, path
+
+    def _by_split(self, trial: Trial) -> tuple[Array, list[Array]]:
+        """Return the held-out rows, and their logits (n, k) for each penalty, by fits to the training rows."""
+        k = len(trial.classes)
+        logits = [np.zeros((len(trial.code), k)) for _ in PENALTIES]
+        for train, test in trial.splits:
+            rows = train[trial.weight[train] > 0]
+            if not np.bincount(trial.code[rows], minlength=k).all():
+                raise UnfitError("some training rows lack a class")
+            design, path = self._path(trial, rows)
+            prior = np.bincount(trial.code[rows], trial.weight[rows], k) / trial.weight[rows].sum()
+            for logit, fit in zip(logits, path, strict=True):
+                model, own = design.model(trial.classes, prior, fit.slope, fit.intercept), np.empty((len(test), k))
+                model.score(model.read(trial.source.table[test]), np.log(prior), all=own, relative=True)
+                logit[test] = own
+        used = np.flatnonzero(trial.counted)
+        return used, [logit[used] for logit in logits]
 
     @staticmethod
     def _loss(logit: Array, code: Array, weight: Array) -> float:
