@@ -59,6 +59,7 @@ def test_every_command_is_shown():
 README = (DOCS.parent / "README.md").read_text()
 
 
+@pytest.mark.filterwarnings("ignore::suffice.errors.CalibrationWarning")  # of the merged model
 def test_commands_of_the_readme_work_in_their_order(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     penguins = csv.read_csv(str(resources.files("suffice") / "data/penguins.csv")).drop_null()

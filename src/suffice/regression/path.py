@@ -87,7 +87,7 @@ def held_out_path(
     >>> X, y = np.array([[-2.0], [-1.0], [0.5], [0.0], [1.0], [2.0]]), np.array([0, 0, 0, 1, 1, 1])
     >>> fit, = held_out_path(X, y, np.ones(6), 2, [1.0])
     >>> fit.slope.round(2), fit.held_out[:, 1].round(1)
-    (array([[1.21]]), array([-2.5, -1.1,  1.2, -1.1,  1. ,  2.3]))
+    (array([[0.88]]), array([-1.3, -0.4,  1. , -0.7,  0.3,  1.2]))
     """
     with single_threaded_blas():
         rows, back = _row_space(rows)
