@@ -158,6 +158,8 @@ def _model(header: dict[str, Any], arrays: dict[str, Array]) -> ModelFile:
     names = None if header["names"] is None else tuple(header["names"])
     if names is not None and len(names) != learnt.n_features:
         raise ValueError(f"{len(names)} names for {learnt.n_features} features")
+    if names is not None and not all(isinstance(name, str) for name in names):
+        raise ValueError("the names of its columns are not text")
     params = {name: arrayfile.restored(value) for name, value in header["params"].items()}
     notes = None if header.get("notes") is None else arrayfile.restored(header["notes"])
     later = {name: header.get(name) for name in ("choice", "calibration")}
