@@ -11,6 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import suffice
 from suffice import LLRCalibrator, metrics
+from suffice.calibration import held_towards_one
 from suffice.errors import DataError, DecisionError, ModelFileError, SeparableWarning
 
 
@@ -245,3 +246,21 @@ def test_calibrators_are_saved(method, n_classes, tmp_path):
     np.testing.assert_array_equal(loaded.transform(scores), clf.transform(scores))
     with pytest.raises(ModelFileError, match="not a classifier"):
         suffice.load_model(tmp_path / "calibrator")
+
+
+@pytest.mark.parametrize(("k", "size"), [(2, 1.0), (3, 30.0), (5, 0.2)])
+def test_a_penalised_map_is_that_of_scipy(k, size):
+    rng = np.random.default_rng(k)
+    y, weight = rng.integers(0, k, 120), rng.exponential(size=120)
+    scores = size * (rng.normal(size=(120, k)) + np.eye(k)[y])
+    log_prior = np.log(rng.dirichlet(np.ones(k), 120))
+
+    def loss(theta):
+        logit = theta[0] * scores + theta[1:] + log_prior
+        own = logit[np.arange(120), y] - np.log(np.exp(logit - logit.max(axis=1, keepdims=True)).sum(axis=1))
+        return -weight @ (own - logit.max(axis=1)) + 0.5 * (theta[0] - 1) ** 2 + 0.5 * (theta[1:] ** 2).sum()
+
+    found = minimize(loss, np.r_[1 / size, np.zeros(k)], method="BFGS", options={"gtol": 1e-7}).x
+    scale, offset = held_towards_one(scores, y, weight, log_prior)
+    assert scale == pytest.approx(found[0], rel=1e-4)
+    np.testing.assert_allclose(offset, found[1:] - found[1:].mean(), atol=1e-4)
