@@ -82,9 +82,12 @@ class AffineMap:
         return cls(*problem.raw(fitted))
 
 
+Scaling = tuple[float, Array]  # a factor for all scores, and an offset for each class
+
+
 def held_towards_one(
-    scores: Array, code: Array, weight: Array, log_prior: Array, start: tuple[float, Array] | None = None
-) -> tuple[float, Array]:
+    scores: Array, code: Array, weight: Array, log_prior: Array, part: Array | None = None
+) -> tuple[Scaling, list[Scaling]]:
     """Fit a scale and offsets (k,) to the scores of one system, held towards 1 and 0 by a penalty worth a row or so.
 
     The penalty matters for few rows, for classes without rows and for scores that separate the classes: the map is
@@ -100,63 +103,101 @@ def held_towards_one(
         Row weights.
     log_prior : array of shape (k,) or (n, k)
         The log probabilities of the classes before a row is seen.
-    start : tuple of float and array of shape (k,), default=None
-        A scale and offsets near the result, to get there sooner.
+    part : array of int of shape (n,), default=None
+        The part that each row belongs to, from 0.
 
     Returns
     -------
-    scale : float
-        Not negative.
-    offset : array of shape (k,)
-        With mean 0.
+    scaling : tuple of float and array of shape (k,)
+        The scale, not negative, and the offsets, with mean 0.
+    without : list of such tuples
+        The scaling of the other rows, for each part: one step of Newton's method from that of all rows, whose gradient
+        and Hessian are those of all rows less those of the part.
     """
-    n, k = scores.shape
-    rows, impossible = np.arange(n), np.isneginf(scores + log_prior)
-    weight = np.where(impossible[rows, code], 0.0, weight)  # no map helps there
-    evidence = np.where(impossible, 0.0, scores)
-    evidence = evidence - evidence.max(axis=1, keepdims=True)
-    base = np.where(impossible & (weight > 0)[:, None], -np.inf, log_prior)
-    base[weight == 0] = 0.0
-    if start is None:
-        start = min(1.0, 10.0 / max(float(np.median(-evidence.min(axis=1))), 1e-300)), np.zeros(k)
-    center = np.zeros(k + 1)
-    center[0] = 1.0
-
-    def posterior(theta: Array) -> tuple[float, Array]:
-        logit = base + theta[0] * evidence + theta[1:]
-        logit -= logit.max(axis=1, keepdims=True)
-        share = np.exp(logit)
-        total = share.sum(axis=1)
-        loss = weight @ (np.log(total) - logit[rows, code]) + 0.5 * ((theta - center) ** 2).sum()
-        share /= total[:, None]
-        return float(loss), share
-
-    theta = np.append(*start)
-    loss, p = posterior(theta)
+    rows = _Scaled.of(scores, code, weight, log_prior)
+    theta = rows.start()
+    loss, p = rows.posterior(theta)
     for _ in range(_STEPS):
-        error = p * weight[:, None]
-        mean = np.einsum("nk,nk->n", p, evidence)
-        away = evidence - mean[:, None]
-        hessian = np.empty((k + 1, k + 1))
-        away *= error
-        hessian[0, 0] = np.vdot(away, evidence)  # away from the mean, which errors sum to
-        hessian[0, 1:] = hessian[1:, 0] = away.sum(axis=0)
-        hessian[1:, 1:] = np.diag(error.sum(axis=0)) - error.T @ p
-        error[rows, code] -= weight
-        gradient = np.append(np.vdot(error, evidence), error.sum(axis=0)) + theta - center
-        step = np.linalg.solve(hessian + np.eye(k + 1), gradient)
+        gradient, hessian = rows.derivatives(p)
+        gradient, hessian = gradient + theta - _center(theta), hessian + np.eye(len(theta))  # of the penalty
+        step = np.linalg.solve(hessian, gradient)
         decrease, size = float(gradient @ step), 1.0
         while True:
-            after, p_after = posterior(theta - size * step)
+            after, p_after = rows.posterior(theta - size * step)
             if after <= loss - 1e-4 * size * decrease or size < 1e-8:
                 break
             size /= 2
         theta, change, loss, p = theta - size * step, loss - after, after, p_after
         if change <= 1e-9 * max(loss, 1.0):
             break
+    without = []
+    if part is not None:
+        every = [rows.derivatives(p, np.flatnonzero(part == f)) for f in range(int(part.max()) + 1)]
+        gradient = np.sum([own for own, _ in every], axis=0) + theta - _center(theta)
+        hessian = np.sum([own for _, own in every], axis=0) + np.eye(len(theta))
+        without = [theta - np.linalg.solve(hessian - h, gradient - g) for g, h in every]
+    return _scaling(theta), list(map(_scaling, without))
+
+
+def _center(theta: Array) -> Array:
+    """The scale and the offsets that leave scores as they are."""
+    return np.asarray(np.eye(1, len(theta))[0])
+
+
+def _scaling(theta: Array) -> Scaling:
     if theta[0] <= 0:
-        return 0.0, np.zeros(k)
+        return 0.0, np.zeros(len(theta) - 1)
     return float(theta[0]), theta[1:] - theta[1:].mean()
+
+
+@dataclass(frozen=True)
+class _Scaled:
+    """Scores times a scale plus offsets, with theta = (scale, offsets): their loss and its derivatives."""
+
+    evidence: Array  # (n, k) scores, at most 0
+    base: Array  # (n, k) the log prior, or -inf where a class is ruled out
+    code: Array  # (n,)
+    weight: Array  # (n,)
+
+    @classmethod
+    def of(cls, scores: Array, code: Array, weight: Array, log_prior: Array) -> _Scaled:
+        impossible = np.isneginf(scores + log_prior)
+        weight = np.where(impossible[np.arange(len(code)), code], 0.0, weight)  # no map helps there
+        evidence = np.where(impossible, 0.0, scores)
+        evidence -= evidence.max(axis=1, keepdims=True)
+        base = np.where(impossible & (weight > 0)[:, None], -np.inf, log_prior)
+        base[weight == 0] = 0.0
+        return cls(evidence, base, code, weight)
+
+    def start(self) -> Array:
+        theta = np.zeros(self.evidence.shape[1] + 1)
+        theta[0] = min(1.0, 10.0 / max(float(np.median(-self.evidence.min(axis=1))), 1e-300))
+        return theta
+
+    def posterior(self, theta: Array) -> tuple[float, Array]:
+        """The loss with its penalty, and the posteriors (n, k)."""
+        logit = self.base + theta[0] * self.evidence + theta[1:]
+        logit -= logit.max(axis=1, keepdims=True)
+        share = np.exp(logit)
+        total = share.sum(axis=1)
+        own = logit[np.arange(len(self.code)), self.code]
+        loss = self.weight @ (np.log(total) - own) + 0.5 * ((theta - _center(theta)) ** 2).sum()
+        share /= total[:, None]
+        return float(loss), share
+
+    def derivatives(self, p: Array, rows: Any = slice(None)) -> tuple[Array, Array]:
+        """The gradient and the Hessian of the loss of some rows, without the penalty, from the posteriors."""
+        p, evidence, weight, code = p[rows], self.evidence[rows], self.weight[rows], self.code[rows]
+        k = p.shape[1]
+        error = p * weight[:, None]
+        away = evidence - np.einsum("nk,nk->n", p, evidence)[:, None]
+        away *= error
+        hessian = np.empty((k + 1, k + 1))
+        hessian[0, 0] = np.vdot(away, evidence)  # away from the mean, which errors sum to
+        hessian[0, 1:] = hessian[1:, 0] = away.sum(axis=0)
+        hessian[1:, 1:] = np.diag(error.sum(axis=0)) - error.T @ p
+        error[np.arange(len(code)), code] -= weight
+        return np.append(np.vdot(error, evidence), error.sum(axis=0)), hessian
 
 
 @dataclass(frozen=True)

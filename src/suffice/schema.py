@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any, NamedTuple
@@ -95,6 +95,24 @@ class Schema:
         features = _features(found, names, columns, known)
         warned = tuple(f"column {name!r} {each.warning}" for name, each in zip(own, found, strict=True) if each.warning)
         return cls(names, tuple(each.family for each in found), tuple(each.reason for each in found), features, warned)
+
+    def take(self, columns: Sequence[int]) -> Schema:
+        """Return the schema of some of the columns."""
+        names, families, reasons = ([own[j] for j in columns] for own in (self.names, self.families, self.reasons))
+        features = [at(f, i) for i, j in enumerate(columns) for f in self.features if f.source == j]
+        return Schema(tuple(names), tuple(families), tuple(reasons), tuple(features), self.warnings)
+
+    def changed(self, families: Mapping[str, str], table: Table) -> Schema:
+        """Return the schema with other families for columns of some kinds, such as {"float": "binned"}."""
+        columns = [looked_at(column) for column in table.columns()]
+        new = {j: families[column.kind] for j, column in enumerate(columns) if column.kind in families}
+        new = {j: family for j, family in new.items() if self.families[j] != DROP}
+        own = [new.get(j, family) for j, family in enumerate(self.families)]
+        why = [f"asked for {columns[j].kind}" if j in new else reason for j, reason in enumerate(self.reasons)]
+        kept = [feature for feature in self.features if feature.source not in new]
+        found = [feature for j, family in new.items() for feature in derived(family, j, self.names[j], columns[j], ())]
+        features = tuple(sorted([*kept, *found], key=lambda feature: feature.source))
+        return Schema(self.names, tuple(own), tuple(why), features, self.warnings)
 
     def demoted(self, error: FamilyError) -> tuple[Schema, list[str]]:
         """Return the schema for rows that do not fit it, and what has changed: columns get a more general family.

@@ -29,6 +29,7 @@ _TOL = 1e-6  # of the loss of the prior alone: what the last step may have impro
 _FOLD_TOL = 1e-4  # of a fold, whose start is close
 _SAME = 0.05  # of the curvature
 _STEPS = 50
+_LITTLE = 1e-3  # of the log loss of held-out rows
 _PROBES = 48  # random directions for the leverages of many rows
 _HIGH = 0.1  # leverage from which on it is computed exactly
 _CELLS = 1 << 21  # of the leverages of some rows at a time
@@ -51,7 +52,7 @@ def held_out_path(
     penalties: Sequence[float],
     *,
     folds: Array | None = None,
-    patience: int | None = None,
+    start: float | None = None,
     n_jobs: int | None = None,
 ) -> list[HeldOutFit]:
     """Fit logistic regression for several penalties, and score every row by a fit without it.
@@ -71,9 +72,9 @@ def held_out_path(
     folds : array of int of shape (n,), default=None
         The fold of each row: its scores come from a fit to all other folds. None leaves out one row at a time,
         approximately, or deals five folds if there are too many unknowns for that.
-    patience : int or None
-        Leave out weaker penalties after so many whose held-out rows had a higher log loss than the best; None fits
-        all of them.
+    start : float or None
+        The penalty to fit first. Its neighbours follow, for as long as they lower the log loss of held-out rows by more
+        than a little; others are left out. None fits all penalties.
     n_jobs : int or None
         Threads.
 
@@ -92,21 +93,38 @@ def held_out_path(
     with single_threaded_blas():
         rows, back = _row_space(rows)
         whole = LogisticProblem.of(rows, code, weight, n_classes, 0.0, thread_count(n_jobs))
-        total, losses = float(weight.sum()), list[float]()
-        found: dict[float, HeldOutFit] = {}
-        solver, theta = _Solver(whole), whole.start()
+        total, found = float(weight.sum()), dict[float, HeldOutFit]()
+        solver, thetas = _Solver(whole), {np.inf: whole.start()}
         if folds is None and not solver.whole:
             folds = _dealt(code, weight)
-        for penalty in sorted(set(penalties), reverse=True):
+
+        def loss(penalty: float) -> float:
+            """Fit, from the nearest fit that is known, and return the log loss of held-out rows."""
             problem = replace(whole, penalty=penalty / total)
-            theta = solver.solve(problem, theta)
+            theta = solver.solve(problem, thetas[min(thetas, key=lambda known: abs(np.log(known / penalty)))])
             held_out = _left_out(solver, problem, theta) if folds is None else _folded(solver, problem, theta, folds)
             slope, intercept = back(theta[:, :-1]), theta[:, -1].copy()
-            found[penalty] = HeldOutFit(penalty, slope, intercept, held_out)
-            losses.append(_log_loss(held_out, code, weight))
-            if patience is not None and len(losses) - 1 - int(np.argmin(losses)) >= patience:
-                break
+            thetas[penalty], found[penalty] = theta, HeldOutFit(penalty, slope, intercept, held_out)
+            return _log_loss(held_out, code, weight)
+
+        ordered = sorted(set(penalties), reverse=True)
+        if start is None:
+            for penalty in ordered:
+                loss(penalty)
+        else:
+            _walk(loss, ordered, ordered.index(start))
     return [found[penalty] for penalty in penalties if penalty in found]
+
+
+def _walk(loss: Callable[[float], float], ordered: Sequence[float], start: int) -> None:
+    """Go down from a start: to weaker penalties while they pay, or else to stronger ones."""
+    least = loss(ordered[start])
+    for step in (1, -1):
+        at, moved = start + step, False
+        while 0 <= at < len(ordered) and (value := loss(ordered[at])) < (1 - _LITTLE) * least:
+            least, at, moved = value, at + step, True
+        if moved:
+            return
 
 
 def _log_loss(logit: Array, code: Array, weight: Array) -> float:

@@ -6,7 +6,6 @@ import time
 import warnings
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from itertools import chain
 from numbers import Integral
 from typing import Any
 
@@ -25,13 +24,16 @@ from ..sources import as_source
 from ..sources.base import ColumnsSource
 from ..sources.frames.arrays import ArraySource
 from ..sources.sampling import sampled
+from ..tables.features import with_features
 from ..tables.labels import SoftLabels, encode
+from ..tables.table import encoded
 from ..threads import single_threaded_blas
-from .candidates import Candidate, UnfitError, generative_candidates, logistic_candidates
+from .candidates import Candidate, UnfitError, candidates
 from .held_out import HeldOut, Trial, splits_of
 
 Array = NDArray[Any]
 
+_CHANCE = 2  # standard errors
 ROWS = 20_000  # on which candidates are compared at most; the chosen model is fitted to all rows
 
 
@@ -113,10 +115,7 @@ def fit(
     search = _Search(trial, criterion, calibrate)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SufficeWarning)  # of candidates
-        models: Iterator[Candidate] = generative_candidates(trial, families, n_jobs, search.best_of)
-        if not generative:
-            models = chain(models, logistic_candidates(trial, families, n_jobs))
-        search.run(models, time_limit)
+        search.run(candidates(trial, families, n_jobs, generative, search), time_limit)
     best = search.best
     if left_out and whole.names is not None:
         names = tuple(name for name in whole.names if name not in left_out)
@@ -144,12 +143,12 @@ def _trial(source: ArraySource, families: Any, cv: Any, groups: Any, random_stat
     if isinstance(source.y, SoftLabels):
         raise DataError("the automatic choice does not support soft labels; give one label per row")
     classes, code = encode(source.y)
-    source, left_out = _telling(source, families)
+    source, schema, left_out = _telling(source, families)
     weight = np.ones(len(code)) if source.weight is None else source.weight
     if len(present := np.unique(code[weight > 0])) < 2:
         raise DataError(f"at least two classes are needed, but all rows are of class {listed(classes[present])}")
     splits, exchangeable = splits_of(cv, groups, code, weight, random_state)
-    return Trial(source, classes, code, weight, splits, exchangeable), left_out
+    return Trial(source, schema, classes, code, weight, splits, exchangeable), left_out
 
 
 @dataclass(frozen=True)
@@ -239,6 +238,14 @@ class _Search:
         some = [one for one in self.tried if one.candidate in models]
         return min(some, key=lambda one: one.value).candidate if some else next(iter(models))
 
+    def is_worse(self, models: Collection[Candidate], others: Collection[Candidate]) -> bool:
+        """Whether the best of some candidates is worse than the best of others by more than chance explains."""
+        found = [[one for one in self.tried if one.candidate in some] for some in (models, others)]
+        if not all(found):
+            return not found[0]
+        one, other = (min(some, key=lambda one: one.value).losses[self.criterion.name] for some in found)
+        return self.trial.mean(one - other) > _CHANCE * self.trial.deviation_of_mean(one - other)
+
     def choice(self, left_out: dict[str, str]) -> Choice:
         """Return the table of what was tried, best first."""
         trial, name = self.trial, self.criterion.name
@@ -256,14 +263,14 @@ class _Search:
         return HeldOutResult(one.name, **own, calibrated=one.calibration is not None, seconds=one.seconds)
 
 
-def _telling(source: ArraySource, families: Any) -> tuple[ArraySource, dict[str, str]]:
-    """Return the source without columns of which nothing can be learnt, and why each of these is left out."""
-    schema = Schema.of(source.table, families, source.frame)
+def _telling(source: ArraySource, families: Any) -> tuple[ArraySource, Schema, dict[str, str]]:
+    """Return the source without columns of which nothing can be learnt, its schema, and why these are left out."""
+    table = encoded(source.table)
+    schema = Schema.of(table, families, source.frame)
     schema.warn(stacklevel=4)
-    left_out = schema.left_out()
-    if not left_out or not source.names:
-        return source, {}
+    left_out = schema.left_out() if source.names else {}
     kept = [j for j, name in enumerate(schema.names) if name not in left_out]
-    some = ArraySource(source.table.take(kept), source.y, source.weight, source.frame)
+    schema, table = schema.take(kept), table.take(kept) if left_out else table
+    some = ArraySource(with_features(table, schema.features), source.y, source.weight, source.frame)
     some.n_jobs = source.n_jobs
-    return some, left_out
+    return some, schema, left_out

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +21,9 @@ from ..regression.design import Design
 from ..regression.path import HeldOutFit, held_out_path
 from ..schema import Schema
 from ..sources import Source
+from ..sources.frames.arrays import ArraySource
 from ..stats.wide import is_wide
-from ..tables.features import BINS
+from ..tables.features import BINS, with_features
 from ..tables.summary import FEW
 from ..tables.table import Column, looked_at
 from .fold_statistics import rounds, training_statistics
@@ -36,6 +37,7 @@ POWERS = {"float": "yeo_johnson", "integer": "yeo_johnson"}
 BINNED = {"float": "binned", "integer": "binned"}
 CURVE = {"float": "curve", "integer": "curve"}
 PENALTIES = (0.005, 0.02, 0.1, 0.5, 2.0, 10.0)  # values of C
+START = 0.1  # the one that is tried first
 _UNKNOWNS = 2000  # slopes of categories, bins or products of columns; with more, logistic models are not tried
 _WORK = 1 << 24  # rows times these slopes
 _PATTERNS = 16  # of missing values, beyond which EM for covariances takes too long
@@ -70,10 +72,12 @@ class FoldSums:
         The candidate whose collector keeps the most.
     inferred : object
         What it has inferred from the rows.
+    source : ArraySource
+        The rows of the trial, labelled by the index of the class.
     """
 
-    def __init__(self, owner: GenerativeClassifier, inferred: Any) -> None:
-        self.owner, self.inferred = owner, inferred
+    def __init__(self, owner: GenerativeClassifier, inferred: Any, source: ArraySource) -> None:
+        self.owner, self.inferred, self.source = owner, inferred, source
         self._training: list[Any] = []  # the statistic of the training rows of each split
         self._rows: dict[int, Any] = {}
 
@@ -81,13 +85,14 @@ class FoldSums:
         """Return the scores (n, k) of held-out rows by a candidate."""
         if not self._training:
             self._training = list(self._collect(trial))
-        recipe, choices, names = estimator._recipe, estimator._validate(), trial.source.names
+        recipe, names = estimator._recipe, trial.source.names
+        choices = {**estimator._validate(), "lenient": True}  # a few steps of EM are enough to compare models
 
         def of_split(f: int) -> Array:
             adopted = recipe.adopted(self._training[f], choices)
             density, test = recipe.estimate(adopted, choices, names), trial.splits[f][1]
             if f not in self._rows:
-                self._rows[f] = density.read(trial.source.table[test])
+                self._rows[f] = density.read(self.source.table[test])
             scores = np.empty((len(test), len(trial.classes)))
             density.score(self._rows[f], all=scores, relative=True)
             return scores
@@ -97,12 +102,12 @@ class FoldSums:
     def _collect(self, trial: Trial) -> Iterator[Any]:
         collector = self.owner._collector(self.inferred)
         for part in rounds((train for train, _ in trial.splits), len(trial.code)):
-            statistics = training_statistics(trial.source, part, collector)
+            statistics = training_statistics(self.source, part, collector)
             for i in range(len(part.left)):
                 statistic = statistics.without(i)
                 if isinstance(statistic, DataError):
                     raise statistic
-                yield statistic.aligned(trial.classes)
+                yield statistic.aligned(np.arange(len(trial.classes)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,10 +116,11 @@ class StatisticCandidate(Candidate):
 
     estimator: GenerativeClassifier
     sums: FoldSums
+    view: View
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        return " ".join(repr(clone(self.estimator).set_params(n_jobs=None)).split())
+        return _code(self.estimator)
 
     def scores(self, trial: Trial) -> Array:
         return self.sums.scores(trial, self.estimator)
@@ -123,20 +129,28 @@ class StatisticCandidate(Candidate):
         return clone(self.estimator)._fit_inferred(source, self.sums.inferred)
 
 
-@dataclass(frozen=True, eq=False)
 class LogisticCandidate(Candidate):
-    """Logistic regression, with the penalty that suits rows best that a fit has not seen."""
+    """Logistic regression, with the penalty that suits rows best that a fit has not seen.
 
-    view: Any  # the families to ask for
-    schema: Schema
-    expansion: str = "linear"
-    n_jobs: int | None = None
-    found: list[LogisticClassifier] = field(default_factory=list)
+    Parameters
+    ----------
+    view : View
+        How columns are read.
+    expansion : {"linear", "quadratic"}
+        Whether products of numbers are features, too.
+    n_jobs : int or None
+        The number of threads.
+    """
+
+    def __init__(self, view: View, expansion: str = "linear", n_jobs: int | None = None) -> None:
+        self.view = view
+        self.model = LogisticClassifier(
+            families=view.families, expansion=expansion, n_jobs=n_jobs
+        )  # fitted by `scores`
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        known = self.found[0] if self.found else LogisticClassifier(families=self.view, expansion=self.expansion)
-        return " ".join(repr(clone(known).set_params(n_jobs=None)).split())
+        return _code(self.model)
 
     def scores(self, trial: Trial) -> Array:
         used = np.flatnonzero(trial.weight)
@@ -151,18 +165,19 @@ class LogisticCandidate(Candidate):
         scores[used] = logits[best] - np.where(np.isneginf(log_prior), 0.0, log_prior)
         prior = np.bincount(trial.code, trial.weight, len(trial.classes)) / trial.weight.sum()
         model = design.model(trial.classes, prior, path[best].slope, path[best].intercept)
-        own = {"families": self.view, "expansion": self.expansion, "n_jobs": self.n_jobs}
-        self.found[:] = [LogisticClassifier._of(model, trial.source.names, C=PENALTIES[best], **own)]
+        self.model = LogisticClassifier._of(
+            model, trial.source.names, **self.model.get_params() | {"C": 1 / path[best].penalty}
+        )
         return scores
 
     def _path(self, trial: Trial, rows: Array) -> tuple[Design, list[HeldOutFit]]:
         """Fit some rows, with each penalty."""
-        table, code, weight = trial.source.table[rows], trial.code[rows], trial.weight[rows]
-        is_quadratic = self.expansion == "quadratic"
-        design = Design.of(table, self.schema.families, weight, derived=self.schema.features, products=is_quadratic)
-        penalties, patience = [1 / C for C in PENALTIES], 1 if trial.exchangeable else None
+        table, code, weight = self.view.source.table[rows], trial.code[rows], trial.weight[rows]
+        schema, is_quadratic = self.view.schema, self.model.expansion == "quadratic"
+        design = Design.of(table, schema.families, weight, derived=schema.features, products=is_quadratic)
+        penalties, start = [1 / C for C in PENALTIES], 1 / START if trial.exchangeable else None
         path = held_out_path(
-            design.rows, code, weight, len(trial.classes), penalties, patience=patience, n_jobs=self.n_jobs
+            design.rows, code, weight, len(trial.classes), penalties, start=start, n_jobs=self.model.n_jobs
         )
         return design, path
 
@@ -178,7 +193,7 @@ class LogisticCandidate(Candidate):
             prior = np.bincount(trial.code[rows], trial.weight[rows], k) / trial.weight[rows].sum()
             for logit, fit in zip(logits, path, strict=True):
                 model, own = design.model(trial.classes, prior, fit.slope, fit.intercept), np.empty((len(test), k))
-                model.score(model.read(trial.source.table[test]), np.log(prior), all=own, relative=True)
+                model.score(model.read(self.view.source.table[test]), np.log(prior), all=own, relative=True)
                 logit[test] = own
         used = np.flatnonzero(trial.counted)
         return used, [logit[used] for logit in logits]
@@ -189,13 +204,82 @@ class LogisticCandidate(Candidate):
         return float(weight @ np.minimum(-log_posterior[np.arange(len(code)), code], MOST))
 
     def fitted(self, source: Source) -> Any:  # noqa: ARG002
-        return self.found[0]
+        return self.model
 
 
-def generative_candidates(
-    trial: Trial, families: Any, n_jobs: int | None, best_of: Callable[[Collection[Candidate]], Any]
+def _code(estimator: Any) -> str:
+    """What to write in Python to get an estimator."""
+    return " ".join(repr(clone(estimator).set_params(n_jobs=None)).split())
+
+
+@dataclass(frozen=True)
+class View:
+    """A way to read the columns."""
+
+    families: Any  # to ask for
+    schema: Schema
+    source: ArraySource
+
+    @classmethod
+    def of(cls, trial: Trial, families: Any, own: Mapping[str, str] | None = None) -> View:
+        """Return the columns as `families` has them, or with families of their own for some kinds of them."""
+        schema = trial.schema if own is None else trial.schema.changed(own, trial.source.table)
+        source = ArraySource(with_features(trial.source.table, schema.features), trial.code, trial.source.weight)
+        source.n_jobs = trial.source.n_jobs
+        return cls(families if own is None else own, schema, source)
+
+    def has(self, *families: str) -> bool:
+        """Whether a column has one of these families."""
+        return not set(families).isdisjoint(self.schema.families)
+
+
+def _views(trial: Trial, families: Any, *others: dict[str, str]) -> list[View]:
+    """The families that were asked for or inferred, and others for numbers, without those that change nothing."""
+    views = [View.of(trial, families)]
+    if families == "auto":
+        views += [View.of(trial, families, other) for other in others]
+    return list({view.schema.families: view for view in reversed(views)}.values())[::-1]
+
+
+class Results(Protocol):
+    """What held-out rows say of the candidates that were tried so far."""
+
+    def best_of(self, models: Collection[Candidate]) -> Any:
+        """Return the best of some candidates, or the first if none of them could be tried."""
+
+    def is_worse(self, models: Collection[Candidate], others: Collection[Candidate]) -> bool:
+        """Whether the best of some candidates is worse than the best of others by more than chance explains."""
+
+
+def candidates(
+    trial: Trial, families: Any, n_jobs: int | None, generative: bool, results: Results
 ) -> Iterator[Candidate]:
-    """Yield generative models, quick ones first; `best_of` tells the best of some that were tried."""
+    """Yield models to try, quick ones first: what held-out rows say of these decides which others are tried.
+
+    Parameters
+    ----------
+    trial : Trial
+        The rows.
+    families : "auto", str, dict or Schema
+        As in `suffice.fit`.
+    n_jobs : int or None
+        The number of threads.
+    generative : bool
+        Whether to leave out logistic models.
+    results : Results
+        What is known of the candidates that were yielded before.
+    """
+    tried: list[StatisticCandidate] = []
+    for model in _generative(trial, families, n_jobs):
+        tried.append(model)
+        yield model
+    yield from _smoothed(results.best_of(tried))
+    if not generative:
+        yield from _logistic(trial, families, n_jobs, tried, results)
+
+
+def _generative(trial: Trial, families: Any, n_jobs: int | None) -> Iterator[StatisticCandidate]:
+    """Yield generative models."""
     source, k = trial.source, len(trial.classes) * len(trial.splits)
     columns = [looked_at(column) for column in source.table.columns()]
     numbers = [column for column in columns if column.kind in ("integer", "float", "boolean")]
@@ -206,26 +290,29 @@ def generative_candidates(
     gaussian = families == "auto" and is_complete and len(numbers) == len(columns)
     if gaussian:
         as_rows = is_wide(source.n_rows, source.n_features)  # statistics of such tables hold no matrix of columns
+        view = View.of(trial, families, NUMBERS)
         sums = FoldSums(
-            GaussianClassifier("full" if is_narrow or as_rows else "diag", predictive=True, n_jobs=n_jobs), None
+            GaussianClassifier("full" if is_narrow or as_rows else "diag", predictive=True, n_jobs=n_jobs),
+            None,
+            view.source,
         )
         for structure in (*structures, "tied") if as_rows and not is_narrow else structures:
-            yield StatisticCandidate(GaussianClassifier(structure, predictive=True, n_jobs=n_jobs), sums)
-    known = set()
-    views = ("auto", NUMBERS, *((POWERS, BINNED) if source.n_features <= _WIDE else ()))
-    for view in views if families == "auto" else (families,):
-        schema = Schema.of(source.table, view, source.frame)
-        if schema.families in known or (gaussian and set(schema.families) == {"gaussian"}):
+            yield StatisticCandidate(GaussianClassifier(structure, predictive=True, n_jobs=n_jobs), sums, view)
+    for view in _views(trial, families, *((POWERS, BINNED) if source.n_features <= _WIDE else ())):
+        if gaussian and set(view.schema.families) == {"gaussian"}:
             continue
-        known.add(schema.families)
-        n_numbers = sum(family in ("gaussian", "yeo_johnson") for family in schema.families)
+        n_numbers = sum(family in ("gaussian", "yeo_johnson") for family in view.schema.families)
         own = structures if n_numbers > 1 else structures[:1]
-        sums = FoldSums(MixedClassifier(view, covariance=own[-1], n_jobs=n_jobs), schema)
-        tried = [StatisticCandidate(MixedClassifier(view, covariance=each, n_jobs=n_jobs), sums) for each in own]
-        yield from tried
-        structure = best_of(tried).estimator.covariance
-        for alpha in ALPHAS if {"categorical", "bernoulli", "poisson", "binned"} & {*schema.families} else ():
-            yield StatisticCandidate(MixedClassifier(view, alpha, structure, n_jobs=n_jobs), sums)
+        sums = FoldSums(MixedClassifier(view.families, covariance=own[-1], n_jobs=n_jobs), view.schema, view.source)
+        for structure in own:
+            yield StatisticCandidate(MixedClassifier(view.families, covariance=structure, n_jobs=n_jobs), sums, view)
+
+
+def _smoothed(best: StatisticCandidate) -> Iterator[StatisticCandidate]:
+    """Yield a model with less and with more smoothing, if it has counts."""
+    if best.view.has("categorical", "bernoulli", "poisson", "binned"):
+        for alpha in ALPHAS:
+            yield replace(best, estimator=clone(best.estimator).set_params(alpha=alpha))
 
 
 def _n_patterns(numbers: Sequence[Column]) -> int:
@@ -234,26 +321,43 @@ def _n_patterns(numbers: Sequence[Column]) -> int:
     return len(np.unique(np.packbits(missing, axis=1), axis=0))
 
 
-def logistic_candidates(trial: Trial, families: Any, n_jobs: int | None) -> Iterator[Candidate]:
-    """Yield logistic models of the whole table, where they are not too large to be fitted soon."""
-    source, k = trial.source, len(trial.classes)
-    outputs, known = 1 if k == 2 else k, set()
-    columns = [looked_at(column) for column in source.table.columns()]
-    different = [len(column.coded()[0]) if column.kind == "text" else FEW for column in columns]
-    views = [(view, "linear") for view in (("auto", NUMBERS, CURVE) if families == "auto" else (families,))]
-    if families == "auto":
-        views.append((NUMBERS, "quadratic"))
-    for view, expansion in views:
-        if view is CURVE and source.n_features > _WIDE:
-            continue
-        schema = Schema.of(source.table, view, source.frame)
-        if (schema.families, expansion) in known:
-            continue
-        known.add((schema.families, expansion))
-        q = schema.families.count("gaussian")
-        p = q * (q + 1) // 2 if expansion == "quadratic" else BINS * schema.families.count("curve")
-        every = zip(schema.families, different, strict=True)
-        n_categories = sum(n for family, n in every if family == "categorical")
-        is_soon = outputs * (p + n_categories) <= _UNKNOWNS and len(trial.code) * outputs * p <= _WORK
-        if is_soon and (p > 1 or expansion == "linear"):
-            yield LogisticCandidate(view, schema, expansion, n_jobs)
+def _logistic(
+    trial: Trial, families: Any, n_jobs: int | None, tried: Sequence[StatisticCandidate], results: Results
+) -> Iterator[LogisticCandidate]:
+    """Yield logistic models of the whole table, where they are not too large to be fitted soon.
+
+    Curves are tried if generative models do not prefer straight numbers to bins, and products of numbers if they do
+    not prefer tied covariances to full ones, whose scores are sums of products.
+    """
+    for view in _views(trial, families, NUMBERS):
+        if _is_soon(trial, view):
+            yield LogisticCandidate(view, n_jobs=n_jobs)
+    if families != "auto":
+        return
+
+    def with_(covariance: str, *views: Any) -> list[StatisticCandidate]:
+        return [
+            one for one in tried if one.estimator.covariance == covariance and (not views or one.view.families in views)
+        ]
+
+    table = trial.source.table
+    if table.n_features <= _WIDE and not results.is_worse(with_("diag", BINNED), with_("diag", "auto", NUMBERS)):
+        view = View.of(trial, families, CURVE)
+        if view.has("curve") and _is_soon(trial, view, BINS * view.schema.families.count("curve")):
+            yield LogisticCandidate(view, n_jobs=n_jobs)
+    if not results.is_worse(with_("full"), with_("tied")):
+        view = View.of(trial, families, NUMBERS)
+        q = view.schema.families.count("gaussian")
+        if q > 1 and _is_soon(trial, view, q * (q + 1) // 2):
+            yield LogisticCandidate(view, "quadratic", n_jobs)
+
+
+def _is_soon(trial: Trial, view: View, p: int = 0) -> bool:
+    """Whether a logistic model with p slopes more than numbers and categories is fitted soon."""
+    k = len(trial.classes)
+    outputs = 1 if k == 2 else k
+    every = zip(view.schema.families, map(looked_at, trial.source.table.columns()), strict=True)
+    different = [
+        len(column.coded()[0]) if column.kind == "text" else FEW for family, column in every if family == "categorical"
+    ]
+    return outputs * (p + sum(different)) <= _UNKNOWNS and len(trial.code) * outputs * p <= _WORK

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from .. import decisions
 from ..calibration import held_towards_one
 from ..errors import DataError
+from ..schema import Schema
 from ..scoring.calibrated import Calibration
 from ..sources.frames.arrays import ArraySource
 from ..tables.labels import encode
@@ -23,7 +24,7 @@ Array = NDArray[Any]
 Split = tuple[Array, Array]  # the indices of training and held-out rows
 
 MOST = -np.log(1e-6)  # the largest loss of a row: one that seemed impossible must not decide alone
-_MANY = 2000  # rows, from which on calibrations are cross-fitted in two parts instead of four
+_PARTS = 4  # of the rows: the scores of each are calibrated by those of the others
 _SMALL = 1000  # rows, below which ten folds are used instead of five
 
 
@@ -32,6 +33,7 @@ class Trial:
     """Labelled rows that candidates are compared on."""
 
     source: ArraySource
+    schema: Schema  # of its columns
     classes: Array  # (k,)
     code: Array  # (n,) the index of the class
     weight: Array  # (n,)
@@ -106,13 +108,11 @@ class HeldOut:
         plain = trial.posterior(scores)
         if not calibrate or len(trial.splits) < 2:
             return cls(plain, None)
-        found = held_towards_one(scores, trial.code, trial.counted, trial.log_prior)
-        mapped, parts = np.empty_like(scores), min(2 if len(scores) > _MANY else 4, len(trial.splits))
-        for part in range(parts):
-            here = trial.fold % parts == part
-            rows = np.flatnonzero(~here & (trial.counted > 0))
-            others = trial.code[rows], trial.counted[rows], trial.log_prior[rows]
-            mapped[here] = Calibration(*held_towards_one(scores[rows], *others, start=found), 0)(scores[here])
+        part = trial.fold % min(_PARTS, len(trial.splits))
+        found, without = held_towards_one(scores, trial.code, trial.counted, trial.log_prior, part)
+        mapped = np.empty_like(scores)
+        for f, own in enumerate(without):
+            mapped[part == f] = Calibration(*own, 0)(scores[part == f])
         mapped = trial.posterior(mapped)
         if trial.mean(trial.log_loss(mapped)) >= trial.mean(trial.log_loss(plain)):
             return cls(plain, None)

@@ -26,6 +26,8 @@ Steps = tuple[tuple[Any, ...], ...]  # the name of each step, followed by its pa
 BINS = 16  # at most, unless single values have bins of their own
 ENOUGH = 100_000  # values from which parameters are found: more of them change nothing that matters
 _LAMBDAS = (-3.0, 5.0)  # of Yeo-Johnson transforms
+_PRECISE = 0.02  # of such a power
+_MANY = 2000  # values, which such a power is found from
 
 
 @dataclass(frozen=True)
@@ -61,18 +63,28 @@ class Feature:
         told = self.steps[-1:] if self.steps and self.steps[-1][0] == "part" else self.steps
         return ", ".join(_IN_WORDS[name](*parameters) for name, *parameters in told)
 
+    @property
+    def reads(self) -> Steps:
+        """The step that reads a column as numbers, where it does not hold any."""
+        return self.steps[:1] if self.steps and self.steps[0][0] in READERS else ()
+
     def values(self, column: Column) -> Array:
         """Return the values of the feature, (n,) float64, with NaN where they are missing."""
-        reads = self.steps[:1] if self.steps and self.steps[0][0] in READERS else ()
-        x = read(column, reads)
+        return self._of_numbers(read(column, self.reads))
+
+    def _of_numbers(self, x: Array) -> Array:
         with np.errstate(invalid="ignore", over="ignore"):
-            for name, *parameters in self.steps[len(reads) :]:
+            for name, *parameters in self.steps[len(self.reads) :]:
                 x = STEPS[name].apply(x, *parameters)
         return x
 
     def column(self, column: Column) -> Column:
         """Return the feature as a column."""
-        x = self.values(column)
+        return self.of_numbers(read(column, self.reads))
+
+    def of_numbers(self, x: Array) -> Column:
+        """Return the feature as a column, from the numbers that a column was read as."""
+        x = self._of_numbers(x)
         if self.family != "categorical":
             return ArrayColumn(x, "float", "float64")
         missing = np.isnan(x)
@@ -100,11 +112,36 @@ def extended(table: Table, features: Sequence[Feature], strict: bool = False) ->
     if not features:
         return table
     parts = table.columns()
-    if strict:
-        _refuse_other_words(table, parts, features)
-    derived = [feature.column(parts[feature.source]) for feature in features]
+    if isinstance(table, Frame) and table.features == tuple(features):
+        derived = table.derived
+    else:
+        if strict:
+            _refuse_other_words(table, parts, features)
+        derived = _derived(parts, features)
     names = (*table.names_of(range(len(parts))), *(feature.name for feature in features))
     return Frame((*parts, *derived), names, len(table))
+
+
+def with_features(table: Table, features: Sequence[Feature]) -> Table:
+    """Return the table with features that are found once, and not again for some of its rows.
+
+    Those that the table has already are taken over.
+    """
+    known = dict(zip(table.features, table.derived, strict=True)) if isinstance(table, Frame) else {}
+    if known.keys() >= set(features):
+        return table
+    parts, new = table.columns(), [feature for feature in features if feature not in known]
+    _refuse_other_words(table, parts, new)
+    known |= zip(new, _derived(parts, new), strict=True)
+    return Frame(tuple(parts), table.names, len(table), tuple(features), tuple(known[each] for each in features))
+
+
+def _derived(parts: Sequence[Column], features: Sequence[Feature]) -> tuple[Column, ...]:
+    numbers: dict[Any, Array] = {}  # that columns are read as, once for all of their features
+    for feature in features:
+        if (key := (feature.source, feature.reads)) not in numbers:
+            numbers[key] = read(parts[feature.source], feature.reads)
+    return tuple(feature.of_numbers(numbers[feature.source, feature.reads]) for feature in features)
 
 
 def _refuse_other_words(table: Table, parts: list[Column], features: Sequence[Feature]) -> None:
@@ -325,6 +362,8 @@ def _best_power(x: Array, center: float, scale: float) -> float:
     """The power of most likelihood, by golden sections: the likelihood has one maximum."""
     if not len(x) or x.min() == x.max():
         return 1.0
+    if len(x) > _MANY:
+        x = np.sort(x)[np.linspace(0, len(x) - 1, _MANY).astype(np.intp)]
     z = (x - center) / scale
     jacobian = float((np.sign(z) * np.log1p(np.abs(z))).mean())
 
@@ -334,10 +373,18 @@ def _best_power(x: Array, center: float, scale: float) -> float:
         return spread - (power - 1) * jacobian if np.isfinite(spread) else np.inf
 
     golden, (a, b) = (np.sqrt(5) - 1) / 2, _LAMBDAS
-    for _ in range(30):
-        c, d = b - golden * (b - a), a + golden * (b - a)
-        a, b = (a, d) if loss(c) <= loss(d) else (c, b)
-    return round(float((a + b) / 2), 3)
+    c, d = b - golden * (b - a), a + golden * (b - a)
+    left, right = loss(c), loss(d)
+    while b - a > _PRECISE:
+        if left <= right:
+            b, d, right = d, c, left
+            c = b - golden * (b - a)
+            left = loss(c)
+        else:
+            a, c, left = c, d, right
+            d = a + golden * (b - a)
+            right = loss(d)
+    return round(float((a + b) / 2), 2)
 
 
 def _zero_inflated(x: Array) -> Found:

@@ -343,6 +343,8 @@ class Frame(Table):
     parts: tuple[Column, ...]
     names: tuple[str, ...] | None
     n_rows: int
+    features: tuple[Any, ...] = ()  # of the columns, whose values are known already
+    derived: tuple[Column, ...] = ()  # these values
 
     @property
     def n_features(self) -> int:
@@ -353,7 +355,8 @@ class Frame(Table):
 
     def __getitem__(self, rows: Rows) -> Frame:
         n = len(range(*rows.indices(self.n_rows))) if isinstance(rows, slice) else len(rows)
-        return Frame(tuple(part[rows] for part in self.parts), self.names, n)
+        parts, derived = (tuple(part[rows] for part in some) for some in (self.parts, self.derived))
+        return Frame(parts, self.names, n, self.features, derived)
 
     def take(self, columns: Sequence[int]) -> Frame:
         return Frame(tuple(self.parts[j] for j in columns), self.names_of(columns), self.n_rows)
@@ -439,6 +442,20 @@ def looked_at(column: Column) -> Column:
         if not kinds or "text" in kinds:
             return column
     return replace(column, kind="float" if "float" in kinds else "integer" if "integer" in kinds else "boolean")
+
+
+def encoded(table: Table) -> Table:
+    """Return the table with the categories of text found once, and not again for some of its rows."""
+    parts = [] if isinstance(table, Sparse) else [looked_at(column) for column in table.columns()]
+    if not any(column.kind == "text" for column in parts):
+        return table
+    parts = [_encoded(column) if column.kind == "text" else column for column in parts]
+    return Frame(tuple(parts), table.names, len(table))
+
+
+def _encoded(column: Column) -> Column:
+    categories, code = column.coded()
+    return CodedColumn(code, categories, column.dtype)
 
 
 def _kind_of_value(value: object) -> str:
