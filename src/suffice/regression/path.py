@@ -25,7 +25,7 @@ FOLDS = 5  # where there are more unknowns
 _BLOCK = 3000  # slopes of one class, whose part of the Hessian is factored
 _WORK = 1 << 36  # products for a Hessian, at most
 _CHEAP = 1 << 24  # products for a Hessian that is faster than an iteration of conjugate gradients
-_TOL = 1e-6  # of the loss of the prior alone: what the last step may have improved
+_TOL = 1e-5  # of the loss of the prior alone: what the last step may have improved
 _FOLD_TOL = 1e-4  # of a fold, whose start is close
 _SAME = 0.05  # of the curvature
 _STEPS = 50
@@ -186,13 +186,13 @@ class _Solver:
         self.curved: Array | None = None  # by the intercepts, where the Hessian was taken
         self.most = float(-problem.prior @ np.log(problem.prior))  # the loss of the prior
         self.information: Array | None = None  # without the penalty
-        self.rounding = 1e-14 if isinstance(problem.pieces[0].rows, np.ndarray) else 1e-8
+        self.rounding = 1e-14 if self.cheap else 1e-8
 
     def collect(self, problem: LogisticProblem) -> None:
         """Take the Hessian where the loss was last asked for."""
         self.curved = problem.diagonal()[:, -1] if self.few else None
         if self.whole:
-            self.information = problem.information()
+            self.information = problem.information(single=not self.cheap)
         else:
             self.information = problem.class_information() if self.blocks else problem.diagonal()
 
@@ -223,7 +223,7 @@ class _Solver:
     def solve(self, problem: LogisticProblem, theta: Array, fold: bool = False) -> Array:
         """The slopes and intercepts of least loss, (outputs, p + 1), from a start.
 
-        Of a fold, the Hessian of all rows is not replaced.
+        For a fold, the Hessian of all rows is not replaced.
         """
         loss, gradient = _loss(problem, theta)
         factor, enough = None, _FOLD_TOL if fold else _TOL
@@ -284,11 +284,12 @@ def _left_out(solver: _Solver, problem: LogisticProblem, theta: Array) -> Array:
 
     solver.refresh(problem)  # at the solution
     lower = solver.factor(problem).lower[0]
-    half = dtrtri(lower, lower=1)[0]
-    half[np.triu_indices(len(half), 1)] = 0.0
+    half = np.tril(dtrtri(lower, lower=1)[0]).astype(np.float64 if solver.cheap else np.float32)
     n, k, m = problem.n_rows, problem.n_outputs, len(half)
     many = n * m * m > 16 * _CHEAP and n > 4 * m
-    probes = np.random.default_rng(0).choice([-1.0, 1.0], (_PROBES, m)) @ half / np.sqrt(_PROBES) if many else half
+    probes = half
+    if many:
+        probes = np.random.default_rng(0).choice([-1, 1], (_PROBES, m)).astype(half.dtype) @ half / np.sqrt(_PROBES)
     step = max(64, _CELLS // (k * len(probes)))
 
     def of_piece(piece: Any) -> Array:
@@ -317,8 +318,8 @@ def _left_out(solver: _Solver, problem: LogisticProblem, theta: Array) -> Array:
 
 def _across(rows: Any, half: Array, k: int) -> Array:
     """Rows in the coordinates of half the inverse Hessian, (n, outputs, m)."""
-    at = half.reshape(len(half), k, -1)
-    out = np.empty((rows.shape[0], k, len(half)))
+    at, rows = half.reshape(len(half), k, -1), rows.astype(half.dtype, copy=False)
+    out = np.empty((rows.shape[0], k, len(half)), half.dtype)
     for a in range(k):
         out[:, a] = rows @ np.ascontiguousarray(at[:, a, :-1].T) + at[:, a, -1]
     return out

@@ -33,11 +33,6 @@ class _Piece(NamedTuple):
     posterior: Array  # (outputs, n), written anew by each loss
 
 
-def _single(rows: Any) -> Any:
-    """Sparse rows as float32, which is enough for a Hessian of many rows; arrays as they are."""
-    return rows if isinstance(rows, np.ndarray) else rows.astype(np.float32)
-
-
 def dense(rows: Any) -> Array:
     """Rows as an array."""
     return rows if isinstance(rows, np.ndarray) else np.asarray(rows.toarray())
@@ -130,13 +125,15 @@ class LogisticProblem:
         blocks *= coordinates.scale[:, :, None, None] * coordinates.scale
         return np.asarray(blocks.reshape(k * (p + 1), -1))
 
-    def information(self, features: Callable[[Any], Array] = dense) -> Array:
+    def information(self, features: Callable[[Any], Array] = dense, single: bool = False) -> Array:
         """The Hessian of the loss without the penalty, where the loss was last asked for.
 
         Parameters
         ----------
         features : callable
             From some of the rows to an array of the same width.
+        single : bool
+            Whether float32 is precise enough.
 
         Returns
         -------
@@ -147,7 +144,8 @@ class LogisticProblem:
         step = max(256, 4 * _CACHED // (k * (p + 1)))
 
         def of_piece(piece: _Piece) -> Array:
-            rows, weight, posterior = _single(piece.rows), piece.weight, piece.posterior
+            rows, weight, posterior = piece.rows, piece.weight, piece.posterior
+            rows = rows.astype(np.float32) if single else rows
             total = np.zeros((k, p + 1, k, p + 1))
             for start in range(0, len(weight), step):
                 part = slice(start, start + step)
@@ -173,12 +171,12 @@ class LogisticProblem:
         return np.asarray(blocks)
 
     def class_information(self) -> Array:
-        """The blocks of `information` on its diagonal: of each class with itself, (outputs, p + 1, p + 1)."""
+        """The blocks of `information` on its diagonal: of a class with itself, (outputs, p + 1, p + 1), in float32."""
         k, p = self.n_outputs, self.n_columns
         step = max(64, _CACHED // (p + 1))
 
         def of_piece(piece: _Piece) -> Array:
-            rows, weight, posterior = _single(piece.rows), piece.weight, piece.posterior
+            rows, weight, posterior = piece.rows.astype(np.float32), piece.weight, piece.posterior
             total = np.zeros((k, p + 1, p + 1))
             for start in range(0, len(weight), step):
                 part = slice(start, start + step)
