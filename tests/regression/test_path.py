@@ -7,7 +7,7 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from suffice.regression import held_out_path, path
+from suffice.regression import LogisticPath, newton
 
 
 def log_losses(logits, code):
@@ -29,6 +29,11 @@ def peer(X, y, penalty, weight=None):
 def logits_of(model, X):
     z = model.decision_function(X)
     return np.column_stack([np.zeros(len(X)), z]) if z.ndim == 1 else z
+
+
+def held_out_path(X, y, weight, k, penalties, folds=None):
+    path = LogisticPath(X, y, weight, k, folds=folds)
+    return [path.held_out(penalty) for penalty in penalties]
 
 
 @pytest.mark.parametrize("penalty", [10.0, 1.0])
@@ -67,16 +72,16 @@ def test_folds_are_refits_to_the_others(load):
         np.testing.assert_allclose(log_losses(fit.held_out[own], y[own]), expected, atol=0.03)
 
 
-@pytest.mark.parametrize(("name", "value"), [("UNKNOWNS", 3), ("_BLOCK", 3), ("_CHEAP", 0)])
+@pytest.mark.parametrize(("name", "value"), [("UNKNOWNS", 3), ("BLOCK", 3), ("CHEAP", 0)])
 @pytest.mark.parametrize("load", [load_iris, load_breast_cancer])
 def test_every_way_to_the_optimum(load, name, value, monkeypatch):
     X, y = standardised(load)
     folds = np.arange(len(y)) % 4
     arguments = (X, y, np.ones(len(y)), y.max() + 1, [10.0, 1.0])
     expected, expected_alone = held_out_path(*arguments, folds=folds), held_out_path(*arguments)
-    if name == "_BLOCK":
-        monkeypatch.setattr(path, "UNKNOWNS", value)
-    monkeypatch.setattr(path, name, value)
+    if name == "BLOCK":
+        monkeypatch.setattr(newton, "UNKNOWNS", value)
+    monkeypatch.setattr(newton, name, value)
     for ours, theirs in zip(held_out_path(*arguments, folds=folds), expected, strict=True):
         np.testing.assert_allclose(ours.slope, theirs.slope, atol=0.01)
         np.testing.assert_allclose(log_losses(ours.held_out, y), log_losses(theirs.held_out, y), atol=0.02)
@@ -93,7 +98,7 @@ def test_many_sparse_rows(k, monkeypatch, rng):
     numbers, rare = rng.normal(size=(n, 4)) + 0.7 * np.eye(k, 4)[y], np.arange(n) % 1500 == 7
     X = np.column_stack([numbers, rng.random(n) < 0.3, rare])
     exact = held_out_path(X, y, np.ones(n), k, [1.0, 0.1])
-    monkeypatch.setattr(path, "_CHEAP", 0)
+    monkeypatch.setattr(newton, "CHEAP", 0)
     for ours, theirs in zip(held_out_path(sparse.csr_array(X), y, np.ones(n), k, [1.0, 0.1]), exact, strict=True):
         np.testing.assert_allclose(ours.slope, theirs.slope, atol=0.01)
         sampled, all_rows = (log_losses(fit.held_out, y) for fit in (ours, theirs))
@@ -137,13 +142,16 @@ def test_a_weight_counts_as_copies_that_are_left_out_together(rng):
     )
 
 
-def test_penalties_are_left_out_that_lead_away_from_the_best(rng):
+@pytest.mark.parametrize("folded", [False, True])
+def test_the_best_penalty(folded, rng):
     X, y = rng.normal(size=(200, 50)), rng.integers(2, size=200)
-    penalties = [0.1, 1.0, 10.0, 1e3, 1e5]
-    fits = held_out_path(X, y, np.ones(200), 2, penalties, start=1e3)
-    assert [fit.penalty for fit in fits] == [10.0, 1e3, 1e5]
-    every = held_out_path(X, y, np.ones(200), 2, penalties)
-    np.testing.assert_allclose(fits[0].held_out, every[2].held_out, atol=1e-4)
+    penalties, folds = [0.1, 1.0, 10.0, 1e3, 1e5], np.arange(200) % 5 if folded else None
+    best = LogisticPath(X, y, np.ones(200), 2, folds=folds).best(penalties, start=10.0)
+    fits = held_out_path(X, y, np.ones(200), 2, penalties, folds)
+    some = slice(None) if folds is None else folds == 0
+    losses = [log_losses(fit.held_out, y)[some].mean() for fit in fits]
+    assert best.penalty == penalties[int(np.argmin(losses))]
+    np.testing.assert_allclose(best.held_out, fits[penalties.index(best.penalty)].held_out, atol=1e-2)
 
 
 def test_rows_and_columns_in_any_order(rng):

@@ -6,5 +6,5 @@ from .model import EXPANSIONS as EXPANSIONS
 from .model import LogisticModel as LogisticModel
 from .model import expand as expand
 from .path import HeldOutFit as HeldOutFit
-from .path import held_out_path as held_out_path
+from .path import LogisticPath as LogisticPath
 from .problem import LogisticProblem as LogisticProblem

@@ -9,26 +9,20 @@ all rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..threads import ahead, single_threaded_blas, thread_count
+from . import newton
+from .newton import Solver
 from .problem import LogisticProblem
 
 Array = NDArray[Any]
 
-UNKNOWNS = 1500  # slopes and intercepts of all classes, whose Hessian is factored as a whole
 FOLDS = 5  # where there are more unknowns
-_BLOCK = 3000  # slopes of one class, whose part of the Hessian is factored
-_WORK = 1 << 36  # products for a Hessian, at most
-_CHEAP = 1 << 24  # products for a Hessian that is faster than an iteration of conjugate gradients
-_TOL = 1e-5  # of the loss of the prior alone: what the last step may have improved
-_FOLD_TOL = 1e-4  # of a fold, whose start is close
-_SAME = 0.05  # of the curvature
-_STEPS = 50
 _LITTLE = 1e-3  # of the log loss of held-out rows
 _PROBES = 48  # random directions for the leverages of many rows
 _HIGH = 0.1  # leverage from which on it is computed exactly
@@ -44,18 +38,8 @@ class HeldOutFit(NamedTuple):
     held_out: Array  # (n, k) log posteriors up to a constant of each row
 
 
-def held_out_path(
-    rows: Any,
-    code: Array,
-    weight: Array,
-    n_classes: int,
-    penalties: Sequence[float],
-    *,
-    folds: Array | None = None,
-    start: float | None = None,
-    n_jobs: int | None = None,
-) -> list[HeldOutFit]:
-    """Fit logistic regression for several penalties, and score every row by a fit without it.
+class LogisticPath:
+    """Logistic regression of the same rows with any penalty, each fit starting from the nearest one that is known.
 
     Parameters
     ----------
@@ -67,53 +51,104 @@ def held_out_path(
         Row weights. A weight of 2 counts as two copies, which are left out together.
     n_classes : int
         The number k of classes.
-    penalties : sequence of float
-        Factors of half the squared slopes, in units of one row: 1 / C.
     folds : array of int of shape (n,), default=None
-        The fold of each row: its scores come from a fit to all other folds. None leaves out one row at a time,
-        approximately, or deals five folds if there are too many unknowns for that.
-    start : float or None
-        The penalty to fit first. Its neighbours follow, for as long as they lower the log loss of held-out rows by more
-        than a little; others are left out. None fits all penalties.
+        The fold of each row, from 0: its held-out scores come from a fit to all other folds. None leaves out one row at
+        a time, approximately, or deals five folds if there are too many unknowns for that.
     n_jobs : int or None
         Threads.
-
-    Returns
-    -------
-    list of HeldOutFit
-        One for each penalty that was not left out, in the order given.
 
     Examples
     --------
     >>> X, y = np.array([[-2.0], [-1.0], [0.5], [0.0], [1.0], [2.0]]), np.array([0, 0, 0, 1, 1, 1])
-    >>> fit, = held_out_path(X, y, np.ones(6), 2, [1.0])
+    >>> fit = LogisticPath(X, y, np.ones(6), 2).held_out(penalty=1.0)
     >>> fit.slope.round(2), fit.held_out[:, 1].round(1)
     (array([[0.88]]), array([-1.3, -0.4,  1. , -0.7,  0.3,  1.2]))
     """
-    with single_threaded_blas():
-        rows, back = _row_space(rows)
+
+    def __init__(
+        self,
+        rows: Any,
+        code: Array,
+        weight: Array,
+        n_classes: int,
+        *,
+        folds: Array | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.code, self.weight = code, weight
+        rows, self._back = _row_space(rows)
         whole = LogisticProblem.of(rows, code, weight, n_classes, 0.0, thread_count(n_jobs))
-        total, found = float(weight.sum()), dict[float, HeldOutFit]()
-        solver, thetas = _Solver(whole), {np.inf: whole.start()}
-        if folds is None and not solver.whole:
-            folds = _dealt(code, weight)
+        self._solver = Solver(whole)
+        self._whole = whole if self._solver.cheap else whole.single()
+        self._thetas = {np.inf: whole.start()}  # by penalty
+        self._scores = dict[float, Array]()  # (n, k) of held-out rows, by penalty
+        self.folds = folds if folds is not None or self._solver.whole else _dealt(code, weight)
+
+    def fit(self, penalty: float) -> tuple[Array, Array]:
+        """Fit all rows.
+
+        Parameters
+        ----------
+        penalty : float
+            A factor of half the squared slopes, in units of one row: 1 / C.
+
+        Returns
+        -------
+        slope, intercept : arrays of shape (outputs, p) and (outputs,)
+            Of two classes there is one output, that of the second class.
+        """
+        if penalty not in self._thetas:
+            nearest = min(self._thetas, key=lambda known: abs(np.log(known / penalty)))
+            with single_threaded_blas():
+                self._thetas[penalty] = self._solver.solve(self._problem(penalty), self._thetas[nearest])
+        theta = self._thetas[penalty]
+        return self._back(theta[:, :-1]), theta[:, -1].copy()
+
+    def held_out(self, penalty: float) -> HeldOutFit:
+        """Fit all rows, and score every row by a fit without it."""
+        slope, intercept = self.fit(penalty)
+        return HeldOutFit(penalty, slope, intercept, self._held_out(penalty))
+
+    def best(self, penalties: Sequence[float], start: float) -> HeldOutFit:
+        """Return the fit with the least log loss of held-out rows.
+
+        Parameters
+        ----------
+        penalties : sequence of float
+            The penalties to choose from.
+        start : float
+            The one to fit first. Its neighbours follow, for as long as they lower the log loss by more than a little;
+            others are not tried. Where held-out rows are scored by folds, the first fold decides.
+        """
+        ordered, losses = sorted(set(penalties), reverse=True), dict[float, float]()
 
         def loss(penalty: float) -> float:
-            """Fit, from the nearest fit that is known, and return the log loss of held-out rows."""
-            problem = replace(whole, penalty=penalty / total)
-            theta = solver.solve(problem, thetas[min(thetas, key=lambda known: abs(np.log(known / penalty)))])
-            held_out = _left_out(solver, problem, theta) if folds is None else _folded(solver, problem, theta, folds)
-            slope, intercept = back(theta[:, :-1]), theta[:, -1].copy()
-            thetas[penalty], found[penalty] = theta, HeldOutFit(penalty, slope, intercept, held_out)
-            return _log_loss(held_out, code, weight)
+            self.fit(penalty)
+            scores = self._held_out(penalty, None if self.folds is None else 1)
+            some = slice(None) if self.folds is None else self.folds == 0
+            losses[penalty] = _log_loss(scores[some], self.code[some], self.weight[some])
+            return losses[penalty]
 
-        ordered = sorted(set(penalties), reverse=True)
-        if start is None:
-            for penalty in ordered:
-                loss(penalty)
-        else:
-            _walk(loss, ordered, ordered.index(start))
-    return [found[penalty] for penalty in penalties if penalty in found]
+        _walk(loss, ordered, ordered.index(start))
+        return self.held_out(min(losses, key=losses.__getitem__))
+
+    def _problem(self, penalty: float) -> LogisticProblem:
+        return replace(self._whole, penalty=penalty / float(self.weight.sum()))
+
+    def _held_out(self, penalty: float, n_folds: int | None = None) -> Array:
+        """The scores (n, k) of held-out rows, by a fit that is known; or those of the first folds only."""
+        problem, theta = self._problem(penalty), self._thetas[penalty]
+        with single_threaded_blas():
+            if self.folds is None:
+                if penalty not in self._scores:
+                    self._scores[penalty] = _left_out(self._solver, problem, theta)
+                return self._scores[penalty]
+            scores = self._scores.setdefault(penalty, np.full((len(self.code), len(problem.prior)), np.nan))
+            self._solver.at(problem, theta)
+            for fold in range(int(self.folds.max()) + 1)[:n_folds]:
+                if np.isnan(scores[tested := self.folds == fold]).any():
+                    scores[tested] = _fold(self._solver, problem, theta, tested)
+        return scores
 
 
 def _walk(loss: Callable[[float], float], ordered: Sequence[float], start: int) -> None:
@@ -138,7 +173,7 @@ def _log_loss(logit: Array, code: Array, weight: Array) -> float:
 def _row_space(rows: Any) -> tuple[Any, Callable[[Array], Array]]:
     """Rows with no more columns than rows: penalised slopes lie in the span of the rows. And slopes for the columns."""
     n, p = rows.shape
-    if p <= n or n > _BLOCK:
+    if p <= n or n > newton.BLOCK:
         return rows, lambda slope: slope
     gram = rows @ rows.T
     value, vector = np.linalg.eigh(gram if isinstance(gram, np.ndarray) else gram.toarray())
@@ -155,138 +190,15 @@ def _dealt(code: Array, weight: Array) -> Array:
     return fold
 
 
-@dataclass(frozen=True)
-class _Factor:
-    """Cholesky factors of the Hessian, or of its block for each class; or its diagonal."""
-
-    lower: list[Array]  # (m, m) of all classes, or (p + 1, p + 1) of each
-    diagonal: Array | None = None  # (outputs, p + 1)
-
-    def solve(self, gradient: Array) -> Array:
-        """The inverse of the Hessian times a gradient (outputs, p + 1)."""
-        if self.diagonal is not None:
-            return np.asarray(gradient / self.diagonal)
-        from scipy.linalg.lapack import dpotrs
-
-        parts = zip(self.lower, gradient.reshape(len(self.lower), -1), strict=True)
-        return np.stack([dpotrs(lower, part, lower=1)[0] for lower, part in parts]).reshape(gradient.shape)
-
-
-class _Solver:
-    """Newton's method. The Hessian is collected at every step where that is cheap. Elsewhere the one of the last
-    penalty, or its blocks for each class, or its diagonal, preconditions conjugate gradients."""
-
-    def __init__(self, problem: LogisticProblem) -> None:
-        k, p, n = problem.n_outputs, problem.n_columns + 1, problem.n_rows
-        work = n * (k * p) ** 2
-        self.whole = k * p <= UNKNOWNS and work <= (_WORK if k == 1 else _WORK // 8)
-        self.blocks = p <= _BLOCK and n * k * p * p <= _WORK
-        self.cheap = self.whole and work <= _CHEAP
-        self.few = n > 50 * k * p and not self.cheap  # unknowns: one row has little influence
-        self.curved: Array | None = None  # by the intercepts, where the Hessian was taken
-        self.most = float(-problem.prior @ np.log(problem.prior))  # the loss of the prior
-        self.information: Array | None = None  # without the penalty
-        self.rounding = 1e-14 if self.cheap else 1e-8
-
-    def collect(self, problem: LogisticProblem) -> None:
-        """Take the Hessian where the loss was last asked for."""
-        self.curved = problem.diagonal()[:, -1] if self.few else None
-        if self.whole:
-            self.information = problem.information(single=not self.cheap)
-        else:
-            self.information = problem.class_information() if self.blocks else problem.diagonal()
-
-    def refresh(self, problem: LogisticProblem) -> None:
-        """Take the Hessian anew, unless it is that of many rows and has hardly changed."""
-        curved = problem.diagonal()[:, -1] if self.few else None
-        if curved is None or self.curved is None or (np.abs(curved - self.curved) > _SAME * self.curved).any():
-            self.collect(problem)
-
-    def factor(self, problem: LogisticProblem) -> _Factor:
-        """The factor for a penalty."""
-        from scipy.linalg.lapack import dpotrf
-
-        k, p = problem.n_outputs, problem.n_columns + 1
-        assert self.information is not None
-        ridge = np.full((k, p), problem.penalty)
-        ridge[:, -1] = 0.0
-        floor = 1e-10 * problem.penalty + self.rounding * float(self.information.max())
-        if not (self.whole or self.blocks):
-            return _Factor([], self.information + ridge + floor)
-        m, lower = k * p if self.whole else p, []
-        for own, penalties in zip(self.information.reshape(-1, m, m), ridge.reshape(-1, m), strict=True):
-            matrix = np.array(own, order="F")  # as LAPACK has it: nothing is copied again
-            matrix[np.arange(m), np.arange(m)] += penalties + floor
-            lower.append(dpotrf(matrix, lower=1, overwrite_a=1)[0])
-        return _Factor(lower)
-
-    def solve(self, problem: LogisticProblem, theta: Array, fold: bool = False) -> Array:
-        """The slopes and intercepts of least loss, (outputs, p + 1), from a start.
-
-        For a fold, the Hessian of all rows is not replaced.
-        """
-        loss, gradient = _loss(problem, theta)
-        factor, enough = None, _FOLD_TOL if fold else _TOL
-        for step in range(_STEPS):
-            if self.information is None or (self.cheap and not fold):
-                self.collect(problem)
-                factor = None
-            if factor is None:
-                factor = self.factor(problem)
-            exact = self.cheap and not fold
-            change = factor.solve(gradient) if exact else _conjugate_gradients(problem, factor, gradient)
-            gain = 0.5 * float((gradient * change).sum())
-            size, last = 1.0, loss
-            while True:
-                loss, new = _loss(problem, theta - size * change)
-                if loss <= last - 0.2 * size * gain or size < 1e-6:
-                    break
-                size *= 0.5
-            theta, gradient = theta - size * change, new
-            if (gain <= enough * self.most and size == 1.0) or size < 1e-6:
-                break
-            if not exact and not fold and step in (3, 8):  # far from where the Hessian was taken
-                self.collect(problem)
-                factor = None
-        return theta
-
-
-def _loss(problem: LogisticProblem, theta: Array) -> tuple[float, Array]:
-    loss, by_slope, by_intercept = problem.loss(theta[:, :-1], theta[:, -1])
-    return loss, np.column_stack([by_slope, by_intercept])
-
-
-def _conjugate_gradients(problem: LogisticProblem, factor: _Factor, gradient: Array) -> Array:
-    """Solve for the Newton step, roughly."""
-    change, rest = np.zeros_like(gradient), gradient.copy()
-    direction = toward = factor.solve(rest)
-    size = first = float((rest * toward).sum())
-    for _ in range(100):
-        by_slope, by_intercept = problem.curvature(direction[:, :-1], direction[:, -1])
-        curved = np.column_stack([by_slope, by_intercept])
-        bent = float((direction * curved).sum())
-        if bent <= 0:
-            return change if change.any() else direction
-        step = size / bent
-        change += step * direction
-        rest -= step * curved
-        toward = factor.solve(rest)
-        before, size = size, float((rest * toward).sum())
-        if size <= 1e-3 * first:
-            break
-        direction = toward + size / before * direction
-    return change
-
-
-def _left_out(solver: _Solver, problem: LogisticProblem, theta: Array) -> Array:
+def _left_out(solver: Solver, problem: LogisticProblem, theta: Array) -> Array:
     """Approximate leave-one-out scores (n, k)."""
     from scipy.linalg.lapack import dtrtri
 
-    solver.refresh(problem)  # at the solution
+    solver.at(problem, theta)
     lower = solver.factor(problem).lower[0]
-    half = np.tril(dtrtri(lower, lower=1)[0]).astype(np.float64 if solver.cheap else np.float32)
+    half = np.tril(dtrtri(lower, lower=1)[0]).astype(problem.dtype, copy=False)
     n, k, m = problem.n_rows, problem.n_outputs, len(half)
-    many = n * m * m > 16 * _CHEAP and n > 4 * m
+    many = n * m * m > 16 * newton.CHEAP and n > 4 * m
     probes = half
     if many:
         probes = np.random.default_rng(0).choice([-1, 1], (_PROBES, m)).astype(half.dtype) @ half / np.sqrt(_PROBES)
@@ -318,7 +230,7 @@ def _left_out(solver: _Solver, problem: LogisticProblem, theta: Array) -> Array:
 
 def _across(rows: Any, half: Array, k: int) -> Array:
     """Rows in the coordinates of half the inverse Hessian, (n, outputs, m)."""
-    at, rows = half.reshape(len(half), k, -1), rows.astype(half.dtype, copy=False)
+    at = half.reshape(len(half), k, -1)
     out = np.empty((rows.shape[0], k, len(half)), half.dtype)
     for a in range(k):
         out[:, a] = rows @ np.ascontiguousarray(at[:, a, :-1].T) + at[:, a, -1]
@@ -360,14 +272,8 @@ def _roughly_moved(across: Array, weight: Array, chance: Array, error: Array) ->
     return moved, leverage
 
 
-def _folded(solver: _Solver, problem: LogisticProblem, theta: Array, folds: Array) -> Array:
-    """The scores (n, k) of the rows of each fold, by a fit to the others."""
-    solver.collect(problem)
-    n, k = problem.n_rows, problem.n_outputs
-    out = np.empty((n, max(k, 2)))
-    out[:, 0] = 0.0
-    for fold in np.unique(folds):
-        tested = folds == fold
-        own = solver.solve(problem.reweighted(~tested), theta, fold=True)
-        out[tested, -k:] = problem.logits(own[:, :-1], own[:, -1])[tested]
-    return out
+def _fold(solver: Solver, problem: LogisticProblem, theta: Array, tested: Array) -> Array:
+    """The scores (n, k) of the rows of a fold, by a fit to the others."""
+    own = solver.solve(problem.reweighted(~tested), theta, fold=True)
+    logit = problem.logits(own[:, :-1], own[:, -1])[tested]
+    return np.column_stack([np.zeros(len(logit)), logit]) if problem.n_outputs == 1 else logit

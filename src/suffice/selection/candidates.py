@@ -18,7 +18,7 @@ from ..estimators.generative import GenerativeClassifier
 from ..estimators.logistic import LogisticClassifier
 from ..estimators.mixed import MixedClassifier
 from ..regression.design import Design
-from ..regression.path import HeldOutFit, held_out_path
+from ..regression.path import LogisticPath
 from ..schema import Schema
 from ..sources import Source
 from ..sources.frames.arrays import ArraySource
@@ -36,8 +36,8 @@ NUMBERS = {"float": "gaussian", "integer": "gaussian"}  # families if no number 
 POWERS = {"float": "yeo_johnson", "integer": "yeo_johnson"}
 BINNED = {"float": "binned", "integer": "binned"}
 CURVE = {"float": "curve", "integer": "curve"}
-PENALTIES = (0.01, 0.1, 1.0, 10.0)  # values of C
-START = 0.1  # the one that is tried first
+PENALTIES = (100.0, 10.0, 1.0, 0.1)  # values of 1 / C
+START = 10.0  # the one that is tried first
 _UNKNOWNS = 2000  # slopes of categories, bins or products of columns; with more, logistic models are not tried
 _WORK = 1 << 24  # rows times these slopes
 _PATTERNS = 16  # of missing values, beyond which EM for covariances takes too long
@@ -156,47 +156,43 @@ class LogisticCandidate(Candidate):
         used = np.flatnonzero(trial.weight)
         design, path = self._path(trial, used)
         if trial.exchangeable:
-            logits = [fit.held_out for fit in path]
+            fit = path.best(PENALTIES, START)
+            penalty, logit, slope, intercept = fit.penalty, fit.held_out, fit.slope, fit.intercept
         else:
-            used, logits = self._by_split(trial)
-        code, weight = trial.code[used], trial.weight[used]
-        best = int(np.argmin([self._loss(logit, code, weight) for logit in logits]))
+            used, penalty, logit = self._by_split(trial)
+            slope, intercept = path.fit(penalty)
         scores, log_prior = np.zeros((len(trial.code), len(trial.classes))), trial.log_prior[used]
-        scores[used] = logits[best] - np.where(np.isneginf(log_prior), 0.0, log_prior)
+        scores[used] = logit - np.where(np.isneginf(log_prior), 0.0, log_prior)
         prior = np.bincount(trial.code, trial.weight, len(trial.classes)) / trial.weight.sum()
-        model = design.model(trial.classes, prior, path[best].slope, path[best].intercept)
-        self.model = LogisticClassifier._of(
-            model, trial.source.names, **self.model.get_params() | {"C": 1 / path[best].penalty}
-        )
+        model = design.model(trial.classes, prior, slope, intercept)
+        self.model = LogisticClassifier._of(model, trial.source.names, **self.model.get_params() | {"C": 1 / penalty})
         return scores
 
-    def _path(self, trial: Trial, rows: Array) -> tuple[Design, list[HeldOutFit]]:
-        """Fit some rows, with each penalty."""
+    def _path(self, trial: Trial, rows: Array) -> tuple[Design, LogisticPath]:
+        """Encode some rows, to fit them with any penalty."""
         table, code, weight = self.view.source.table[rows], trial.code[rows], trial.weight[rows]
         schema, is_quadratic = self.view.schema, self.model.expansion == "quadratic"
         design = Design.of(table, schema.families, weight, derived=schema.features, products=is_quadratic)
-        penalties, start = [1 / C for C in PENALTIES], 1 / START if trial.exchangeable else None
-        path = held_out_path(
-            design.rows, code, weight, len(trial.classes), penalties, start=start, n_jobs=self.model.n_jobs
-        )
-        return design, path
+        return design, LogisticPath(design.rows, code, weight, len(trial.classes), n_jobs=self.model.n_jobs)
 
-    def _by_split(self, trial: Trial) -> tuple[Array, list[Array]]:
-        """Return the held-out rows, and their logits (n, k) for each penalty, by fits to the training rows."""
+    def _by_split(self, trial: Trial) -> tuple[Array, float, Array]:
+        """Return the held-out rows, the penalty that suits them best, and their logits (n, k), by fits to the others."""
         k = len(trial.classes)
-        logits = [np.zeros((len(trial.code), k)) for _ in PENALTIES]
+        logits = {penalty: np.zeros((len(trial.code), k)) for penalty in PENALTIES}
         for train, test in trial.splits:
             rows = train[trial.weight[train] > 0]
             if not np.bincount(trial.code[rows], minlength=k).all():
                 raise UnfitError("some training rows lack a class")
             design, path = self._path(trial, rows)
             prior = np.bincount(trial.code[rows], trial.weight[rows], k) / trial.weight[rows].sum()
-            for logit, fit in zip(logits, path, strict=True):
-                model, own = design.model(trial.classes, prior, fit.slope, fit.intercept), np.empty((len(test), k))
+            for penalty, logit in logits.items():
+                model, own = design.model(trial.classes, prior, *path.fit(penalty)), np.empty((len(test), k))
                 model.score(model.read(self.view.source.table[test]), np.log(prior), all=own, relative=True)
                 logit[test] = own
         used = np.flatnonzero(trial.counted)
-        return used, [logit[used] for logit in logits]
+        code, weight = trial.code[used], trial.weight[used]
+        best = min(PENALTIES, key=lambda penalty: self._loss(logits[penalty][used], code, weight))
+        return used, best, logits[best][used]
 
     @staticmethod
     def _loss(logit: Array, code: Array, weight: Array) -> float:
