@@ -20,6 +20,7 @@ _TOL = 1e-5  # of the loss of the prior alone: what the last step may have impro
 _FOLD_TOL = 1e-4  # of a fold, whose start is close
 _SAME = 0.05  # of the curvature
 _STEPS = 50
+_PRODUCTS = 25  # of the Hessian in a step, from which on it is taken anew
 
 
 @dataclass(frozen=True)
@@ -33,10 +34,11 @@ class Factor:
         """The inverse of the Hessian times a gradient (outputs, p + 1)."""
         if self.diagonal is not None:
             return np.asarray(gradient / self.diagonal)
-        from scipy.linalg.lapack import dpotrs
+        from scipy.linalg.lapack import dpotrs, spotrs
 
+        solve = spotrs if self.lower[0].dtype == np.float32 else dpotrs
         parts = zip(self.lower, gradient.reshape(len(self.lower), -1), strict=True)
-        return np.stack([dpotrs(lower, part, lower=1)[0] for lower, part in parts]).reshape(gradient.shape)
+        return np.stack([solve(lower, part, lower=1)[0] for lower, part in parts]).reshape(gradient.shape)
 
 
 class Solver:
@@ -53,7 +55,6 @@ class Solver:
         self.curved: Array | None = None  # by the intercepts, where the Hessian was taken
         self.most = float(-problem.prior @ np.log(problem.prior))  # the loss of the prior
         self.information: Array | None = None  # without the penalty
-        self.rounding = 1e-14 if self.cheap else 1e-8
 
     def collect(self, problem: LogisticProblem) -> None:
         """Take the Hessian where the loss was last asked for."""
@@ -72,20 +73,21 @@ class Solver:
 
     def factor(self, problem: LogisticProblem) -> Factor:
         """The factor for a penalty."""
-        from scipy.linalg.lapack import dpotrf
+        from scipy.linalg.lapack import dpotrf, spotrf
 
         k, p = problem.n_outputs, problem.n_columns + 1
         assert self.information is not None
         ridge = np.full((k, p), problem.penalty)
         ridge[:, -1] = 0.0
-        floor = 1e-10 * problem.penalty + self.rounding * float(self.information.max())
+        rounding = 10 * float(np.finfo(problem.dtype).eps)
+        floor = 1e-10 * problem.penalty + rounding * float(self.information.max())
         if not (self.whole or self.blocks):
             return Factor([], self.information + ridge + floor)
         m, lower = k * p if self.whole else p, []
         for own, penalties in zip(self.information.reshape(-1, m, m), ridge.reshape(-1, m), strict=True):
-            matrix = np.array(own, order="F")  # as LAPACK has it: nothing is copied again
+            matrix = np.array(own, problem.dtype, order="F")  # as LAPACK has it: nothing is copied again
             matrix[np.arange(m), np.arange(m)] += penalties + floor
-            lower.append(dpotrf(matrix, lower=1, overwrite_a=1)[0])
+            lower.append((spotrf if matrix.dtype == np.float32 else dpotrf)(matrix, lower=1, overwrite_a=1)[0])
         return Factor(lower)
 
     def solve(self, problem: LogisticProblem, theta: Array, fold: bool = False) -> Array:
@@ -95,14 +97,14 @@ class Solver:
         """
         loss, gradient = _loss(problem, theta)
         factor, enough = None, _FOLD_TOL if fold else _TOL
-        for step in range(_STEPS):
+        for _ in range(_STEPS):
             if self.information is None or (self.cheap and not fold):
                 self.collect(problem)
                 factor = None
             if factor is None:
                 factor = self.factor(problem)
             exact = self.cheap and not fold
-            change = factor.solve(gradient) if exact else _conjugate_gradients(problem, factor, gradient)
+            change, n_products = (factor.solve(gradient), 0) if exact else _conjugate_gradients(problem, factor, gradient)
             gain = 0.5 * float((gradient * change).sum())
             size, last = 1.0, loss
             while True:
@@ -113,7 +115,7 @@ class Solver:
             theta, gradient = theta - size * change, new
             if (gain <= enough * self.most and size == 1.0) or size < 1e-6:
                 break
-            if not exact and not fold and step in (3, 8):  # far from where the Hessian was taken
+            if n_products > _PRODUCTS and not fold:  # far from where the Hessian was taken
                 self.collect(problem)
                 factor = None
         return theta
@@ -124,17 +126,17 @@ def _loss(problem: LogisticProblem, theta: Array) -> tuple[float, Array]:
     return loss, np.column_stack([by_slope, by_intercept])
 
 
-def _conjugate_gradients(problem: LogisticProblem, factor: Factor, gradient: Array) -> Array:
-    """Solve for the Newton step, roughly."""
+def _conjugate_gradients(problem: LogisticProblem, factor: Factor, gradient: Array) -> tuple[Array, int]:
+    """Solve for the Newton step, roughly. Also returns how many products with the Hessian that took."""
     change, rest = np.zeros_like(gradient), gradient.copy()
     direction = toward = factor.solve(rest)
     size = first = float((rest * toward).sum())
-    for _ in range(100):
+    for n_products in range(1, 101):
         by_slope, by_intercept = problem.curvature(direction[:, :-1], direction[:, -1])
         curved = np.column_stack([by_slope, by_intercept])
         bent = float((direction * curved).sum())
         if bent <= 0:
-            return change if change.any() else direction
+            return change if change.any() else direction, n_products
         step = size / bent
         change += step * direction
         rest -= step * curved
@@ -143,4 +145,4 @@ def _conjugate_gradients(problem: LogisticProblem, factor: Factor, gradient: Arr
         if size <= 1e-3 * first:
             break
         direction = toward + size / before * direction
-    return change
+    return change, n_products

@@ -25,7 +25,7 @@ Array = NDArray[Any]
 FOLDS = 5  # where there are more unknowns
 _LITTLE = 1e-3  # of the log loss of held-out rows
 _PROBES = 48  # random directions for the leverages of many rows
-_HIGH = 0.1  # leverage from which on it is computed exactly
+_HIGH = 0.25  # leverage from which on it is computed exactly
 _CELLS = 1 << 21  # of the leverages of some rows at a time
 
 
@@ -192,11 +192,11 @@ def _dealt(code: Array, weight: Array) -> Array:
 
 def _left_out(solver: Solver, problem: LogisticProblem, theta: Array) -> Array:
     """Approximate leave-one-out scores (n, k)."""
-    from scipy.linalg.lapack import dtrtri
+    from scipy.linalg.lapack import dtrtri, strtri
 
     solver.at(problem, theta)
     lower = solver.factor(problem).lower[0]
-    half = np.tril(dtrtri(lower, lower=1)[0]).astype(problem.dtype, copy=False)
+    half = np.tril((strtri if lower.dtype == np.float32 else dtrtri)(lower, lower=1)[0])
     n, k, m = problem.n_rows, problem.n_outputs, len(half)
     many = n * m * m > 16 * newton.CHEAP and n > 4 * m
     probes = half
