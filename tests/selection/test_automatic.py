@@ -26,7 +26,7 @@ from suffice.errors import (
     SingularWarning,
 )
 from suffice.selection import automatic, held_out
-from suffice.selection.candidates import NUMBERS as AS_NUMBERS
+from suffice.selection.candidates import POWERS
 from suffice.tables.labels import SoftLabels
 
 PENGUINS = pd.read_csv(resources.files("suffice") / "data/penguins.csv")
@@ -265,7 +265,7 @@ def test_wrong_arguments_are_named(given, says):
 def test_candidates_try_numbers_as_numbers_beside_categories():
     frame = pd.DataFrame({"word": list("aabb") * 10, "stars": [1, 2, 3, 4] * 10, "y": [0, 1] * 20})
     tried = models(suffice.fit(frame, "y"))
-    assert {"auto", str(AS_NUMBERS)} <= {str(one.families) for one in tried}
+    assert {"auto", str(POWERS)} <= {str(one.families) for one in tried}
     assert not any(isinstance(one, GaussianClassifier) for one in tried)
     assert any(isinstance(one, LogisticClassifier) for one in tried)
     assert not any(isinstance(one, LogisticClassifier) for one in models(suffice.fit(frame, "y", generative=True)))

@@ -12,7 +12,7 @@ from .problem import LogisticProblem
 
 Array = NDArray[Any]
 
-UNKNOWNS = 1500  # slopes and intercepts of all classes, whose Hessian is factored as a whole
+UNKNOWNS = 2000  # slopes and intercepts of all classes, whose Hessian is factored as a whole
 BLOCK = 3000  # slopes of one class, whose part of the Hessian is factored
 WORK = 1 << 36  # products for a Hessian, at most
 CHEAP = 1 << 24  # products for a Hessian that is faster than an iteration of conjugate gradients
@@ -48,7 +48,7 @@ class Solver:
     def __init__(self, problem: LogisticProblem) -> None:
         k, p, n = problem.n_outputs, problem.n_columns + 1, problem.n_rows
         work = n * (k * p) ** 2
-        self.whole = k * p <= UNKNOWNS and work <= (WORK if k == 1 else WORK // 8)
+        self.whole = k * p <= UNKNOWNS and work <= (WORK if k == 1 else WORK // 2)
         self.blocks = p <= BLOCK and n * k * p * p <= WORK
         self.cheap = self.whole and work <= CHEAP
         self.few = n > 50 * k * p and not self.cheap  # unknowns: one row has little influence
@@ -103,8 +103,11 @@ class Solver:
                 factor = None
             if factor is None:
                 factor = self.factor(problem)
-            exact = self.cheap and not fold
-            change, n_products = (factor.solve(gradient), 0) if exact else _conjugate_gradients(problem, factor, gradient)
+            exact, n_products = self.cheap and not fold, 0
+            if exact:
+                change = factor.solve(gradient)
+            else:
+                change, n_products = _conjugate_gradients(problem, factor, gradient)
             gain = 0.5 * float((gradient * change).sum())
             size, last = 1.0, loss
             while True:

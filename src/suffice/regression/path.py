@@ -176,10 +176,10 @@ def _row_space(rows: Any) -> tuple[Any, Callable[[Array], Array]]:
     if p <= n or n > newton.BLOCK:
         return rows, lambda slope: slope
     gram = rows @ rows.T
-    value, vector = np.linalg.eigh(gram if isinstance(gram, np.ndarray) else gram.toarray())
-    kept = value > n * np.finfo(float).eps * value[-1]
-    root = np.sqrt(value[kept])
-    return vector[:, kept] * root, lambda slope: np.asarray((slope / root) @ vector[:, kept].T @ rows)
+    gram = gram if isinstance(gram, np.ndarray) else gram.toarray()
+    gram[np.arange(n), np.arange(n)] += 1e-10 * max(np.trace(gram) / n, 1e-300)  # rows may repeat each other
+    lower = np.linalg.cholesky(gram)
+    return lower, lambda slope: np.asarray(np.linalg.solve(lower.T, slope.T).T @ rows)
 
 
 def _dealt(code: Array, weight: Array) -> Array:

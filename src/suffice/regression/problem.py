@@ -74,7 +74,8 @@ class LogisticProblem:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        return np.dtype(self.pieces[0].rows.dtype)
+        dtype: np.dtype[Any] = self.pieces[0].rows.dtype
+        return dtype
 
     def single(self) -> LogisticProblem:
         """The same in float32: losses and gradients have six digits or so, and take half the time."""

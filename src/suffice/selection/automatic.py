@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
 
@@ -18,7 +18,6 @@ from ..estimators.classifier import LLRClassifier
 from ..estimators.table_estimator import given_labels
 from ..progress import progress
 from ..schema import Schema
-from ..scoring.calibrated import Calibration
 from ..scoring.choice import Choice, HeldOutResult
 from ..sources import as_source
 from ..sources.base import ColumnsSource
@@ -34,7 +33,7 @@ from .held_out import HeldOut, Trial, splits_of
 Array = NDArray[Any]
 
 _CHANCE = 2  # standard errors
-ROWS = 20_000  # on which candidates are compared at most; the chosen model is fitted to all rows
+ROWS = 10_000  # on which candidates are compared at most; the chosen model is fitted to all rows
 
 
 def fit(
@@ -111,6 +110,7 @@ def fit(
     every = groups is not None or not (cv is None or isinstance(cv, Integral))  # which are about all rows
     source = whole.in_memory().array_source() if every else sampled(whole, ROWS, random_state)
     trial, left_out = _trial(source, families, cv, groups, random_state)
+    trial = replace(trial, is_sample=not every and source.n_rows >= ROWS)
     criterion = _Criterion.of(scoring, trial.classes)
     search = _Search(trial, criterion, calibrate)
     with warnings.catch_warnings():
@@ -122,8 +122,8 @@ def fit(
         whole = ColumnsSource(whole, [whole.names.index(name) for name in names], names)
     model: LLRClassifier = best.candidate.fitted(whole)
     model.choice_ = choice = search.choice(left_out)
-    if best.calibration is not None:
-        model.calibration_ = best.calibration.aligned(trial.classes, model.classes_)  # a sample may lack some
+    if best.held_out is not None and (calibration := best.held_out.calibration()) is not None:
+        model.calibration_ = calibration.aligned(trial.classes, model.classes_)  # a sample may lack some
     if not choice.beats_baseline:
         warnings.warn(
             "on held-out rows, no model is better than the class frequencies by more than chance explains: the columns "
@@ -184,7 +184,7 @@ class _Tried:
     value: float  # the mean of those that the choice minimises
     seconds: float | None = None
     candidate: Any = None
-    calibration: Calibration | None = None
+    held_out: HeldOut | None = None  # of the class frequencies, there are none of these
 
 
 class _Search:
@@ -221,10 +221,10 @@ class _Search:
 
     def _try(self, model: Candidate) -> _Tried:
         start = time.perf_counter()
-        found = HeldOut.of(self.trial, model.scores(self.trial), self.calibrate)
-        losses = self.criterion.losses(self.trial, found.log_posterior)
+        found, log_posterior = HeldOut.of(self.trial, model.scores(self.trial), self.calibrate)
+        losses = self.criterion.losses(self.trial, log_posterior)
         value = self.trial.mean(losses[self.criterion.name])
-        return _Tried(model.name, losses, value, time.perf_counter() - start, model, found.calibration)
+        return _Tried(model.name, losses, value, time.perf_counter() - start, model, found)
 
     @property
     def best(self) -> _Tried:
@@ -260,7 +260,9 @@ class _Search:
         apart = one.losses[self.criterion.name] - self.best.losses[self.criterion.name]
         worse, uncertainty = self.trial.mean(apart), self.trial.deviation_of_mean(apart)
         own |= {"worse": worse, "uncertainty": uncertainty}
-        return HeldOutResult(one.name, **own, calibrated=one.calibration is not None, seconds=one.seconds)
+        return HeldOutResult(
+            one.name, **own, calibrated=one.held_out is not None and one.held_out.calibrated, seconds=one.seconds
+        )
 
 
 def _telling(source: ArraySource, families: Any) -> tuple[ArraySource, Schema, dict[str, str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,14 +19,17 @@ from ..estimators.generative import GenerativeClassifier
 from ..estimators.logistic import LogisticClassifier
 from ..estimators.mixed import MixedClassifier
 from ..regression.design import Design
+from ..regression.model import LogisticModel
 from ..regression.path import LogisticPath
 from ..schema import Schema
 from ..sources import Source
 from ..sources.frames.arrays import ArraySource
+from ..sources.sampling import sampled
 from ..stats.wide import is_wide
 from ..tables.features import BINS, with_features
+from ..tables.labels import encode
 from ..tables.summary import FEW
-from ..tables.table import Column, looked_at
+from ..tables.table import Column, Table, encoded, looked_at
 from .fold_statistics import rounds, training_statistics
 from .held_out import MOST, Trial
 
@@ -38,6 +42,7 @@ BINNED = {"float": "binned", "integer": "binned"}
 CURVE = {"float": "curve", "integer": "curve"}
 PENALTIES = (100.0, 10.0, 1.0, 0.1)  # values of 1 / C
 START = 10.0  # the one that is tried first
+ROWS = 40_000  # to which a chosen logistic model is fitted at most
 _UNKNOWNS = 2000  # slopes of categories, bins or products of columns; with more, logistic models are not tried
 _WORK = 1 << 24  # rows times these slopes
 _PATTERNS = 16  # of missing values, beyond which EM for covariances takes too long
@@ -147,6 +152,7 @@ class LogisticCandidate(Candidate):
         self.model = LogisticClassifier(
             families=view.families, expansion=expansion, n_jobs=n_jobs
         )  # fitted by `scores`
+        self.is_of_sample = False
 
     @property
     def name(self) -> str:  # type: ignore[override]
@@ -154,7 +160,7 @@ class LogisticCandidate(Candidate):
 
     def scores(self, trial: Trial) -> Array:
         used = np.flatnonzero(trial.weight)
-        design, path = self._path(trial, used)
+        design, path = self._path(self.view.source.table[used], trial.code[used], trial.weight[used])
         if trial.exchangeable:
             fit = path.best(PENALTIES, START)
             penalty, logit, slope, intercept = fit.penalty, fit.held_out, fit.slope, fit.intercept
@@ -163,27 +169,29 @@ class LogisticCandidate(Candidate):
             slope, intercept = path.fit(penalty)
         scores, log_prior = np.zeros((len(trial.code), len(trial.classes))), trial.log_prior[used]
         scores[used] = logit - np.where(np.isneginf(log_prior), 0.0, log_prior)
+        self.is_of_sample = trial.is_sample
         prior = np.bincount(trial.code, trial.weight, len(trial.classes)) / trial.weight.sum()
-        model = design.model(trial.classes, prior, slope, intercept)
-        self.model = LogisticClassifier._of(model, trial.source.names, **self.model.get_params() | {"C": 1 / penalty})
+        self._learn(design.model(trial.classes, prior, slope, intercept), trial.source, penalty)
         return scores
 
-    def _path(self, trial: Trial, rows: Array) -> tuple[Design, LogisticPath]:
-        """Encode some rows, to fit them with any penalty."""
-        table, code, weight = self.view.source.table[rows], trial.code[rows], trial.weight[rows]
+    def _learn(self, model: LogisticModel, source: Source, penalty: float) -> None:
+        self.model = LogisticClassifier._of(model, source.names, **self.model.get_params() | {"C": 1 / penalty})
+
+    def _path(self, table: Table, code: Array, weight: Array) -> tuple[Design, LogisticPath]:
+        """Encode rows, to fit them with any penalty."""
         schema, is_quadratic = self.view.schema, self.model.expansion == "quadratic"
         design = Design.of(table, schema.families, weight, derived=schema.features, products=is_quadratic)
-        return design, LogisticPath(design.rows, code, weight, len(trial.classes), n_jobs=self.model.n_jobs)
+        return design, LogisticPath(design.rows, code, weight, int(code.max()) + 1, n_jobs=self.model.n_jobs)
 
     def _by_split(self, trial: Trial) -> tuple[Array, float, Array]:
-        """Return the held-out rows, the penalty that suits them best, and their logits (n, k), by fits to the others."""
+        """Return the held-out rows, the penalty that suits them best, and their logits (n, k) by fits to the others."""
         k = len(trial.classes)
         logits = {penalty: np.zeros((len(trial.code), k)) for penalty in PENALTIES}
         for train, test in trial.splits:
             rows = train[trial.weight[train] > 0]
             if not np.bincount(trial.code[rows], minlength=k).all():
                 raise UnfitError("some training rows lack a class")
-            design, path = self._path(trial, rows)
+            design, path = self._path(self.view.source.table[rows], trial.code[rows], trial.weight[rows])
             prior = np.bincount(trial.code[rows], trial.weight[rows], k) / trial.weight[rows].sum()
             for penalty, logit in logits.items():
                 model, own = design.model(trial.classes, prior, *path.fit(penalty)), np.empty((len(test), k))
@@ -199,7 +207,16 @@ class LogisticCandidate(Candidate):
         log_posterior = decisions.log_posterior(logit.copy(), np.zeros_like(logit))
         return float(weight @ np.minimum(-log_posterior[np.arange(len(code)), code], MOST))
 
-    def fitted(self, source: Source) -> Any:  # noqa: ARG002
+    def fitted(self, source: Source) -> Any:
+        if self.is_of_sample:
+            some = sampled(source, ROWS, 0)
+            weight = np.ones(some.n_rows) if some.weight is None else some.weight
+            used = np.flatnonzero(weight)
+            classes, code = encode(np.asarray(some.y)[used])
+            table, weight = with_features(encoded(some.table), self.view.schema.features)[used], weight[used]
+            prior, penalty = np.bincount(code, weight) / weight.sum(), 1 / self.model.C
+            design, path = self._path(table, code, weight)
+            self._learn(design.model(classes, prior, *path.fit(penalty)), source, penalty)
         return self.model
 
 
@@ -325,9 +342,9 @@ def _logistic(
     Curves are tried if generative models do not prefer straight numbers to bins, and products of numbers if they do
     not prefer tied covariances to full ones, whose scores are sums of products.
     """
-    for view in _views(trial, families, NUMBERS):
-        if _is_soon(trial, view):
-            yield LogisticCandidate(view, n_jobs=n_jobs)
+    soon = (view for view in _views(trial, families, NUMBERS) if _is_soon(trial, view))
+    for view in islice(soon, 1):
+        yield LogisticCandidate(view, n_jobs=n_jobs)
     if families != "auto":
         return
 

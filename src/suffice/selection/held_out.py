@@ -25,6 +25,7 @@ Split = tuple[Array, Array]  # the indices of training and held-out rows
 
 MOST = -np.log(1e-6)  # the largest loss of a row: one that seemed impossible must not decide alone
 _PARTS = 4  # of the rows: the scores of each are calibrated by those of the others
+_ENOUGH = 5000  # rows for the two or more numbers of a calibration, while candidates are compared
 _SMALL = 1000  # rows, below which ten folds are used instead of five
 
 
@@ -39,6 +40,7 @@ class Trial:
     weight: Array  # (n,)
     splits: list[Split]
     exchangeable: bool  # whether any row may be held out alone: not where rows come in groups, or in order
+    is_sample: bool = False  # whether there are more rows
 
     @cached_property
     def fold(self) -> Array:
@@ -54,6 +56,12 @@ class Trial:
     def counted(self) -> Array:
         """The weight of held-out rows, (n,); 0 for rows that are never held out."""
         return np.where(self.fold < 0, 0.0, self.weight)
+
+    @cached_property
+    def some_rows(self) -> Array:
+        """The indices of held-out rows, or of some of them if they are many."""
+        rows = np.flatnonzero(self.fold >= 0)
+        return np.sort(np.random.default_rng(0).permutation(rows)[:_ENOUGH]) if len(rows) > _ENOUGH else rows
 
     @cached_property
     def log_prior(self) -> Array:
@@ -96,27 +104,38 @@ class Trial:
 class HeldOut:
     """What a candidate says of held-out rows."""
 
-    log_posterior: Array  # (n, k)
-    calibration: Calibration | None
+    trial: Trial
+    scores: Array  # (n, k)
+    calibrated: bool  # whether posteriors are better with calibrated scores
 
     @classmethod
-    def of(cls, trial: Trial, scores: Array, calibrate: bool) -> HeldOut:
-        """Evaluate scores (n, k) as they are, and calibrated by those of other folds; keep the better of the two.
+    def of(cls, trial: Trial, scores: Array, calibrate: bool) -> tuple[HeldOut, Array]:
+        """Evaluate scores (n, k) as they are, and calibrated by those of other folds. Return the better log posteriors.
 
-        No row has a part in the map that it is evaluated with. The map that is returned is fitted to all rows.
+        No row has a part in the map that it is evaluated with.
         """
         plain = trial.posterior(scores)
         if not calibrate or len(trial.splits) < 2:
-            return cls(plain, None)
-        part = trial.fold % min(_PARTS, len(trial.splits))
-        found, without = held_towards_one(scores, trial.code, trial.counted, trial.log_prior, part)
+            return cls(trial, scores, False), plain
+        some, part = trial.some_rows, trial.fold % min(_PARTS, len(trial.splits))
+        maps = held_towards_one(scores[some], trial.code[some], trial.counted[some], trial.log_prior[some], part[some])[
+            1
+        ]
         mapped = np.empty_like(scores)
-        for f, own in enumerate(without):
+        for f, own in enumerate(maps):
             mapped[part == f] = Calibration(*own, 0)(scores[part == f])
         mapped = trial.posterior(mapped)
         if trial.mean(trial.log_loss(mapped)) >= trial.mean(trial.log_loss(plain)):
-            return cls(plain, None)
-        return cls(mapped, Calibration(*found, int(np.count_nonzero(trial.counted))))
+            return cls(trial, scores, False), plain
+        return cls(trial, scores, True), mapped
+
+    def calibration(self) -> Calibration | None:
+        """Return the map that is fitted to the scores of all rows, if calibrated scores are better."""
+        if not self.calibrated:
+            return None
+        trial = self.trial
+        found, _ = held_towards_one(self.scores, trial.code, trial.counted, trial.log_prior)
+        return Calibration(*found, int(np.count_nonzero(trial.counted)))
 
 
 def splits_of(cv: Any, groups: Any, code: Array, weight: Array, seed: int) -> tuple[list[Split], bool]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,7 @@ _DATES["dmy"] = _DATES["mdy"]
 ORDERS = tuple(_DATES)  # of year, month and day
 
 
+@lru_cache(1 << 14)  # tables repeat their words, and are read more than once
 def number_of(word: Any, decimal: str = ".") -> float:
     """Return the number that a text means, or NaN.
 
@@ -75,6 +77,7 @@ def truth_word(word: Any) -> str:
     return str(word).strip().casefold()
 
 
+@lru_cache(1 << 16)
 def time_of(word: Any, order: str) -> float:
     """Return the days from the start of 1970 to a date and time that is written as text, or NaN.
 

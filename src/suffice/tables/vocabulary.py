@@ -94,6 +94,8 @@ def union(a: Array, b: Array) -> Array:
         return b
     if a.dtype.kind == b.dtype.kind == "i":
         return np.union1d(a, b)
+    if a.dtype.kind == b.dtype.kind == "O":
+        return _array(sorted({*a.tolist(), *b.tolist()}))
     both = np.empty(len(a) + len(b), object)
     both[:] = [*a.tolist(), *b.tolist()]
     return vocabulary(both)[0]
