@@ -12,14 +12,15 @@ from .problem import LogisticProblem
 
 Array = NDArray[Any]
 
-UNKNOWNS = 2000  # slopes and intercepts of all classes, whose Hessian is factored as a whole
-BLOCK = 3000  # slopes of one class, whose part of the Hessian is factored
+UNKNOWNS = 400  # slopes and intercepts of all classes, whose Hessian is factored as a whole
+BLOCK = 400  # slopes of one class, whose part of the Hessian is factored
 WORK = 1 << 36  # products for a Hessian, at most
 CHEAP = 1 << 24  # products for a Hessian that is faster than an iteration of conjugate gradients
 _TOL = 1e-5  # of the loss of the prior alone: what the last step may have improved
 _FOLD_TOL = 1e-4  # of a fold, whose start is close
 _SAME = 0.05  # of the curvature
 _STEPS = 50
+_ROUGHLY = 1e-2  # the squared error of a step, of what it was at first
 _PRODUCTS = 25  # of the Hessian in a step, from which on it is taken anew
 
 
@@ -48,7 +49,7 @@ class Solver:
     def __init__(self, problem: LogisticProblem) -> None:
         k, p, n = problem.n_outputs, problem.n_columns + 1, problem.n_rows
         work = n * (k * p) ** 2
-        self.whole = k * p <= UNKNOWNS and work <= (WORK if k == 1 else WORK // 2)
+        self.whole = k * p <= UNKNOWNS and work <= WORK
         self.blocks = p <= BLOCK and n * k * p * p <= WORK
         self.cheap = self.whole and work <= CHEAP
         self.few = n > 50 * k * p and not self.cheap  # unknowns: one row has little influence
@@ -145,7 +146,7 @@ def _conjugate_gradients(problem: LogisticProblem, factor: Factor, gradient: Arr
         rest -= step * curved
         toward = factor.solve(rest)
         before, size = size, float((rest * toward).sum())
-        if size <= 1e-3 * first:
+        if size <= _ROUGHLY * first:
             break
         direction = toward + size / before * direction
     return change, n_products

@@ -171,9 +171,10 @@ def _log_loss(logit: Array, code: Array, weight: Array) -> float:
 
 
 def _row_space(rows: Any) -> tuple[Any, Callable[[Array], Array]]:
-    """Rows with no more columns than rows: penalised slopes lie in the span of the rows. And slopes for the columns."""
-    n, p = rows.shape
-    if p <= n or n > newton.BLOCK:
+    """Rows in as many columns as there are rows, where these take less room: penalised slopes lie in the span of the
+    rows. And a function from slopes for these to slopes for the columns."""
+    n = rows.shape[0]
+    if rows.size <= n * n:  # of sparse rows, those cells that are stored
         return rows, lambda slope: slope
     gram = rows @ rows.T
     gram = gram if isinstance(gram, np.ndarray) else gram.toarray()
