@@ -43,8 +43,10 @@ CURVE = {"float": "curve", "integer": "curve"}
 PENALTIES = (100.0, 10.0, 1.0, 0.1)  # values of 1 / C
 START = 10.0  # the one that is tried first
 ROWS = 40_000  # to which a chosen logistic model is fitted at most
-_UNKNOWNS = 20_000  # slopes of categories, bins or products of columns; with more, logistic models are not tried
-_WORK = 1 << 24  # rows times these slopes
+_SLOPES = 20_000  # of categories, bins or products of columns; with more, logistic models are not tried
+_CELLS = 1 << 21  # rows times columns and classes, likewise
+_CURVED = 1 << 20  # the same for curves
+_PRODUCTS = 1 << 24  # and for products of columns, which are dense and take less time each
 _PATTERNS = 16  # of missing values, beyond which EM for covariances takes too long
 _WIDE = 200  # columns, beyond which bins and powers of each are not tried
 _ENTRIES = 1 << 26  # of the covariances of all classes and folds; with more, only diagonal ones are tried
@@ -283,7 +285,7 @@ def candidates(
         What is known of the candidates that were yielded before.
     """
     tried: list[StatisticCandidate] = []
-    for model in _generative(trial, families, n_jobs):
+    for model in _generative(trial, families, n_jobs, results):
         tried.append(model)
         yield model
     yield from _smoothed(results.best_of(tried))
@@ -291,34 +293,58 @@ def candidates(
         yield from _logistic(trial, families, n_jobs, tried, results)
 
 
-def _generative(trial: Trial, families: Any, n_jobs: int | None) -> Iterator[StatisticCandidate]:
-    """Yield generative models."""
+@dataclass(frozen=True)
+class _Structures:
+    """Models of the same columns that differ in their covariances, from the same statistics."""
+
+    estimator: GenerativeClassifier
+    covariances: tuple[str, ...]  # the quickest first
+    sums: FoldSums
+    view: View
+
+    def candidates(self) -> list[StatisticCandidate]:
+        """Return a candidate for each covariance."""
+        models = (clone(self.estimator).set_params(covariance=covariance) for covariance in self.covariances)
+        return [StatisticCandidate(model, self.sums, self.view) for model in models]
+
+
+def _generative(trial: Trial, families: Any, n_jobs: int | None, results: Results) -> Iterator[StatisticCandidate]:
+    """Yield generative models: first with diagonal covariances, then with others.
+
+    Where numbers are missing, these take long, and are tried with the columns alone that diagonal ones prefer.
+    """
+    groups = [one.candidates() for one in _structures(trial, families, n_jobs)]
+    for first, *_ in groups:
+        yield first
+    groups = [group for group in groups if len(group) > 1]
+    for first, *others in groups:
+        if _is_complete(_numbers(trial)) or not results.is_worse([first], [group[0] for group in groups]):
+            yield from others
+
+
+def _structures(trial: Trial, families: Any, n_jobs: int | None) -> Iterator[_Structures]:
+    """Yield ways to read the columns, with the covariances to try."""
     source, k = trial.source, len(trial.classes) * len(trial.splits)
-    columns = [looked_at(column) for column in source.table.columns()]
-    numbers = [column for column in columns if column.kind in ("integer", "float", "boolean")]
-    is_complete = not any(np.isnan(column.floats()).any() for column in numbers)
+    numbers = _numbers(trial)
+    is_complete = _is_complete(numbers)
     is_narrow = k * source.n_features**2 <= _ENTRIES
     is_regular = is_complete or _n_patterns(numbers) <= _PATTERNS
-    structures = ("diag", "tied", "full") if is_regular and is_narrow else ("tied_diag", "diag")
-    gaussian = families == "auto" and is_complete and len(numbers) == len(columns)
+    own = ("diag", "tied", "full") if is_regular and is_narrow else ("diag", "tied_diag")
+    gaussian = families == "auto" and is_complete and len(numbers) == source.n_features
     if gaussian:
         as_rows = is_wide(source.n_rows, source.n_features)  # statistics of such tables hold no matrix of columns
         view = View.of(trial, families, NUMBERS)
-        sums = FoldSums(
-            GaussianClassifier("full" if is_narrow or as_rows else "diag", predictive=True, n_jobs=n_jobs),
-            None,
-            view.source,
-        )
-        for structure in (*structures, "tied") if as_rows and not is_narrow else structures:
-            yield StatisticCandidate(GaussianClassifier(structure, predictive=True, n_jobs=n_jobs), sums, view)
+        model = GaussianClassifier("full" if is_narrow or as_rows else "diag", predictive=True, n_jobs=n_jobs)
+        covariances = (*own, "tied") if as_rows and not is_narrow else own
+        yield _Structures(model, covariances, FoldSums(model, None, view.source), view)
     for view in _views(trial, families, *((POWERS, BINNED) if source.n_features <= _WIDE else ())):
         if gaussian and set(view.schema.families) == {"gaussian"}:
             continue
         n_numbers = sum(family in ("gaussian", "yeo_johnson") for family in view.schema.families)
-        own = structures if n_numbers > 1 else structures[:1]
-        sums = FoldSums(MixedClassifier(view.families, covariance=own[-1], n_jobs=n_jobs), view.schema, view.source)
-        for structure in own:
-            yield StatisticCandidate(MixedClassifier(view.families, covariance=structure, n_jobs=n_jobs), sums, view)
+        covariances = own if n_numbers > 1 else own[:1]
+        richest = "full" if "full" in covariances else "diag"
+        mixed = MixedClassifier(view.families, covariance=richest, n_jobs=n_jobs)
+        yield _Structures(mixed, covariances, FoldSums(mixed, view.schema, view.source), view)
 
 
 def _smoothed(best: StatisticCandidate) -> Iterator[StatisticCandidate]:
@@ -326,6 +352,15 @@ def _smoothed(best: StatisticCandidate) -> Iterator[StatisticCandidate]:
     if best.view.has("categorical", "bernoulli", "poisson", "binned"):
         for alpha in ALPHAS:
             yield replace(best, estimator=clone(best.estimator).set_params(alpha=alpha))
+
+
+def _numbers(trial: Trial) -> list[Column]:
+    columns = map(looked_at, trial.source.table.columns())
+    return [column for column in columns if column.kind in ("integer", "float", "boolean")]
+
+
+def _is_complete(numbers: Sequence[Column]) -> bool:
+    return not any(np.isnan(column.floats()).any() for column in numbers)
 
 
 def _n_patterns(numbers: Sequence[Column]) -> int:
@@ -356,7 +391,7 @@ def _logistic(
     table = trial.source.table
     if table.n_features <= _WIDE and not results.is_worse(with_("diag", BINNED), with_("diag", "auto", NUMBERS)):
         view = View.of(trial, families, CURVE)
-        if view.has("curve") and _is_soon(trial, view, BINS * view.schema.families.count("curve")):
+        if view.has("curve") and _is_soon(trial, view):
             yield LogisticCandidate(view, n_jobs=n_jobs)
     if not results.is_worse(with_("full"), with_("tied")):
         view = View.of(trial, families, NUMBERS)
@@ -365,12 +400,16 @@ def _logistic(
             yield LogisticCandidate(view, "quadratic", n_jobs)
 
 
-def _is_soon(trial: Trial, view: View, p: int = 0) -> bool:
-    """Whether a logistic model with p slopes more than numbers and categories is fitted soon."""
-    k = len(trial.classes)
-    outputs = 1 if k == 2 else k
-    every = zip(view.schema.families, map(looked_at, trial.source.table.columns()), strict=True)
+def _is_soon(trial: Trial, view: View, n_products: int = 0) -> bool:
+    """Whether a logistic model of columns, and of so many products of them, is fitted soon."""
+    outputs = 1 if len(trial.classes) == 2 else len(trial.classes)
+    families, columns = view.schema.families, map(looked_at, trial.source.table.columns())
     different = [
-        len(column.coded()[0]) if column.kind == "text" else FEW for family, column in every if family == "categorical"
+        len(column.coded()[0]) if column.kind == "text" else FEW
+        for family, column in zip(families, columns, strict=True)
+        if family == "categorical"
     ]
-    return outputs * (p + sum(different)) <= _UNKNOWNS and len(trial.code) * outputs * p <= _WORK
+    n_slopes = sum(different) + BINS * families.count("curve") + n_products
+    n_cells = len(trial.code) * outputs * (len(families) + n_products)
+    most = _PRODUCTS if n_products else _CURVED if view.has("curve") else _CELLS
+    return outputs * n_slopes <= _SLOPES and n_cells <= most
