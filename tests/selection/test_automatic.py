@@ -421,6 +421,19 @@ def test_large_tables_and_files_are_compared_on_some_rows_and_learnt_from_all(mo
         assert found.statistics_.weight.sum() == 344
 
 
+def test_a_logistic_model_of_a_large_table_learns_more_rows_than_were_compared(monkeypatch):
+    monkeypatch.setattr(automatic, "ROWS", 300)
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame({"x": rng.exponential(size=900), "z": rng.choice(list("abc"), 900)})
+    logit = 2 * frame["x"] - 2 + (frame["z"] == "a") * frame["x"]
+    frame["y"] = np.where(rng.random(900) < 1 / (1 + np.exp(-logit)), "yes", "no")
+    found = suffice.fit(frame, "y")
+    assert isinstance(found, LogisticClassifier)
+    assert found.choice_.n_rows == 300
+    whole = LogisticClassifier(**found.get_params()).fit(frame, "y")
+    np.testing.assert_allclose(found.coef_, whole.coef_, atol=1e-3)
+
+
 def test_the_choice_is_the_same_for_any_number_of_threads():
     one, several = (suffice.fit(PENGUINS, "species", n_jobs=n) for n in (1, 4))
     assert [row["candidate"] for row in one.choice_.rows()] == [row["candidate"] for row in several.choice_.rows()]
