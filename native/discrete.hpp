@@ -118,6 +118,73 @@ Index category_counts(const Matrix<T>& X, const Labels& y, const Ranges& ranges,
     return X.rows;
 }
 
+// Counts pairs of columns in strips: for each first column, class and category the counters of all its second columns lie
+// side by side, so that a row adds along one strip after the other. They are moved to where the caller wants them once.
+template <class Counter, class T>
+void count_pairs(const Matrix<T>& X, const Labels& y, const Ranges& ranges, const Pairs& pairs, double* table) {
+    constexpr Index tile = 128;
+    Places<T> places(X, ranges, false, tile);
+    const Index stride = places.stride(), k = y.classes, m = pairs.size;
+    Scratch begins(X.cols + 1), shifts(m + 1);
+    Index *start = reinterpret_cast<Index*>(begins.get()), *shift = reinterpret_cast<Index*>(shifts.get());
+    for (Index j = 0; j < X.cols; ++j) start[j + 1] = start[j] + ranges.width[j];
+    // f(first pair, end, width of a strip, where the strips begin) for each first column.
+    const auto each_first = [&](const auto& f) {
+        Index begin = 0;
+        for (Index e = 0; e < m;) {
+            const Index i = pairs.first[e], from = e;
+            Index width = 0;
+            for (; e < m && pairs.first[e] == i; ++e) width += ranges.width[pairs.second[e]];
+            f(from, e, width, begin);
+            begin += ranges.width[i] * width;
+        }
+        return begin;
+    };
+    const Index cells = each_first([&](Index from, Index end, Index, Index) {
+        Index within = 0;
+        for (Index e = from; e < end; within += ranges.width[pairs.second[e++]]) shift[e] = within - start[pairs.second[e]];
+    });
+    Scratch counters((k * cells * Index(sizeof(Counter)) + 7) / 8);
+    Counter* count = reinterpret_cast<Counter*>(counters.get());
+    for (Index first = 0; first < X.rows; first += tile) {
+        const Index rows = smaller(tile, X.rows - first);
+        const bool known = places.find(first, rows);
+        each_first([&](Index from, Index end, Index width, Index begin) {
+            const Index i = pairs.first[from];
+            for (Index r = 0; r < rows; ++r) {
+                const Counter w = y.weight ? Counter(y.weight[first + r]) : Counter(1);
+                const Index *place = places.row(r), own = place[i * stride];
+                if (own < 0 || w == Counter(0)) continue;
+                Counter* strip = count + y.code[first + r] * cells + begin + (own - start[i]) * width;
+                if (known) {
+                    for (Index e = from; e < end; ++e) strip[shift[e] + place[pairs.second[e] * stride]] += w;
+                } else {
+                    for (Index e = from; e < end; ++e)
+                        if (const Index other = place[pairs.second[e] * stride]; other >= 0) strip[shift[e] + other] += w;
+                }
+            }
+        });
+    }
+    for (Index c = 0; c < k; ++c)
+        each_first([&](Index from, Index end, Index width, Index begin) {
+            const Index i = pairs.first[from];
+            for (Index e = from; e < end; ++e) {
+                const Index j = pairs.second[e], span = ranges.width[j];
+                for (Index a = 0; a < ranges.width[i]; ++a) {
+                    const Counter* strip = count + c * cells + begin + a * width + shift[e] + start[j];
+                    for (Index b = 0; b < span; ++b) table[b] += double(strip[b]);
+                    table += span;
+                }
+            }
+        });
+}
+
+template <class T>
+void pair_counts(const Matrix<T>& X, const Labels& y, const Ranges& ranges, const Pairs& pairs, double* table) {
+    if (y.weight) count_pairs<double>(X, y, ranges, pairs, table);
+    else count_pairs<std::uint32_t>(X, y, ranges, pairs, table);
+}
+
 // Scores that are sums over a row's entries of rows of a table (.., k), each times a value. Entries has
 //     row(e), value(e) and, where kFar says that the table is too large for the caches, ahead(e): a row needed soon.
 

@@ -48,6 +48,12 @@ struct Ranges {               // of the categories of each column, lo <= x < lo 
     const std::int64_t* width;  // (m,)
 };
 
+struct Pairs {                 // of columns, those with the same first one together
+    const std::int64_t* first;   // (size,)
+    const std::int64_t* second;  // (size,)
+    Index size;
+};
+
 template <class V, class I>
 struct SparseRows {              // compressed
     const std::int64_t* indptr;  // (n + 1,), from anywhere
@@ -79,6 +85,9 @@ struct CategoryKernels {
     // Returns the first row that holds a value out of range, or n; the rows before it are counted.
     Index (*counts)(const Matrix<T>&, const Labels&, const Ranges&, double* table);
     Index (*soft_counts)(const Matrix<T>&, const Shares&, const Ranges&, double* table);
+    // Adds to a table (classes, cells), where each pair has a cell for each category of the first column and of the second;
+    // a row in which one of the two is out of range is not counted.
+    void (*pair_counts)(const Matrix<T>&, const Labels&, const Ranges&, const Pairs&, double* table);
     void (*scores)(const Matrix<T>&, const Ranges&, Index classes, const double* table, const double* constant,
                    const Scores&);
 };

@@ -189,6 +189,15 @@ void bind_categories(nb::module_& m) {
                                                                table.data());
           },
           "X"_a.noconvert(), "share"_a.noconvert(), "weight"_a.none(), "lo"_a, "width"_a, "table"_a.noconvert(), Free());
+    m.def("pair_counts",
+          [](Rows<T> X, Codes code, Weights weight, ConstPlaces lo, ConstPlaces width, ConstPlaces first, ConstPlaces second,
+             Doubles table) {
+              kernels<CategoryKernels<T>>().pair_counts(
+                  matrix<T>(X), {code.data(), pointer(weight), Index(table.shape(0))}, {lo.data(), width.data()},
+                  {first.data(), second.data(), Index(first.shape(0))}, table.data());
+          },
+          "X"_a.noconvert(), "code"_a.noconvert(), "weight"_a.none(), "lo"_a, "width"_a, "first"_a, "second"_a,
+          "table"_a.noconvert(), Free());
     m.def("category_scores",
           [](Rows<T> X, ConstPlaces lo, ConstPlaces width, ConstDoubles table, ConstDoubles constant, Wanted all, Best best,
              Wanted evidence) {

@@ -17,6 +17,7 @@ ROOMS = ("densities", "stats", "sources")
 ALLOWED = {
     ("families.py", "CountStats"),
     ("families.py", "CategoryStats"),
+    ("families.py", "PairStats"),
     ("families.py", "MomentStats"),
     ("families.py", "PatternStats"),
     ("families.py", "TransformedStats"),

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from numbers import Real
+from numbers import Integral, Real
 from types import MappingProxyType
 from typing import Any
 
@@ -36,12 +36,13 @@ from .densities import (
     ProductDensity,
     SparseCountDensity,
     StudentDensity,
+    TreeDensity,
 )
 from .densities.categorical import POLICIES
 from .densities.counts import check_alpha
 from .densities.covariance import STRUCTURES
 from .densities.transformed import TransformedDensity
-from .errors import DataError, SingularWarning, one_of
+from .errors import DataError, SingularWarning, listed, one_of
 from .projection import DiscriminantRecipe, PrincipalRecipe
 from .recipe import Blocks, Choices, Features, Names, Recipe
 from .stats import (
@@ -55,14 +56,17 @@ from .stats import (
     CollectGaussianBlock,
     CollectHistogram,
     CollectMoments,
+    CollectPairs,
     CollectTransformed,
     ComponentStats,
     CountStats,
     MomentStats,
+    PairStats,
     PatternStats,
     TransformedStats,
 )
 from .stats.bundle import Collector
+from .stats.pairs import named_pairs
 from .tables.summary import FEW, ColumnSummary
 
 COUNTED = 20  # integers with a mean of at most this may be counts: beyond, a Gaussian does as well
@@ -99,6 +103,12 @@ class Family(Recipe):
         """The collector for some columns of a table of several families."""
         return (self.collect_in_table or self.collect)(choices)
 
+    def for_block(self, choices: Choices, columns: tuple[int, ...]) -> dict[str, Any]:
+        """The parameters for some columns of a table: what names columns by index does so within the block."""
+        if "joint" not in self.defaults or not choices.get("joint"):
+            return dict(choices)
+        return {**choices, "joint": tuple((_in_block(a, columns), _in_block(b, columns)) for a, b in choices["joint"])}
+
     def adopted(self, statistics: Any, choices: Choices) -> Any:
         if not self.is_held_by(statistics):
             raise DataError(f"a {self.name} model needs {self.needs}, not {statistics!r}")
@@ -111,22 +121,19 @@ class Family(Recipe):
         return self.held_out(statistics, density, choices)
 
 
+_OF_BLOCKS = {"alpha": 1.0, "covariance": "diag", "unknown": "smooth", "shrinkage": None, "variance_floor": 1e-9}
+
+
 class Mixed(Recipe):
     """Blocks of columns that are independent given the class, each with a family from the table."""
 
     classifies = True
     floor_by = "within"  # which variance of a Gaussian column the variance floor is relative to
-    defaults: Choices = MappingProxyType(
-        {
-            "alpha": 1.0,
-            "covariance": "diag",
-            "unknown": "smooth",
-            "shrinkage": None,
-            "variance_floor": 1e-9,
-        }
-    )
+    defaults: Choices = MappingProxyType({**_OF_BLOCKS, "structure": None, "joint": None})
 
     def check_choices(self, choices: dict[str, Any]) -> None:
+        if "joint" in choices:
+            choices["joint"] = _pairs_in(choices["joint"])
         if isinstance(choices["shrinkage"], str) and choices["shrinkage"] == "loo":
             raise DataError(
                 'MixedClassifier has no shrinkage="loo"; fit a GaussianClassifier to the numbers and pass its '
@@ -137,7 +144,12 @@ class Mixed(Recipe):
 
     def collector(self, choices: Choices, blocks: Blocks | None = None, features: Features = ()) -> Collector:
         assert blocks is not None
-        collectors = {name: (columns, FAMILIES[name].in_table(choices)) for name, columns in blocks.items()}
+        if choices.get("joint") and not any("joint" in FAMILIES[name].defaults for name in blocks):
+            raise DataError(f"joint={list(choices['joint'])!r} needs columns of categories, and there are none")
+        collectors = {
+            name: (columns, FAMILIES[name].in_table(FAMILIES[name].for_block(choices, columns)))
+            for name, columns in blocks.items()
+        }
         return CollectBundle(collectors, features)
 
     def adopted(self, statistics: Any, choices: Choices) -> BundleStats:
@@ -145,7 +157,8 @@ class Mixed(Recipe):
         for name, part in bundle.parts.items():
             if name not in FAMILIES or not FAMILIES[name].is_held_by(part):
                 raise DataError(f"a block of {name!r} columns cannot be estimated from {part!r}")
-            parts[name] = FAMILIES[name].converted(part, choices)
+            own = FAMILIES[name].for_block(choices, bundle.columns[name])
+            parts[name] = FAMILIES[name].converted(part, own)
         return replace(bundle, parts=parts)
 
     def estimate(self, statistics: BundleStats, choices: Choices, names: Names = None) -> ProductDensity:
@@ -155,7 +168,8 @@ class Mixed(Recipe):
         families = {
             name: partial(
                 FAMILIES[name].estimate,
-                choices=choices if start is None else choices | {"start": start.parts[name]},
+                choices=FAMILIES[name].for_block(choices, columns)
+                | ({} if start is None else {"start": start.parts[name]}),
                 names=tuple(every[j] for j in columns),
             )
             for name, columns in statistics.columns.items()
@@ -166,7 +180,9 @@ class Mixed(Recipe):
         self, statistics: BundleStats, density: ProductDensity, choices: Choices
     ) -> leave_one_out.LeaveOneOut:
         parts = {
-            name: FAMILIES[name].leave_one_out(part, density.parts[name], choices)
+            name: FAMILIES[name].leave_one_out(
+                part, density.parts[name], FAMILIES[name].for_block(choices, statistics.columns[name])
+            )
             for name, part in statistics.parts.items()
         }
         return leave_one_out.ProductLeaveOneOut(parts, statistics.columns, statistics.features)
@@ -335,6 +351,85 @@ def _why_poisson(column: ColumnSummary) -> str | None:
 def _check_categorical(choices: dict[str, Any]) -> None:
     _check_alpha(choices)
     one_of("unknown", choices["unknown"], POLICIES)
+    if choices["structure"] not in (None, "tree"):
+        raise DataError(f'structure={choices["structure"]!r} is not known; give None or "tree"')
+    choices["joint"] = _pairs_in(choices["joint"])
+
+
+def _pairs_in(joint: Any) -> tuple[tuple[str | int, str | int], ...]:
+    """Pairs of names or indices of columns, as a tuple that can be compared."""
+    pairs = [tuple(pair) if isinstance(pair, list | tuple) else () for pair in _listed(joint)]
+    for pair in pairs:
+        columns = [c for c in pair if isinstance(c, str | Integral) and not isinstance(c, bool)]
+        if len(columns) != 2 or len(pair) != 2 or pair[0] == pair[1]:
+            raise DataError(
+                f"joint={joint!r} must be a list of pairs of columns, such as [('fur', 'eyes')]; chain pairs to join "
+                "more: [('fur', 'eyes'), ('eyes', 'tail')]"
+            )
+    return tuple((a if isinstance(a, str) else int(a), b if isinstance(b, str) else int(b)) for a, b in pairs)
+
+
+def _in_block(column: str | int, columns: tuple[int, ...]) -> str | int:
+    """A column of a table by its name, or by its index among some columns."""
+    if isinstance(column, str):
+        return column
+    if column not in columns:
+        raise DataError(
+            f"joint= names column {column}, which is not a column of categories; these are {listed(columns)}"
+        )
+    return columns.index(column)
+
+
+def _listed(joint: Any) -> list[Any]:
+    return [] if joint is None else list(joint) if isinstance(joint, list | tuple) else [joint]
+
+
+def depends(choices: Choices) -> bool:
+    """Return whether categories depend on each other given the class.
+
+    Parameters
+    ----------
+    choices : mapping
+        The parameters by name.
+
+    Returns
+    -------
+    bool
+        False where columns are independent.
+    """
+    return choices.get("structure") is not None or bool(choices.get("joint"))
+
+
+def _collect_categories(choices: Choices) -> Collector:
+    if not depends(choices):
+        return CollectCategories()
+    return CollectPairs(None if choices["structure"] else choices["joint"])
+
+
+def _converted_categories(statistics: Any, choices: Choices) -> Any:
+    if not depends(choices):
+        return statistics.single
+    joint = named_pairs(choices["joint"], statistics.names, statistics.n_features)
+    known = set(map(tuple, statistics.pairs.tolist())) if isinstance(statistics, PairStats) else set()
+    if not isinstance(statistics, PairStats) or not (statistics.every or (known and known.issuperset(joint))):
+        raise DataError(f"dependence between columns needs PairStats that counted them together, not {statistics!r}")
+    return statistics
+
+
+def _categorical(statistics: Any, choices: Choices, names: Names) -> Density:
+    if not depends(choices):
+        return CategoricalDensity.estimate(statistics, choices["alpha"], choices["unknown"])
+    joint = named_pairs(choices["joint"], names or statistics.names, statistics.n_features)
+    grows = choices["structure"] is not None
+    return TreeDensity.estimate(statistics, choices["alpha"], choices["unknown"], joint, grows, names)
+
+
+def _categorical_held_out(statistics: Any, density: Any, choices: Choices) -> leave_one_out.LeaveOneOut:
+    if not depends(choices):
+        return leave_one_out.CategoricalLeaveOneOut(statistics, density, choices["alpha"])
+    joint = named_pairs(choices["joint"], statistics.names, statistics.n_features)
+    grows = choices["structure"] is not None
+    return leave_one_out.TreeLeaveOneOut(statistics, density, choices["alpha"], tuple(joint), grows)
 
 
 def _why_categorical(column: ColumnSummary) -> str | None:
@@ -390,12 +485,13 @@ FAMILIES: dict[str, Family] = {
             name="categorical",
             estimator="CategoricalClassifier",
             needs="CategoryStats",
-            is_held_by=lambda s: isinstance(s, CategoryStats),
-            collect=lambda _: CollectCategories(),
-            estimated=lambda s, c, _: CategoricalDensity.estimate(s, c["alpha"], c["unknown"]),
-            held_out=lambda s, density, c: leave_one_out.CategoricalLeaveOneOut(s, density, c["alpha"]),
-            defaults={"alpha": 1.0, "unknown": "smooth"},
+            is_held_by=lambda s: isinstance(s, CategoryStats | PairStats),
+            collect=_collect_categories,
+            estimated=_categorical,
+            held_out=_categorical_held_out,
+            defaults={"alpha": 1.0, "unknown": "smooth", "structure": None, "joint": None},
             check=_check_categorical,
+            converted=_converted_categories,
             merges_columns=True,
             has_mean=False,
             infer=_why_categorical,
@@ -472,6 +568,7 @@ class Clusters(Mixed):
     """The same for the components of a mixture, whose numbers mean nothing to another mixture."""
 
     adds = subtracts = False
+    defaults: Choices = MappingProxyType(_OF_BLOCKS)
     floor_by = "total"  # which stays the same from step to step
 
     def estimate(self, statistics: BundleStats, choices: Choices, names: Names = None) -> ProductDensity:
@@ -499,6 +596,7 @@ CLUSTERS = Clusters()
 class Components(Mixed):
     """A mixture for each class, of components that are products of families."""
 
+    defaults: Choices = MappingProxyType(_OF_BLOCKS)
     subtracts = False  # which component had a row is not known any more
 
     def adopted(self, statistics: Any, choices: Choices) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any, NamedTuple
 
@@ -113,6 +113,16 @@ class Schema:
         found = [feature for j, family in new.items() for feature in derived(family, j, self.names[j], columns[j], ())]
         features = tuple(sorted([*kept, *found], key=lambda feature: feature.source))
         return Schema(self.names, tuple(own), tuple(why), features, self.warnings)
+
+    def joined(self) -> Schema:
+        """Return the schema with Boolean columns among those of categories, where they may depend on each other;
+        columns whose family somebody asked for keep it."""
+        moves = [
+            family == "bernoulli" and not reason.startswith("asked for") and not self.by_name().get(name)
+            for name, family, reason in zip(self.names, self.families, self.reasons, strict=True)
+        ]
+        families = ("categorical" if move else family for move, family in zip(moves, self.families, strict=True))
+        return replace(self, families=tuple(families))
 
     def demoted(self, error: FamilyError) -> tuple[Schema, list[str]]:
         """Return the schema for rows that do not fit it, and what has changed: columns get a more general family.

@@ -129,6 +129,9 @@ MODELS = [
     ("truths", BernoulliClassifier()),
     ("counts", CategoricalClassifier()),
     ("truths", CategoricalClassifier()),
+    ("counts", CategoricalClassifier(structure="tree")),
+    ("truths", CategoricalClassifier(structure="tree", alpha=0)),
+    ("truths", CategoricalClassifier(joint=[("select", 0)])),
     *(("amounts", MixedClassifier(family)) for family in ("exponential", "gamma", "lognormal", "inverse_gaussian")),
     *(("counts", MixedClassifier(family)) for family in ("geometric", "negative_binomial")),
     *((kind, MixedClassifier(family)) for family in DERIVED if family != "date" for kind in ("amounts", "units")),
@@ -218,6 +221,19 @@ def test_missing_counts_drop_out(engine, clf):
     X = X.astype(float).astype(object).mask(rng.random(X.shape) < 0.4, None)
     X.iloc[0] = None
     agree(engine.score(clf, X, prior=UNEVEN), clf, X, UNEVEN)
+
+
+@on_engines(["unknown"], [("smooth",), ("ignore",)])
+def test_trees_of_categories_with_missing_and_unknown_cells(engine, unknown):
+    X, y = mixed(missing=False)
+    X["shape"] = np.where(np.arange(N) % 5 < 3, X["colour"], "round")
+    clf = MixedClassifier(FAMILIES | {"flag": "categorical"}, structure="tree", unknown=unknown)
+    clf.fit(X[X["colour"] != "Red"], y[X["colour"] != "Red"])
+    assert len(clf.edges_) == 3
+    X[["shape", "size", "flag"]] = (
+        X[["shape", "size", "flag"]].astype(object).mask(np.random.default_rng(3).random((N, 3)) < 0.4, None)
+    )
+    agree(engine.score(clf, X), clf, X)
 
 
 @pytest.mark.parametrize("unknown", ["smooth", "ignore"])

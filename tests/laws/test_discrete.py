@@ -20,6 +20,7 @@ from suffice.stats import (
     CollectTransformed,
     CountStats,
     MomentStats,
+    PairStats,
     TransformedStats,
     counts,
 )
@@ -120,6 +121,10 @@ def category_case(cells, array=objects, **rest):
     return Case(CategoryStats.of, lambda classes: CategoryStats.zeros(classes, D), cells, array, **rest)
 
 
+def pair_case(cells, array=objects, **rest):
+    return Case(PairStats.of, lambda classes: PairStats.zeros(classes, D), cells, array, **rest)
+
+
 NAN = st.just(np.nan)
 TEXT = st.sampled_from(["", "a", "é", "\ud800", "1", "b c"])
 NUMBERS = st.sampled_from([0, 1, -2, 2**60, -7])
@@ -140,6 +145,15 @@ CASES = {
     "floats": category_case(st.sampled_from([-0.0, 0.0, 1.0, 2.5, np.nan]), lambda r: np.array(r).reshape(-1, D)),
     "huge": category_case(NUMBERS, lambda rows: np.array(rows, np.int64).reshape(-1, D), poison=3),
     "mixed": category_case(TEXT | NUMBERS | st.sampled_from([1.0, 2.5, np.nan]) | st.none()),
+    "pairs": pair_case(TEXT | st.none()),
+    "pairs of integers": pair_case(
+        st.integers(-1, 1), lambda rows: np.array(rows, np.int64).reshape(-1, D), poison=1 << 40
+    ),
+    "pairs of anything": pair_case(TEXT | NUMBERS | st.sampled_from([1.0, 2.5, np.nan]) | st.none()),
+    "one pair": Case(
+        lambda batch: PairStats.of(batch, [(2, 0)]),
+        lambda classes: PairStats.zeros(classes, D, pairs=[(0, 2)]), st.booleans() | st.none(), objects,
+    ),
     "moments, missing": Case(moments, lambda classes: MomentStats.zeros(classes, D), st.floats(-99, 99) | NAN),
     "transformed": Case(
         CollectTransformed(("identity", "log", "reciprocal"), POSITIVE, "gamma"),
@@ -188,6 +202,12 @@ def said(stats):
                 for i, category in enumerate(v):
                     if stats.count[c, a + i]:
                         found[label, j, vocabularies.text(category)] = stats.count[c, a + i]
+        elif isinstance(stats, PairStats):
+            found |= {key: value for key, value in said(stats.single).items() if key[0] == label}
+            for (i, j), table in zip(stats.pairs.tolist(), stats.tables(), strict=True):
+                names = [[vocabularies.text(category) for category in stats.categories[e]] for e in (i, j)]
+                cells = [(names[0][a], names[1][b], table[c, a, b]) for a, b in np.argwhere(table[c]).tolist()]
+                found |= {(label, i, j, one, two): weight for one, two, weight in cells}
         elif isinstance(stats, CountStats):
             found[label, "count"] = dense(stats.count)[c]
             found[label, "observed"] = np.broadcast_to(stats.observed[c], D)
@@ -270,7 +290,9 @@ def test_what_was_added_can_be_taken_away(case, data):
     assert not gone.weight.any()
     for part in gone.parts.values() if isinstance(gone, BundleStats) else [gone]:
         arrays = part.to_arrays()
-        assert not any(arrays[name].any() for name in arrays if name.split("_")[0] in ("count", "missing", "mean"))
+        assert not any(
+            arrays[name].any() for name in arrays if name.split("_")[0] in ("count", "pair", "missing", "mean")
+        )
 
 
 @pytest.mark.parametrize("case", COUNTED.values(), ids=COUNTED)
@@ -302,7 +324,7 @@ def test_weight_zero_is_absence(case, data):
     X, y, w = draw_rows(data, case, least=2)
     w, dirty = w.copy(), X.copy()
     w[0], dirty[0] = 0.0, case.poison
-    if case is CASES["mixed"] or case is CASES["text"] or case is CASES["floats"]:
+    if any(case is CASES[name] for name in ("mixed", "text", "floats", "pairs", "pairs of anything", "one pair")):
         dirty[0] = X[0]  # what is no category at all is refused whatever its weight
     assert_same(case.of(dirty, y, w), case.of(X[1:], y[1:], w[1:]))
 

@@ -13,6 +13,7 @@ from suffice.stats import (
     ComponentStats,
     CountStats,
     MomentStats,
+    PairStats,
     PatternStats,
     Statistics,
     WideMomentStats,
@@ -33,6 +34,7 @@ KINDS = {  # how a statistic is collected, and that of no rows
     PatternStats: (PatternStats.of, lambda classes: PatternStats.zeros(classes, 3)),
     CountStats: (CountStats.of, lambda classes: CountStats.zeros(classes, 3)),
     CategoryStats: (CategoryStats.of, lambda classes: CategoryStats.zeros(classes, 3)),
+    PairStats: (PairStats.of, lambda classes: PairStats.zeros(classes, 3)),
     TransformedStats: (
         lambda batch: TransformedStats.of(batch, ("identity",), NOT_NEGATIVE, "exponential"),
         lambda classes: TransformedStats.zeros(classes, 3, ("identity",)),
@@ -78,7 +80,7 @@ def test_faded_statistics_are_those_of_rows_with_smaller_weights(kind):
     of, _ = KINDS[kind]
     rng = np.random.default_rng(0)
     X, y, weight = rng.integers(0, 4, (9, 3)).astype(float), np.resize(["a", "b"], 9), rng.random(9)
-    if kind in (MomentStats, PatternStats, CountStats, CategoryStats, TransformedStats):
+    if kind in (MomentStats, PatternStats, CountStats, CategoryStats, PairStats, TransformedStats):
         X[2, 1] = X[5, 0] = np.nan
     if kind is MomentStats:
         of = partial(MomentStats.of, skip_missing=True)

@@ -33,8 +33,11 @@ def inspect(file: str, as_json: bool, parameters: bool) -> None:
 
     found = describe(file)
     learnt, shared = _parameters(file) if parameters else ({}, frozenset())
+    edges = _edges(file) if found.params.get("structure") or found.params.get("joint") else []
     if as_json:
-        text = json.dumps(asdict(found) | ({"parameters": learnt} if parameters else {}), default=_plain)
+        more = {"parameters": learnt} if parameters else {}
+        more |= {"edges": [edge._asdict() for edge in edges]} if edges else {}
+        text = json.dumps(asdict(found) | more, default=_plain)
         finite = json.loads(text, parse_constant=lambda _: None)  # JSON has neither NaN nor infinity
         print(json.dumps(finite, indent=2))
     else:
@@ -45,7 +48,7 @@ def inspect(file: str, as_json: bool, parameters: bool) -> None:
             owner = learnt.pop("owner").tolist()
             labels = [f"{labels[c]} {i - owner.index(c)}" for i, c in enumerate(owner)]
         tables = _tables(learnt, shared, labels, [name for name, _ in found.columns])
-        print("\n\n".join([_text(found), *tables]))
+        print("\n\n".join([_text(found), *_dependence(edges), *tables]))
 
 
 def _parameters(file: str) -> tuple[dict[str, Any], frozenset[str]]:
@@ -53,6 +56,20 @@ def _parameters(file: str) -> tuple[dict[str, Any], frozenset[str]]:
     from ..scoring.loading import load_parameters
 
     return load_parameters(file)
+
+
+def _edges(file: str) -> list[Any]:
+    """Return which columns depend on each other, which takes the tables of a file."""
+    from ..scoring.loading import load_model
+
+    return load_model(file).edges()
+
+
+def _dependence(edges: list[Any]) -> Iterator[str]:
+    rows = [(str(edge.child), str(edge.parent), f"{edge.information:.4g}") for edge in edges]
+    if rows:
+        title = "columns that depend on each other, with their conditional mutual information in nats"
+        yield f"{title}\n{aligned(_few([('column', 'depends on', 'information'), *rows]), right=False)}"
 
 
 def _tables(
@@ -67,8 +84,17 @@ def _tables(
         if isinstance(value, dict):
             yield from _tables(value, shared, classes, columns, f"{title} ")
         elif isinstance(value, list):  # one array for each column
-            for column, array, labels in zip(columns[:_FEW], value, categories or value, strict=False):
-                yield _table(f"{title}, column {column}", array, [classes, labels])
+            for j, (column, array, labels) in enumerate(zip(columns[:_FEW], value, categories or value, strict=False)):
+                if array is None:  # of a column that depends on no other
+                    continue
+                above = None if "parents" not in parameters else (categories or value)[parameters["parents"][j]]
+                if name == "unknown_conditionals":
+                    yield _table(f"{title}, column {column}", array, [classes, above])
+                elif array.ndim == 3:  # by the categories of another column
+                    for label, own in zip(classes[:_FEW], array, strict=False):
+                        yield _table(f"{title}, column {column}, class {label}", own, [above, labels])
+                else:
+                    yield _table(f"{title}, column {column}", array, [classes, labels])
             yield from [f"{title}: and {len(value) - _FEW} more columns"] * (len(value) > _FEW)
         elif not hasattr(value, "ndim"):
             yield f"{title}: {value}"

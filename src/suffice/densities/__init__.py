@@ -16,6 +16,7 @@ from .predictive import BetaBinomialDensity, GammaPoissonDensity, PolyaDensity
 from .product import ProductDensity
 from .sparse import SparseCountDensity
 from .student import StudentDensity
+from .tree import TreeDensity
 from .wide import WideGaussianDensity
 
 __all__ = [
@@ -41,5 +42,6 @@ __all__ = [
     "ProductDensity",
     "SparseCountDensity",
     "StudentDensity",
+    "TreeDensity",
     "WideGaussianDensity",
 ]

@@ -327,6 +327,11 @@ class CategoricalDensity(Density):
         out = np.empty(x.values.shape, np.int32)
         for j, categories in enumerate(self.categories):
             values = x.values[:, j]
+            follow = len(categories) and int(categories[-1]) - int(categories[0]) + 1 == len(categories)
+            if follow and values.dtype.kind == "i":
+                at = values - categories[0]
+                out[:, j] = np.where((values >= categories[0]) & (values <= categories[-1]), at, UNKNOWN)
+                continue
             at = np.searchsorted(categories, values)
             inside = at < len(categories)
             found = inside & (categories[np.where(inside, at, 0)] == values) if len(categories) else inside

@@ -26,7 +26,7 @@ from ..tables.features import (
 from ..tables.table import Table
 from ..tables.vocabulary import words_from_arrays, words_to_arrays
 from .base import Density, LinearForm, seen_classes
-from .scorer import Wanted
+from .scorer import Edge, Wanted
 from .typicality import drawn_typicality
 
 Array = NDArray[Any]
@@ -222,6 +222,12 @@ class ProductDensity(Density):
             ):
                 cells[:, j] |= unknown
         return cells
+
+    def edges(self, names: Sequence[Any] | None = None) -> list[Edge]:
+        names = range(self.n_features) if names is None else names
+        every = [*names, *(feature.name for feature in self.features)]
+        own = [part.edges([every[j] for j in self.columns[name]]) for name, part in self.parts.items()]
+        return sorted((edge for edges in own for edge in edges), key=lambda edge: -edge.information)
 
     def category_kinds(self) -> dict[int, str]:
         kinds = (

@@ -24,6 +24,14 @@ class Wanted(NamedTuple):
         return Wanted(*(None if out is None else out[rows] for out in self))
 
 
+class Edge(NamedTuple):
+    """A column that depends on another one."""
+
+    parent: Any  # name or index
+    child: Any
+    information: float  # conditional mutual information given the class, in nats
+
+
 class Scorer(ABC):
     """The parameters of k classes, with no prior in them."""
 
@@ -142,6 +150,22 @@ class Scorer(ABC):
             names of its columns under "columns".
         """
         return self.parameters()
+
+    def edges(self, names: Sequence[Any] | None = None) -> list[Edge]:  # noqa: ARG002  none depends on another one
+        """Return which column depends on which given the class, the strongest dependence first.
+
+        Parameters
+        ----------
+        names : sequence, optional
+            The names of the columns; their indices unless given.
+
+        Returns
+        -------
+        list of Edge
+            The parent, the child and their conditional mutual information given the class, in nats; empty for
+            columns that are independent.
+        """
+        return []
 
     @abstractmethod
     def of_classes(self, indices: Sequence[int]) -> Self:

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..densities.scorer import Edge
 from ..families import FAMILIES
 from ..scoring.model import Model, Prior
-from ..stats import CategoryStats, CountStats
+from ..stats import CategoryStats, CountStats, PairStats
 from .classifier import of_model
 from .generative import GenerativeClassifier
 
@@ -170,6 +171,11 @@ class CategoricalClassifier(GenerativeClassifier):
         never had, ignore it like a missing value, or raise an error. `unknown_cells` finds them.
     prior : array, dict, "uniform" or None
         Class probabilities for decisions, unless a call gives others.
+    structure : {None, "tree"}
+        None for columns that are independent given the class (naive Bayes). "tree" lets each column depend on another
+        one, in the tree in which columns tell most about each other (tree-augmented naive Bayes): see `edges_`.
+    joint : list of pairs of columns, or None
+        Columns that depend on each other in any case, by name or index, such as ``[("fur", "eyes")]``.
     n_jobs : int or None
         Threads.
 
@@ -180,17 +186,35 @@ class CategoricalClassifier(GenerativeClassifier):
     >>> clf = CategoricalClassifier(alpha=0).fit(fur, ["m", "m", "m", "f", "f", "f"])
     >>> clf.llr([["black"], ["orange"], ["calico"]]).tolist()
     [0.0, inf, -inf]
+
+    A lamp burns when both switches are alike, so that neither tells anything without the other:
+
+    >>> switches = [["up", "up"], ["up", "down"], ["down", "up"], ["down", "down"]] * 5
+    >>> lamp = ["on", "off", "off", "on"] * 5
+    >>> CategoricalClassifier().fit(switches, lamp).score(switches, lamp)
+    0.5
+    >>> CategoricalClassifier(structure="tree").fit(switches, lamp).score(switches, lamp)
+    1.0
     """
 
     _recipe = FAMILIES["categorical"]
-    statistics_: CategoryStats
+    statistics_: CategoryStats | PairStats
 
     def __init__(
-        self, alpha: float = 1.0, unknown: str = "smooth", prior: Prior = None, *, n_jobs: int | None = None
+        self,
+        alpha: float = 1.0,
+        unknown: str = "smooth",
+        prior: Prior = None,
+        *,
+        structure: str | None = None,
+        joint: Any = None,
+        n_jobs: int | None = None,
     ) -> None:
         self.alpha = alpha
         self.unknown = unknown
         self.prior = prior
+        self.structure = structure
+        self.joint = joint
         self.n_jobs = n_jobs
 
     @property
@@ -203,6 +227,12 @@ class CategoricalClassifier(GenerativeClassifier):
     def probabilities_(self) -> list[Array]:
         """For each column the probabilities of its categories, (k, categories)."""
         return [np.asarray(p) for p in self.parameters_["probabilities"]]
+
+    @property
+    def edges_(self) -> list[Edge]:
+        """Which columns depend on each other: parent, child and their conditional mutual information given the class
+        in nats, the strongest dependence first. Empty for columns that are independent."""
+        return self.to_model().edges()
 
     unknown_cells = of_model(Model.unknown_cells)
 

@@ -7,8 +7,9 @@ from typing import Any, ClassVar, Self
 
 from numpy.typing import NDArray
 
+from ..densities.scorer import Edge
 from ..errors import ColumnWarning, FamilyError
-from ..families import MIXED, Mixed
+from ..families import MIXED, Mixed, depends
 from ..schema import DROP, Schema
 from ..scoring.model import Model, Prior
 from ..sources import Source
@@ -37,7 +38,7 @@ class MixedTable(Estimated):
         # A sample in any case: a column that is constant here may vary in a model that this one is merged with.
         schema = Schema.of(table, self.families, source.frame, leaves_out=not more, is_sample=True)
         schema.warn(stacklevel=5)
-        return schema
+        return schema.joined() if depends(self._validate()) else schema
 
     def _reconsidered(self, inferred: Schema, error: FamilyError) -> Schema:
         schema, changes = inferred.demoted(error)
@@ -113,6 +114,11 @@ class MixedClassifier(MixedTable, GenerativeClassifier):
         How far the covariances of the Gaussian columns are pulled towards a multiple of the identity.
     variance_floor : float
         The least variance in any direction, relative to each column's own variance within classes.
+    structure : {None, "tree"}
+        "tree" lets each column of categories or Booleans depend on another one, as in CategoricalClassifier: see
+        `edges_`.
+    joint : list of pairs of columns, or None
+        Columns of categories that depend on each other in any case, by name or index.
     n_jobs : int or None
         Threads.
 
@@ -143,6 +149,8 @@ class MixedClassifier(MixedTable, GenerativeClassifier):
         *,
         shrinkage: float | str | None = None,
         variance_floor: float = 1e-9,
+        structure: str | None = None,
+        joint: Any = None,
         n_jobs: int | None = None,
     ) -> None:
         self.families = families
@@ -152,6 +160,14 @@ class MixedClassifier(MixedTable, GenerativeClassifier):
         self.prior = prior
         self.shrinkage = shrinkage
         self.variance_floor = variance_floor
+        self.structure = structure
+        self.joint = joint
         self.n_jobs = n_jobs
+
+    @property
+    def edges_(self) -> list[Edge]:
+        """Which columns of categories depend on each other: parent, child and their conditional mutual information
+        given the class in nats, the strongest dependence first. Empty for columns that are independent."""
+        return self.to_model().edges()
 
     unknown_cells = of_model(Model.unknown_cells)

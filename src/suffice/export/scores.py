@@ -131,7 +131,7 @@ def or_zero(term: Expression) -> Expression:
     return func.coalesce(term, Number(0.0))
 
 
-def _finite(value: float) -> Number:
+def finite(value: float) -> Number:
     return Number(value if value > -np.inf else IMPOSSIBLE)
 
 
@@ -204,7 +204,7 @@ def previous(before: list[Expression], width: int) -> Expression | None:
 def _tied(density: GaussianDensity, steps: Steps, x: Sequence[Expression]) -> tuple[Sequence[Expression], Expression]:
     center, slope, constant = density.linear()
     apart = [steps.bind("u", each - Number(m)) for each, m in zip(x, center, strict=True)]
-    relative = [Total(_finite(constant[c]), Dot(slope[c], apart)) for c in range(density.n_classes)]
+    relative = [Total(finite(constant[c]), Dot(slope[c], apart)) for c in range(density.n_classes)]
     z = [steps.bind("z", Dot(row[: i + 1], apart[: i + 1])) for i, row in enumerate(density.whitening[0])]
     log_norm = density.n_features * LOG_2PI + density.log_det[0]
     return relative, Number(-0.5) * Total(Number(log_norm), *(each * each for each in z))
@@ -310,25 +310,23 @@ def log1p(steps: Steps, value: Expression) -> Expression:
 
 @scores.register
 def _(density: CategoricalDensity, steps: Steps, names: Sequence[str], strict: bool = True) -> Scores:  # noqa: ARG001
-    relative: list[list[Expression]] = [[_finite(0.0 if seen else -np.inf)] for seen in density.seen]
+    relative: list[list[Expression]] = [[finite(0.0 if seen else -np.inf)] for seen in density.seen]
     refused: list[Expression] = []
     for j, (a, b) in enumerate(pairwise(density.bounds)):
         if a == b:
             continue  # never observed: it says nothing
-        x, values, unusable = _category_cells(steps, names[j], density.categories[j])
+        x, values, unusable = category_cells(steps, names[j], density.categories[j])
         refused += unusable
         if density.unknown == "error":
             refused.append(x.not_in(values))
         for c, terms in enumerate(relative):
-            known = zip(values, map(_finite, density.log_probability[c, a:b]), strict=True)
-            of_value = case(*known, value=x, else_=_finite(density.unseen[c, j]))
+            known = zip(values, map(finite, density.log_probability[c, a:b]), strict=True)
+            of_value = case(*known, value=x, else_=finite(density.unseen[c, j]))
             terms.append(case((x.is_(None), Number(0.0)), else_=of_value))
     return Scores([Total(*terms) for terms in relative], Number(0.0), refused)
 
 
-def _category_cells(
-    steps: Steps, name: str, categories: Array
-) -> tuple[Expression, list[Expression], list[Expression]]:
+def category_cells(steps: Steps, name: str, categories: Array) -> tuple[Expression, list[Expression], list[Expression]]:
     """A column of categories, their values, and what it must not hold."""
     if categories.dtype == object:
         return steps.bind("x", AsText(cell(name))), [Text(str(value)) for value in categories], []
@@ -346,7 +344,7 @@ def _(density: BernoulliDensity, steps: Steps, names: Sequence[str], strict: boo
     x = _Numbers.counts(steps, names, presence=True)
     relative = []
     for c in range(density.n_classes):
-        chances = zip(x.held, map(_finite, density.one[c]), map(_finite, density.zero[c]), strict=True)
+        chances = zip(x.held, map(finite, density.one[c]), map(finite, density.zero[c]), strict=True)
         terms = [
             case((each > Number(0.0), one), (each <= Number(0.0), zero), else_=Number(0.0))
             for each, one, zero in chances
@@ -489,7 +487,7 @@ def _(density: ProductDensity, steps: Steps, names: Sequence[str], strict: bool 
 def _(density: MixtureDensity, steps: Steps, names: Sequence[str], strict: bool = True) -> Scores:
     parts = scores(density.components, steps, names, strict)
     with np.errstate(divide="ignore"):
-        joint = [each + _finite(w) for each, w in zip(parts.relative, np.log(density.weights), strict=True)]
+        joint = [each + finite(w) for each, w in zip(parts.relative, np.log(density.weights), strict=True)]
     relative: list[Expression] = []
     for c in range(density.n_classes):
         own = [steps.bind("joint", joint[j]) for j in np.flatnonzero(density.owner == c)]
@@ -528,7 +526,7 @@ def _encoded(model: LogisticModel, encoding: Encoding, steps: Steps, names: Sequ
     filled = [steps.bind("x", func.coalesce(v, Number(m))) for v, m in zip(x.held, encoding.fill, strict=True)]
     held = dict(zip(encoding.numbers, x.held, strict=True))
     categories = [every[j] for j in encoding.categorical]
-    cells = [_category_cells(steps, cell, known) for cell, known in zip(categories, encoding.categories, strict=True)]
+    cells = [category_cells(steps, cell, known) for cell, known in zip(categories, encoding.categories, strict=True)]
     held |= {j: cell for j, (cell, _, _) in zip(encoding.categorical, cells, strict=True)}
     features = [*filled, *(case((held[j].is_(None), Number(1.0)), else_=Number(0.0)) for j in encoding.marked)]
     if encoding.units is not None:

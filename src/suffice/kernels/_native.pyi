@@ -35,6 +35,16 @@ def soft_category_counts(
     X: Array, share: Array, weight: Array | None, lo: Array, width: Array, table: Array
 ) -> int: ...
 def category_counts(X: Array, code: Array, weight: Array | None, lo: Array, width: Array, table: Array) -> int: ...
+def pair_counts(
+    X: Array,
+    code: Array,
+    weight: Array | None,
+    lo: Array,
+    width: Array,
+    first: Array,
+    second: Array,
+    table: Array,
+) -> None: ...
 def category_scores(
     X: Array, lo: Array, width: Array, table: Array, constant: Array, /, *wanted: Array | None
 ) -> None: ...

@@ -120,6 +120,19 @@ def soft_category_counts(X: Array, share: Array, weight: Array | None, lo: Array
     return _native.soft_category_counts(X, share, weight, lo, width, table)
 
 
+def pair_counts(
+    X: Array, code: Array, weight: Array | None, lo: Array, width: Array, pairs: Array, table: Array
+) -> None:
+    _check(len(X), code, weight)
+    first, second = np.ascontiguousarray(pairs.T)
+    if len(pairs) and not (pairs.min() >= 0 and pairs.max() < len(lo) and (np.diff(first) >= 0).all()):
+        raise ValueError(f"pairs of {len(lo)} columns are out of range, or not in order")
+    X = _categories(X, lo, width, len(table), table)
+    if table.shape[1] != width[first] @ width[second]:
+        raise ValueError(f"a table of {table.shape[1]} cells for pairs that have {width[first] @ width[second]}")
+    _native.pair_counts(X, code, weight, lo, width, first, second, table)
+
+
 def category_scores(X: Array, lo: Array, width: Array, table: Array, constant: Array, *wanted: Array | None) -> None:
     X = _categories(X, lo, width, width.sum() + len(width), table)
     _native.category_scores(X, lo, width, table, constant, *wanted)

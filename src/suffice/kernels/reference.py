@@ -300,6 +300,26 @@ def soft_category_counts(X: Array, share: Array, weight: Array | None, lo: Array
     return len(X)
 
 
+def pair_counts(
+    X: Array, code: Array, weight: Array | None, lo: Array, width: Array, pairs: Array, table: Array
+) -> None:
+    """Add the weight of each class and each two categories of pairs (m, 2) of columns to table (k, cells).
+
+    Each pair has a cell for each category of its first column and of its second. A row in which one of the two holds
+    something else is not counted. Pairs with the same first column follow each other.
+    """
+    k = len(table)
+    for rows in _blocks(len(X), X.shape[1]):
+        places, c, w = _places(X[rows], lo, width), code[rows], None if weight is None else weight[rows]
+        stop = 0
+        for i, j in pairs.tolist():
+            start, stop = stop, stop + int(width[i] * width[j])
+            cell = (c.astype(np.int64) * width[i] + places[i]) * width[j] + places[j]
+            known = (places[i] >= 0) & (places[j] >= 0)
+            found = np.bincount(cell[known], None if w is None else w[known], k * (stop - start))
+            table[:, start:stop] += found.reshape(k, stop - start)
+
+
 def category_scores(X: Array, lo: Array, width: Array, table: Array, constant: Array, *wanted: Array | None) -> None:
     """Scores constant + the sum over columns of a row of table (sum(width + 1), k).
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .product import ProductLeaveOneOut
     from .shrinkage import best_shrinkage
     from .transformed import TransformedLeaveOneOut
+    from .tree import TreeLeaveOneOut
 
 _HOMES = {
     "BernoulliLeaveOneOut": "counts",
@@ -31,6 +32,7 @@ _HOMES = {
     "PolyaLeaveOneOut": "counts",
     "ProductLeaveOneOut": "product",
     "TransformedLeaveOneOut": "transformed",
+    "TreeLeaveOneOut": "tree",
     "best_shrinkage": "shrinkage",
     "coded": "base",
     "frequencies_without": "base",
@@ -49,6 +51,7 @@ __all__ = [
     "PolyaLeaveOneOut",
     "ProductLeaveOneOut",
     "TransformedLeaveOneOut",
+    "TreeLeaveOneOut",
     "best_shrinkage",
     "coded",
     "frequencies_without",

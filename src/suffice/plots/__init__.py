@@ -17,6 +17,7 @@ from .missing import MissingnessDisplay
 from .regions import DecisionRegionsDisplay, PosteriorMapDisplay
 from .scatter import ScatterDisplay
 from .tippett import TippettDisplay
+from .tree import TreeDisplay
 
 __all__ = [
     "BayesErrorDisplay",
@@ -35,4 +36,5 @@ __all__ = [
     "ScatterDisplay",
     "ScreeDisplay",
     "TippettDisplay",
+    "TreeDisplay",
 ]

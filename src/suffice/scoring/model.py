@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from .. import decisions, modelfile
 from ..densities import Density
 from ..densities.base import chosen
-from ..densities.scorer import Scorer
+from ..densities.scorer import Edge, Scorer
 from ..errors import DataError, listed
 from ..export.outputs import check_kept, check_outputs
 from ..sources import LocalSource, RowResults, Source
@@ -141,6 +141,17 @@ class Model:
             names of its columns.
         """
         return self.density.labelled_parameters(self.names or range(self.density.n_features))
+
+    def edges(self) -> list[Edge]:
+        """Give the dependence between columns of categories, given the class.
+
+        Returns
+        -------
+        list of Edge
+            The parent, the child and their conditional mutual information in nats, the strongest dependence first;
+            empty for columns that are independent.
+        """
+        return self.density.edges(self.names or range(self.density.n_features))
 
     # Scores: there is no prior in them.
 

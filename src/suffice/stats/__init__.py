@@ -12,12 +12,14 @@ from .collectors import (
     CollectGaussianBlock,
     CollectHistogram,
     CollectMoments,
+    CollectPairs,
     CollectTogether,
     CollectTransformed,
 )
 from .components import ComponentStats
 from .counts import CountStats
 from .moments import MomentStats
+from .pairs import PairStats
 from .patterns import PatternStats
 from .transformed import TransformedStats
 from .wide import WideMomentStats
@@ -33,11 +35,13 @@ __all__ = [
     "CollectGaussianBlock",
     "CollectHistogram",
     "CollectMoments",
+    "CollectPairs",
     "CollectTogether",
     "CollectTransformed",
     "ComponentStats",
     "CountStats",
     "MomentStats",
+    "PairStats",
     "PatternStats",
     "Statistics",
     "TransformedStats",

@@ -86,6 +86,11 @@ class CategoryStats(Statistics):
     def n_features(self) -> int:
         return len(self.categories)
 
+    @property
+    def single(self) -> Self:
+        """The statistic itself: that of columns one by one, as a PairStats has it, too."""
+        return self
+
     def category_kinds(self) -> dict[int, str]:
         kinds = map(vocabularies.kind_of, self.categories)
         return {j: kind for j, kind in enumerate(kinds) if kind is not None}

@@ -21,6 +21,7 @@ from .bundle import BundleStats, Collector
 from .categories import CategoryStats
 from .counts import CountStats
 from .moments import MomentStats
+from .pairs import PairStats, named_pairs
 from .patterns import PatternStats
 from .support import WHOLE, Support
 from .transformed import TransformedStats
@@ -138,6 +139,18 @@ class CollectCategories:
 
     def __call__(self, batch: Batch) -> CategoryStats:
         return CategoryStats.of(batch)
+
+
+@dataclass(frozen=True)
+class CollectPairs:
+    """How often two categories were seen together, of all pairs of columns or of some."""
+
+    joint: tuple[tuple[str | int, str | int], ...] | None = None
+
+    def __call__(self, batch: Batch) -> PairStats:
+        table = batch.table
+        pairs = None if self.joint is None else named_pairs(self.joint, table.names, table.n_features)
+        return PairStats.of(batch, pairs)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,175 @@
+"""Leave-one-out of trees of categories: without a row, counts change, and sometimes the tree as well."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..decisions import log
+from ..densities import TreeDensity
+from ..densities.dependence import entropy_terms, heaviest_trees, informations, weight_matrices
+from ..densities.messages import upwards
+from ..densities.tree import TableTerms, mixed
+from ..errors import DataError, listed
+from ..stats import PairStats
+from ..stats.base import faint
+from ..tables.table import Table
+from .base import LeaveOneOut, left
+
+Array = NDArray[Any]
+
+_CELLS = 1 << 21  # weights of edges of a block of rows
+
+
+@dataclass(frozen=True)
+class TreeLeaveOneOut(LeaveOneOut):
+    """The tree of all rows, from which any one row can be left out."""
+
+    statistics: PairStats
+    density: TreeDensity
+    alpha: float
+    joint: tuple[tuple[int, int], ...]
+    grows: bool
+
+    def scores(self, table: Table, code: Array, weight: Array) -> tuple[Array, Array]:
+        x = self.density.indices(self.density.read(table))
+        before = self.statistics.weight[code]
+        gone = self._gone(x, weight)
+        policy, alone = self.density.single.unknown, faint(before, weight)
+        if gone.any() and policy == "error":
+            j = int(gone.any(axis=0).argmax())
+            value = self.statistics.categories[j][x[gone[:, j].argmax(), j]]
+            raise DataError(
+                f"column {table.column_name(j)} holds {listed([value])} in only one row, so that it is an unknown "
+                'category when this row is left out; use unknown="smooth" or "ignore"'
+            )
+        if policy == "ignore":  # such a cell is summed over then, and the table with it is another one
+            alone = alone | gone.any(axis=1)
+        out = np.empty((len(code), len(self.statistics.classes)))
+        for parent, rows in self._trees(x, code, weight):
+            same = np.array_equal(parent, self.density.parent)
+            density = self.density if same else self._of_tree(parent)
+            for some in density.blocks_of(rows):
+                terms = _Without(density, self.statistics, self.alpha, x[some], gone[some], code[some], weight[some])
+                out[some] = upwards(terms)[0]
+        out[:, self.statistics.weight == 0] = -np.inf
+        own = np.arange(len(code)), code
+        out[own] = np.where(left(before, weight) > 0, out[own], -np.inf)
+        return out, alone
+
+    def _gone(self, x: Array, weight: Array) -> Array:
+        """Which cells (n, d) hold a category that no other row has."""
+        single = self.statistics.single
+        sums, start = np.append(single.count.sum(axis=0), 0.0), single.bounds[:-1]
+        known = (x >= 0) & (x < np.diff(single.bounds))
+        return np.asarray(known & (left(sums[np.where(known, start + x, -1)], weight[:, None]) == 0))
+
+    def _of_tree(self, parent: Array) -> TreeDensity:
+        nothing = np.zeros(len(parent))
+        return TreeDensity.of_tree(self.statistics, self.density.single, self.alpha, parent, nothing)
+
+    @cached_property
+    def _tables(self) -> list[tuple[Array, Array, Array, Array]]:
+        """Of each pair its table (v, u, k), the margins (v, k) and (u, k), and the totals (k,)."""
+        tables = [np.ascontiguousarray(own.transpose(1, 2, 0)) for own in self.statistics.tables()]
+        return [(own, own.sum(axis=1), own.sum(axis=0), own.sum(axis=(0, 1))) for own in tables]
+
+    @cached_property
+    def _information(self) -> Array:
+        return np.asarray(informations(self.statistics) * self.statistics.weight.sum())
+
+    def _trees(self, x: Array, code: Array, weight: Array) -> Iterator[tuple[Array, Array]]:
+        """The trees (d,) that are chosen without a row, each with the rows (m,) that it is for."""
+        n, d = x.shape
+        if not self.grows:
+            yield self.density.parent, np.arange(n)
+            return
+        step, parents = max(1, _CELLS // (d * d)), np.empty((n, d), np.intp)
+        for start in range(0, n, step):
+            rows = slice(start, start + step)
+            told = self._without(x[rows], code[rows], weight[rows])
+            parents[rows] = heaviest_trees(weight_matrices(self.statistics.pairs, told, d, self.joint, True))
+        trees, which = np.unique(parents, axis=0, return_inverse=True)
+        for i, parent in enumerate(trees):
+            yield parent, np.flatnonzero(which.reshape(-1) == i)
+
+    def _without(self, x: Array, code: Array, weight: Array) -> Array:
+        """What pairs of columns tell about each other without each row, (n, m)."""
+        told = np.tile(self._information, (len(x), 1))
+        width = self.density.width
+        for e, ((i, j), own) in enumerate(zip(self.statistics.pairs.tolist(), self._tables, strict=True)):
+            known = (x[:, i] >= 0) & (x[:, i] < width[i]) & (x[:, j] >= 0) & (x[:, j] < width[j])
+            rows = np.flatnonzero(known)
+            a, b, c, w = x[rows, i], x[rows, j], code[rows], weight[rows]
+            cells = (own[0][a, b, c], own[1][a, c], own[2][b, c], own[3][c])
+            change = [entropy_terms(left(cell, w)) - entropy_terms(cell) for cell in cells]
+            told[rows, e] += change[0] - change[1] - change[2] + change[3]
+        rest = left(self.statistics.weight.sum(), weight)[:, None]
+        return np.asarray(np.maximum(told, 0.0) / np.where(rest > 0, rest, 1.0))
+
+
+class _Without(TableTerms):
+    """Rows (n, d), each by the counts of all others."""
+
+    def __init__(
+        self,
+        density: TreeDensity,
+        statistics: PairStats,
+        alpha: float,
+        x: Array,
+        gone: Array,
+        code: Array,
+        weight: Array,
+    ) -> None:
+        width = np.array(density.width)
+        super().__init__(density, np.where(gone, width, x))
+        self._statistics, self._alpha, self._gone = statistics, alpha, gone
+        self._counted = (x >= 0) & (x < width)  # in the statistic
+        self._own = np.zeros((len(x), self.n_classes))
+        self._own[np.arange(len(x)), code] = weight
+
+    def _known(self, j: int, rows: Array) -> Array:
+        """Which cells hold a category that other rows have, too."""
+        return np.asarray(self._counted[rows, j] & ~self._gone[rows, j])
+
+    def _index(self, j: int, rows: Array) -> Array:
+        return np.where(self._known(j, rows), self.x[rows, j], 0)
+
+    def _plain(self, j: int, rows: Array) -> tuple[Array, Array]:
+        """p(x_j | class), (m, k), and the pseudo-counts of the column, (m, 1)."""
+        single, known = self._statistics.single, self._known(j, rows)[:, None]
+        count = single.count[:, single.bounds[j] : single.bounds[j + 1]].T
+        if not len(count):
+            return np.ones((len(rows), self.n_classes)), np.zeros((len(rows), 1))
+        own = self._own[rows] * self._counted[rows, j][:, None]
+        hits = np.where(known, left(count[self._index(j, rows)], own), 0.0)
+        total = left(count.sum(axis=0), own)
+        n = (len(count) - self._gone[rows, j])[:, None]
+        mass = total + self._alpha * n
+        none = mass == 0  # not observed in this class: what all classes say
+        hits = np.where(none, hits.sum(axis=1, keepdims=True), hits + self._alpha)
+        mass = np.where(none, total.sum(axis=1, keepdims=True), mass)
+        silent = mass == 0  # nobody has the column any more
+        return np.where(silent, 1.0, hits / np.where(silent, 1.0, mass)), self._alpha * n
+
+    def observed(self, j: int, rows: Array) -> Array:
+        p, (plain, pseudo) = int(self.parent[j]), self._plain(j, rows)
+        if p < 0:
+            return log(plain)
+        table = self._statistics.of_pair(p, j)
+        own = self._own[rows] * (self._counted[rows, p] & self._counted[rows, j])[:, None]
+        a = self._index(p, rows)
+        count = left(table.transpose(1, 2, 0)[a, self._index(j, rows)], own) * self._known(j, rows)[:, None]
+        total = left(table.sum(axis=2).T[a], own)
+        return log(np.where(self._known(p, rows)[:, None], mixed(count, pseudo, plain, total), plain))
+
+    def by_parent(self, j: int, rows: Array) -> Array:
+        plain, pseudo = self._plain(j, rows)
+        table = self._statistics.of_pair(int(self.parent[j]), j)
+        count = table.transpose(2, 0, 1)[self._index(j, rows)] * self._known(j, rows)[:, None, None]
+        return log(mixed(count, pseudo[:, :, None], plain[:, :, None], table.sum(axis=2)))

@@ -1,0 +1,392 @@
+"""How often two categories of two columns were seen together, class by class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import combinations
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import kernels
+from ..errors import DataError, StatisticsError, listed
+from ..tables import vocabulary as vocabularies
+from ..tables.batch import Batch
+from ..tables.labels import positions, same
+from ..tables.table import Matrix, Table, native
+from ..text import counted
+from .base import Statistics, by_class, frozen, settle, spread
+from .categories import CategoryStats
+
+Array = NDArray[Any]
+
+CELLS = 1 << 23  # of all pairs of columns together, 64 MiB: each pair has an equal share
+CELLS_OF_PAIR = 1 << 20  # of each pair that somebody named
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairStats(Statistics):
+    """The weight of every two categories of pairs of columns, beside that of every single category.
+
+    A row is counted for a pair if neither of the two cells is missing. All pairs together have at most 2^23 cells
+    (64 MiB): a pair whose table is larger than its equal share of these is left out, and stays so.
+
+    Parameters
+    ----------
+    single : CategoryStats
+        How often each category was seen.
+    pairs : array of int of shape (m, 2)
+        The pairs of columns that are counted, by index, sorted; the smaller index comes first.
+    count : array of shape (k, cells)
+        The weight of every two categories, pair after pair, by the category of the first column and then of the second.
+    every : bool, default=True
+        Whether all pairs of columns are counted, but for those that are left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> cats = np.array([["black", "green"], ["black", "blue"], ["white", "blue"], ["white", "blue"]])
+    >>> s = PairStats.of(Batch.of(cats, ["x", "x", "x", "y"]))
+    >>> s.of_pair(0, 1)[0]
+    array([[1., 1.],
+           [1., 0.]])
+    """
+
+    single: CategoryStats
+    pairs: Array
+    count: Array
+    every: bool = True
+
+    sums: ClassVar[tuple[str, ...]] = ("single", "count")
+
+    def __post_init__(self) -> None:
+        settle(self, "count")
+        frozen(self.pairs)
+
+    def __repr__(self) -> str:
+        return (
+            f"PairStats({len(self.classes)} classes, {self.n_features} features, {len(self.pairs)} pairs, "
+            f"{self.count.shape[1]} cells, weight {counted(self.weight.sum())})"
+        )
+
+    @property
+    def classes(self) -> Array:  # type: ignore[override]
+        return self.single.classes
+
+    @property
+    def weight(self) -> Array:  # type: ignore[override]
+        return self.single.weight
+
+    @property
+    def names(self) -> tuple[str, ...] | None:  # type: ignore[override]
+        return self.single.names
+
+    @property
+    def n_features(self) -> int:
+        return self.single.n_features
+
+    @property
+    def categories(self) -> tuple[Array, ...]:
+        """The sorted categories (v,) of each column."""
+        return self.single.categories
+
+    def category_kinds(self) -> dict[int, str]:
+        return self.single.category_kinds()
+
+    @property
+    def bounds(self) -> Array:
+        """Where the cells of each pair begin and end in `count`, (m + 1,)."""
+        return _bounds(self.single, self.pairs)
+
+    def of_pair(self, i: int, j: int) -> Array:
+        """Return the weight of every two categories of two columns.
+
+        Parameters
+        ----------
+        i, j : int
+            The indices of the columns, in any order.
+
+        Returns
+        -------
+        array of shape (k, v_i, v_j)
+            By class, category of the first column and category of the second; KeyError where the pair is not counted.
+        """
+        at = np.flatnonzero((self.pairs == sorted((i, j))).all(axis=1))
+        if not len(at):
+            raise KeyError((i, j))
+        table = self._table(int(at[0]), self.bounds)
+        return table if i < j else np.swapaxes(table, 1, 2)
+
+    def tables(self) -> Iterator[Array]:
+        """Yield the weight of every two categories of each pair, in the order of `pairs`.
+
+        Yields
+        ------
+        array of shape (k, v_i, v_j)
+            By class, category of the first column and category of the second.
+        """
+        bounds = self.bounds
+        return (self._table(at, bounds) for at in range(len(self.pairs)))
+
+    def _table(self, at: int, bounds: Array) -> Array:
+        i, j = self.pairs[at]
+        shape = len(self.classes), len(self.categories[i]), len(self.categories[j])
+        return self.count[:, bounds[at] : bounds[at + 1]].reshape(shape)
+
+    def left_out(self) -> list[tuple[int, int]]:
+        """Return the pairs that are not counted because their tables would be too large.
+
+        Returns
+        -------
+        list of tuple of int
+            Pairs of indices of columns; empty if only some pairs were asked for.
+        """
+        counted = set(map(tuple, self.pairs.tolist()))
+        return [pair for pair in combinations(range(self.n_features), 2) if pair not in counted] if self.every else []
+
+    @classmethod
+    def zeros(
+        cls,
+        classes: Any,
+        n_features: int,
+        names: tuple[str, ...] | None = None,
+        pairs: Sequence[tuple[int, int]] | None = None,
+    ) -> Self:
+        """Return the statistic of no rows.
+
+        Parameters
+        ----------
+        classes : array-like of shape (k,)
+            Labels, in any order; there may be none.
+        n_features : int
+            The number of columns.
+        names : tuple of str, optional
+            The names of the columns.
+        pairs : sequence of pairs of int, optional
+            The indices of the pairs of columns; all of them unless given.
+
+        Returns
+        -------
+        PairStats
+            The identity of addition.
+        """
+        single = CategoryStats.zeros(classes, n_features, names)
+        return cls(single, _sorted(pairs, n_features), np.zeros((len(single.classes), 0)), pairs is None)
+
+    @classmethod
+    def of(cls, batch: Batch, pairs: Sequence[tuple[int, int]] | None = None) -> Self:
+        return by_class(batch, partial(cls._of_table, pairs))
+
+    @classmethod
+    def _of_table(
+        cls,
+        asked: Sequence[tuple[int, int]] | None,
+        table: Table,
+        classes: Array,
+        code: Array,
+        weight: Array | None,
+    ) -> Self:
+        single = CategoryStats._of_table(table, classes, code, weight)
+        pairs = _sorted(asked, single.n_features)
+        pairs = pairs[_fits(single, pairs, asked is None)]
+        count = np.zeros((len(classes), int(_bounds(single, pairs)[-1])))
+        if len(pairs):
+            values, lo = _coded(table, single.categories)
+            width = np.array([len(own) for own in single.categories], np.int64)
+            kernels.active.pair_counts(values, code, weight, lo, width, pairs, count)
+        return cls(single, pairs, count, asked is None)
+
+    def aligned(self, classes: Array) -> Self:
+        if same(classes, self.classes):
+            return self
+        count = spread(self.count, positions(self.classes, classes), len(classes))
+        return replace(self, single=self.single.aligned(classes), count=count)
+
+    def _check_columns(self, other: Self) -> None:
+        self.single._check_columns(other.single)
+
+    def _pairs_with(self, other: Self, both: CategoryStats) -> Array:
+        """The pairs (m, 2) of the columns of both that are counted wherever both of their columns are."""
+        if self.names == other.names and np.array_equal(self.pairs, other.pairs):
+            pairs = self.pairs
+        else:
+            known = [(_places(one.single, both), one) for one in (self, other)]
+            asked = np.concatenate([place[one.pairs] for place, one in known])
+            every = self.every and other.every
+            pairs = _sorted(None if every else asked.tolist(), both.n_features)
+            for place, one in known:
+                counted = set(map(tuple, np.sort(place[one.pairs], axis=1).tolist()))
+                has = set(place.tolist())
+                kept = [p in counted or not has.issuperset(p) for p in map(tuple, pairs.tolist())]
+                pairs = pairs[np.array(kept, bool)]
+        return np.asarray(pairs[_fits(both, pairs, self.every and other.every)])
+
+    def _over(self, single: CategoryStats, pairs: Array) -> Array:
+        """The counts (k, cells) of pairs of the columns and categories of another statistic."""
+        bounds = _bounds(single, pairs)
+        alike = self.names == single.names and np.array_equal(self.pairs, pairs)
+        if alike and all(map(vocabularies.same, self.categories, single.categories)):
+            return self.count
+        column = _places(self.single, single)
+        place = [
+            vocabularies.positions(own, single.categories[j])
+            for own, j in zip(self.categories, column.tolist(), strict=True)
+        ]
+        n, start = np.array([len(own) for own in single.categories], np.int64), self.single.bounds
+        index = {pair: i for i, pair in enumerate(map(tuple, pairs.tolist()))}
+        new = column[self.pairs]
+        at = np.array([index.get(pair, -1) for pair in map(tuple, np.sort(new, axis=1).tolist())], np.intp)
+        size = np.diff(self.bounds)
+        which = np.repeat(np.arange(len(size)), size)  # the pair of each cell
+        within = np.arange(len(which)) - np.repeat(self.bounds[:-1], size)
+        width = np.diff(start)[self.pairs[which, 1]]
+        flat = np.concatenate([np.empty(0, np.intp), *place])
+        a = flat[start[self.pairs[which, 0]] + within // np.maximum(width, 1)]
+        b = flat[start[self.pairs[which, 1]] + within % np.maximum(width, 1)]
+        turned = (new[:, 0] > new[:, 1])[which]
+        a, b = np.where(turned, b, a), np.where(turned, a, b)
+        cell = bounds[at[which]] + a * n[new.max(axis=1)[which]] + b
+        kept = (at[which] >= 0) & (a >= 0) & (b >= 0)
+        # Names that were apart may be one by now, so that some cells are added up.
+        added = [np.bincount(cell[kept], own[kept], int(bounds[-1])) for own in self.count]
+        return np.array(added).reshape(len(self.classes), -1)
+
+    def _merged(self, other: Self) -> Self:
+        single = self.single._merged(other.single)
+        pairs = self._pairs_with(other, single)
+        count = self._over(single, pairs) + other._over(single, pairs)
+        return replace(self, single=single, pairs=pairs, count=count, every=self.every and other.every)
+
+    def _without(self, other: Self) -> Self:
+        both, single = self.single._together(other.single)[0], self.single._without(other.single)
+        pairs = self._pairs_with(other, both)
+        before = self._over(both, pairs)
+        count = before - other._over(both, pairs)
+        if (count < -1e-9 * np.maximum(before, 1.0)).any():
+            raise StatisticsError(
+                "cannot forget rows that were never learnt: the count of two categories together would be negative"
+            )
+        count[count <= 1e-12 * before] = 0.0
+        count[single.weight == 0] = 0.0
+        rest = replace(self, single=both, pairs=pairs, count=count, every=self.every and other.every)
+        return replace(rest, single=single, count=rest._over(single, pairs))
+
+    def is_finite(self) -> bool:
+        return self.single.is_finite() and bool(np.isfinite(self.count).all())
+
+    def to_arrays(self) -> dict[str, Array]:
+        own = {"pairs": self.pairs, "pair_count": self.count, "every": np.array(self.every)}
+        return self.single.to_arrays() | own
+
+    @classmethod
+    def from_arrays(cls, classes: Array, arrays: Mapping[str, Array]) -> Self:
+        single = CategoryStats.from_arrays(classes, arrays)
+        if not {"pairs", "pair_count", "every"} <= set(arrays):
+            raise StatisticsError(f"these are not the arrays of counts of pairs: {sorted(arrays)}")
+        try:
+            pairs, count = np.array(arrays["pairs"], np.int64), np.array(arrays["pair_count"], np.float64)
+            every = bool(arrays["every"])
+        except (TypeError, ValueError) as error:
+            raise StatisticsError(f"arrays of counts of pairs are invalid: {error}") from None
+        d = single.n_features
+        fits = pairs.ndim == 2 and pairs.shape[1] == 2 and ((pairs >= 0) & (pairs < d)).all()
+        if not fits or not np.array_equal(pairs, _sorted(pairs.tolist(), d)):
+            raise StatisticsError(f"pairs of {d} columns are out of range, or not in order")
+        bounds = _bounds(single, pairs)
+        if count.shape != (len(classes), bounds[-1]) or not (np.isfinite(count).all() and (count >= 0).all()):
+            raise StatisticsError(f"the counts of {len(pairs)} pairs do not fit them, or are invalid")
+        found = cls(single, pairs, count, every)
+        start = single.bounds
+        for (i, j), table in zip(pairs.tolist(), found.tables(), strict=True):
+            for one, other in ((i, 2), (j, 1)):
+                if (table.sum(axis=other) > single.count[:, start[one] : start[one + 1]] * (1 + 1e-9)).any():
+                    raise StatisticsError("two categories were seen together more often than one of them")
+        return found
+
+
+def named_pairs(joint: Any, names: tuple[str, ...] | None, n_features: int) -> list[tuple[int, int]]:
+    """Return the indices of pairs of columns that are given by name or index.
+
+    Parameters
+    ----------
+    joint : sequence of pairs
+        Each of two columns.
+    names : tuple of str or None
+        The names of the columns.
+    n_features : int
+        The number of columns.
+
+    Returns
+    -------
+    list of tuple of int
+        The smaller index comes first; DataError where a column is not known, or where pairs form a circle.
+    """
+    part = list(range(n_features))  # columns that depend on each other have the same number
+    found = []
+    for a, b in joint:
+        i, j = sorted((_index(a, names, n_features), _index(b, names, n_features)))
+        if part[i] == part[j]:
+            raise DataError(
+                f"joint={list(joint)!r} has a circle: {a!r} and {b!r} are joined already; leave one pair out"
+            )
+        part = [part[i] if own == part[j] else own for own in part]
+        found.append((i, j))
+    return found
+
+
+def _index(column: Any, names: tuple[str, ...] | None, n_features: int) -> int:
+    if isinstance(column, str) and names is not None and column in names:
+        return names.index(column)
+    if not isinstance(column, str) and -n_features <= column < n_features:
+        return int(column) % n_features
+    known = range(n_features) if names is None else names
+    raise DataError(f"joint= names {column!r}, which is not a column of categories; these are {listed(known, 10)}")
+
+
+def _sorted(pairs: Sequence[Any] | None, d: int) -> Array:
+    """Pairs of d columns as an array (m, 2), sorted and each once; all of them for None."""
+    found = combinations(range(d), 2) if pairs is None else sorted({tuple(sorted(pair)) for pair in pairs})
+    return np.array(list(found), np.int64).reshape(-1, 2)
+
+
+def _sizes(single: CategoryStats, pairs: Array) -> Array:
+    width = np.array([len(own) for own in single.categories], np.int64)
+    return np.asarray(width[pairs].prod(axis=1))
+
+
+def _bounds(single: CategoryStats, pairs: Array) -> Array:
+    return np.concatenate([[0], np.cumsum(_sizes(single, pairs))])
+
+
+def _fits(single: CategoryStats, pairs: Array, every: bool) -> Array:
+    """Which pairs (m,) have tables that are not too large. More rows never make them fit: so the order of merging
+    does not matter."""
+    d = single.n_features
+    most = CELLS // max(d * (d - 1) // 2, 1) if every else CELLS_OF_PAIR
+    return np.asarray(_sizes(single, pairs) * max(len(single.classes), 1) <= most)
+
+
+def _places(one: CategoryStats, among: CategoryStats) -> Array:
+    """The index of each column of a statistic among those of another, (d,)."""
+    if one.names is None or among.names is None or one.names == among.names:
+        return np.arange(one.n_features)
+    index = {name: j for j, name in enumerate(among.names)}
+    return np.array([index[name] for name in one.names], np.intp)
+
+
+def _coded(table: Table, categories: tuple[Array, ...]) -> tuple[Array, Array]:
+    """Integers (n, d) and the lowest category of each column (d,): values as they are if these follow each other,
+    and else the indices of categories, with -1 for anything else."""
+    if isinstance(table, Matrix) and table.values.dtype.kind in "iub":
+        follow = all(len(own) and int(own[-1]) - int(own[0]) + 1 == len(own) for own in categories)
+        if follow:
+            return native(table.values), np.array([int(own[0]) for own in categories], np.int64)
+    out = np.empty((len(table), len(categories)), np.int32, order="F")
+    for j, column in enumerate(table.columns()):
+        distinct, code = column.coded()
+        index = vocabularies.Places(categories[j]).of(distinct)
+        out[:, j] = np.append(index, -1)[code]
+    return out, np.zeros(len(categories), np.int64)
