@@ -716,6 +716,7 @@ class TestInspect:
             PoissonClassifier(),
             BernoulliClassifier(),
             CategoricalClassifier(),
+            CategoricalClassifier(structure="tree"),
             MixedClassifier(),
             LogisticClassifier(),
         ],

@@ -377,6 +377,8 @@ DISCRETE = {
     "Poisson": (lambda: PoissonClassifier(predictive=True).fit(COUNTS, list("abab")), COUNTS),
     "categorical": (lambda: CategoricalClassifier(unknown="ignore").fit(WORDS, list("abab")), WORDS),
     "codes": (lambda: CategoricalClassifier().fit(COUNTS, list("abab")), COUNTS),
+    "tree": (lambda: CategoricalClassifier(structure="tree", joint=[(0, 1)]).fit(COUNTS, list("abab")), COUNTS),
+    "mixed tree": (lambda: MixedClassifier({3: "poisson"}, structure="tree").fit(MIXED, list("ababab")), MIXED),
     "mixed": (lambda: MixedClassifier({3: "poisson"}).fit(MIXED, list("ababab")), MIXED),
     "mixed by type": (lambda: MixedClassifier({float: "drop", bool: "categorical"}).fit(MIXED, list("ababab")), MIXED),
 }

@@ -41,6 +41,7 @@ from suffice import (
     load,
     plots,
 )
+from suffice.densities.scorer import Edge
 from suffice.errors import DataError, DecisionError
 from suffice.plots.style import PALETTE, color, dashes, marker
 from suffice.sources import Source
@@ -1291,6 +1292,7 @@ EVERY = {
     "ScatterDisplay": lambda ax: plots.ScatterDisplay.from_estimator(*gaussian(), ax=ax),
     "ScreeDisplay": lambda ax: plots.ScreeDisplay.from_values([2.0, 1.0], ax=ax),
     "TippettDisplay": lambda ax: plots.TippettDisplay.from_predictions([1, 0], [1.0, -1.0], ax=ax),
+    "TreeDisplay": lambda ax: plots.TreeDisplay([Edge("a", "b", 1.0)]).plot(ax),
 }
 
 

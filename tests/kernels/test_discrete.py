@@ -1,5 +1,7 @@
 """The kernels of discrete models against plain loops, over dtypes, memory orders, strides, slices and extremes."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -42,6 +44,16 @@ def plain_category_counts(X, code, weight, lo, width, k):
         for s, p in zip(start, places, strict=True):
             table[s + p, code[r]] += w
     return len(X), table
+
+
+def plain_pair_counts(X, code, weight, lo, width, pairs, k):
+    tables = [np.zeros((k, width[i], width[j])) for i, j in pairs]
+    for r, w in each(weight, len(X)):
+        places = [int(x) - int(low) for x, low in zip(X[r], lo, strict=True)]
+        for (i, j), table in zip(pairs, tables, strict=True):
+            if 0 <= places[i] < width[i] and 0 <= places[j] < width[j]:
+                table[code[r], places[i], places[j]] += w
+    return np.concatenate([np.empty((k, 0)), *(table.reshape(k, -1) for table in tables)], axis=1)
 
 
 def plain_category_scores(X, lo, width, table, constant):
@@ -110,6 +122,24 @@ def test_category_counts(dtype, kind):
             np.testing.assert_allclose(
                 table - 2.0, expected[1], rtol=1e-12, atol=1e-12, err_msg=f"{order} {n} {widths}"
             )
+
+
+@pytest.mark.parametrize("dtype", INTEGERS, ids=str)
+@pytest.mark.parametrize("kind", [None, "ones", "zeros"])
+def test_pair_counts(dtype, kind):
+    """Of all pairs, and of some; also where values are out of range."""
+    rng = np.random.default_rng(1)
+    for n, widths, k in CATEGORIES:
+        for outside in (0.0, 0.1):
+            X, lo, width = some_categories(rng, n, widths[:9], dtype, outside)
+            code, weight = rng.integers(0, k, n).astype(np.int32), some_weight(rng, n, kind)
+            every = list(combinations(range(len(width)), 2))
+            for pairs in (every, every[::3], []):
+                expected = plain_pair_counts(X, code, weight, lo, width, pairs, k)
+                order, x = rng.choice(list(layouts_in_memory(X))), np.array(pairs, np.int64).reshape(-1, 2)
+                table = np.full(expected.shape, 2.0)
+                kernels.active.pair_counts(layouts_in_memory(X)[order], code, weight, lo, width, x, table)
+                np.testing.assert_allclose(table - 2.0, expected, rtol=1e-12, atol=1e-12, err_msg=f"{order} {n} {k}")
 
 
 @pytest.mark.parametrize("dtype", INTEGERS, ids=str)

@@ -175,11 +175,41 @@ def test_categories(kind, alpha, unknown):
     assert_it_equals_n_fits(CategoricalClassifier(alpha, unknown), *fur(kind))
 
 
+@pytest.mark.parametrize("kind", FUR_KINDS)
+@pytest.mark.parametrize(("alpha", "unknown"), [(0, "smooth"), (0.3, "smooth"), (0.3, "ignore")])
+def test_trees(kind, alpha, unknown):
+    assert_it_equals_n_fits(CategoricalClassifier(alpha, unknown, structure="tree"), *fur(kind))
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_without_a_row_the_tree_may_be_another_one(missing):
+    """Weak dependence of seven columns: which of them wins often hangs on one row."""
+    rng = np.random.default_rng(3)
+    X = rng.integers(0, 3, (40, 7)).astype(object)
+    X[rng.random(X.shape) < missing] = None
+    y = rng.integers(0, 2, 40)
+    clf = CategoricalClassifier(structure="tree")
+    trees = {tuple(clf.fit(np.delete(X, i, axis=0), np.delete(y, i)).density_.parent) for i in range(40)}
+    assert len(trees) > 3
+    assert_it_equals_n_fits(clf, X, y, None)
+    assert_it_equals_n_fits(CategoricalClassifier(joint=[(0, 6), (2, 3)]), X, y, None)
+    assert_it_equals_n_fits(CategoricalClassifier(structure="tree", joint=[(0, 6)]), X, y, rng.random(40))
+
+
 def test_a_category_of_one_row_is_an_error_where_unseen_ones_are():
     X, y, _ = fur("a category of one row")
     with pytest.raises(DataError, match="column 'a' holds 'only here' in only one row"):
         CategoricalClassifier(unknown="error").leave_one_out(X, y)
+    with pytest.raises(DataError, match="column 'a' holds 'only here' in only one row"):
+        CategoricalClassifier(unknown="error", structure="tree").leave_one_out(X, y)
     assert_it_equals_n_fits(CategoricalClassifier(unknown="error"), *fur("plain"))
+
+
+CATEGORY_MODELS = [
+    CategoricalClassifier(alpha, unknown, structure=structure)
+    for alpha, unknown in ((0, "smooth"), (0.5, "ignore"))
+    for structure in (None, "tree")
+]
 
 
 @st.composite
@@ -195,7 +225,7 @@ def small_tables(draw):
     return X, y, weight
 
 
-@given(small_tables(), st.sampled_from([*COUNT_MODELS, CategoricalClassifier(0), CategoricalClassifier(0.5, "ignore")]))
+@given(small_tables(), st.sampled_from([*COUNT_MODELS, *CATEGORY_MODELS]))
 @example((np.array([[0.0], [0.0], [1.0]]), np.array([0, 1, 1]), np.ones(3)), MultinomialClassifier(0))
 def test_whatever_disappears_with_a_row(rows, clf):
     assert_it_equals_n_fits(clf, *rows)
@@ -216,7 +246,7 @@ def test_scikit_learns_own_fits_agree():
             np.testing.assert_allclose(found[i], expected, rtol=1e-8, atol=1e-8)
 
 
-@pytest.mark.parametrize("clf", [*COUNT_MODELS, CategoricalClassifier(0), CategoricalClassifier(0.3)], ids=str)
+@pytest.mark.parametrize("clf", [*COUNT_MODELS, *CATEGORY_MODELS], ids=str)
 def test_a_row_that_outweighs_all_others_together(clf):
     X, y, _ = counted("plain")
     weight = np.where(np.arange(30) == 5, 1e13, 1 / 3)

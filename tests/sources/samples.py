@@ -57,6 +57,7 @@ MODELS = {
     "poisson": (PoissonClassifier(), ["events"]),
     "multinomial": (MultinomialClassifier(), ["events", "wild"]),
     "categorical": (CategoricalClassifier(), ["fur", "events"]),
+    "tree": (CategoricalClassifier(structure="tree"), ["fur", "events", "wild"]),
 }
 
 EVERYWHERE = ["mixed", "full", "lda", "categorical"]  # models that every source is tested with

@@ -106,6 +106,8 @@ MODELS = {
     "poisson": (PoissonClassifier(), ["events", "holes"]),
     "multinomial": (MultinomialClassifier(), ["events", "holes", "wild"]),
     "categorical": (CategoricalClassifier(), ["fur", "events", "wild", "tame", "holes"]),
+    "tree": (CategoricalClassifier(structure="tree"), ["fur", "events", "wild", "tame", "holes"]),
+    "mixed tree": (MixedClassifier(structure="tree"), EVERYTHING),
 }
 
 

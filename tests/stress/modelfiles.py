@@ -62,6 +62,7 @@ def models() -> dict[str, Any]:
         "tied": suffice.GaussianClassifier("tied", prior={0: 0.5, 1: 0.25, 2: 0.25}).fit(X, y),
         "mixed": suffice.MixedClassifier().fit(pa.table(table), "y"),
         "categorical": suffice.CategoricalClassifier().fit(counts, y.astype(str)),
+        "tree": suffice.CategoricalClassifier(structure="tree").fit(counts, y.astype(str)),
         "multinomial": suffice.MultinomialClassifier().fit(counts, y.astype(float)),
         "sparse": suffice.MultinomialClassifier().fit(csr_array(counts * (counts > 2)), y),
         "bernoulli": suffice.BernoulliClassifier().fit(counts > 2, y > 0),

@@ -35,7 +35,7 @@ def inspect(file: str, as_json: bool, parameters: bool) -> None:
     learnt, shared = _parameters(file) if parameters else ({}, frozenset())
     edges = _edges(file) if found.params.get("structure") or found.params.get("joint") else []
     if as_json:
-        more = {"parameters": learnt} if parameters else {}
+        more: dict[str, Any] = {"parameters": learnt} if parameters else {}
         more |= {"edges": [edge._asdict() for edge in edges]} if edges else {}
         text = json.dumps(asdict(found) | more, default=_plain)
         finite = json.loads(text, parse_constant=lambda _: None)  # JSON has neither NaN nor infinity
@@ -87,7 +87,7 @@ def _tables(
             for j, (column, array, labels) in enumerate(zip(columns[:_FEW], value, categories or value, strict=False)):
                 if array is None:  # of a column that depends on no other
                     continue
-                above = None if "parents" not in parameters else (categories or value)[parameters["parents"][j]]
+                above = (categories or value)[parameters["parents"][j]] if "parents" in parameters else []
                 if name == "unknown_conditionals":
                     yield _table(f"{title}, column {column}", array, [classes, above])
                 elif array.ndim == 3:  # by the categories of another column

@@ -61,21 +61,21 @@ def upwards(terms: Terms) -> tuple[Array, list[Array]]:
     total = np.zeros((n, k))
     under = [np.zeros((n, k)) for _ in range(d)]  # the same of the rows that have the column, at its category
     below = [np.zeros((int((~here[:, j]).sum()), k, terms.width[j])) for j in range(d)]
+    told = np.zeros((n, d), bool)  # whether anything is observed below a column: else it sums to one
     for j in reversed(from_root(terms.parent)):
-        p, has = int(terms.parent[j]), here[:, j]
-        over = None if p < 0 else here[:, p]
-        if len(rows := np.flatnonzero(has if over is None else has & over)):
-            (total if p < 0 else under[p])[rows] += terms.observed(j, rows) + under[j][rows]
-        lacks = ~has if over is None else ~has & over
-        if terms.width[j] and len(rows := np.flatnonzero(lacks)):
-            found = log_sum(terms.by_own(j, rows) + below[j][rank[rows, j]])
-            (total if p < 0 else under[p])[rows] += found
-        if over is None:
-            continue
+        p, has, lacks = int(terms.parent[j]), here[:, j], ~here[:, j] & told[:, j]
+        over = here[:, p] if p >= 0 else np.ones(n, bool)
+        into = under[p] if p >= 0 else total
+        if len(rows := np.flatnonzero(has & over)):
+            into[rows] += terms.observed(j, rows) + under[j][rows]
+        if len(rows := np.flatnonzero(lacks & over)):
+            into[rows] += log_sum(terms.by_own(j, rows) + below[j][rank[rows, j]])
         if len(rows := np.flatnonzero(has & ~over)):
             below[p][rank[rows, p]] += terms.by_parent(j, rows) + under[j][rows][:, :, None]
-        if len(rows := np.flatnonzero(~has & ~over)):
+        if len(rows := np.flatnonzero(lacks & ~over)):
             below[p][rank[rows, p]] += passed(below[j][rank[rows, j]], terms.table(j))
+        if p >= 0:
+            told[:, p] |= has | lacks
     return total, below
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from .. import kernels
 from ..decisions import log
-from ..errors import ColumnWarning, DataError, listed
+from ..errors import ColumnWarning, DataError
 from ..stats.pairs import PairStats
 from ..tables import vocabulary as vocabularies
 from ..tables.table import Table
@@ -29,6 +29,7 @@ from .typicality import drawn_typicality
 Array = NDArray[Any]
 
 _CELLS = 1 << 20  # numbers of a block of rows with missing cells
+_SHOWN = 5  # pairs that a warning names
 
 
 @dataclass(frozen=True, eq=False)
@@ -544,10 +545,11 @@ def _warn(stats: PairStats, joint: Sequence[tuple[int, int]], grows: bool, names
     known = set(map(tuple, stats.pairs.tolist()))
     out = stats.left_out() if grows else [pair for pair in joint if tuple(pair) not in known]
     if out:
-        shown = listed([f"{names[i]} and {names[j]}" for i, j in out], 5)
+        shown = ", ".join(f"{names[i]!r} and {names[j]!r}" for i, j in out[:_SHOWN])
+        more = f" and {len(out) - _SHOWN} more" if len(out) > _SHOWN else ""
         warnings.warn(
-            f"the tables of {shown} together would be too large, so that these columns are not joined in the tree; "
-            "group rare categories to have fewer of them",
+            f"these pairs of columns have too many categories for a table of both, so that they are not joined in the "
+            f"tree: {shown}{more}; group rare categories to have fewer",
             ColumnWarning,
             stacklevel=3,
         )
