@@ -118,65 +118,67 @@ Index category_counts(const Matrix<T>& X, const Labels& y, const Ranges& ranges,
     return X.rows;
 }
 
-// Counts pairs of columns in strips: for each first column, class and category the counters of all its second columns lie
-// side by side, so that a row adds along one strip after the other. They are moved to where the caller wants them once.
+// Counts pairs of columns in strips: for each class, first column and category the counters of all its second columns lie
+// side by side, so that a row adds along one strip after the other. Where second columns follow each other, so do their
+// counters. At the end they are moved to where the caller wants them.
 template <class Counter, class T>
 void count_pairs(const Matrix<T>& X, const Labels& y, const Ranges& ranges, const Pairs& pairs, double* table) {
-    constexpr Index tile = 128;
-    Places<T> places(X, ranges, false, tile);
-    const Index stride = places.stride(), k = y.classes, m = pairs.size;
-    Scratch begins(X.cols + 1), shifts(m + 1);
-    Index *start = reinterpret_cast<Index*>(begins.get()), *shift = reinterpret_cast<Index*>(shifts.get());
-    for (Index j = 0; j < X.cols; ++j) start[j + 1] = start[j] + ranges.width[j];
-    // f(first pair, end, width of a strip, where the strips begin) for each first column.
-    const auto each_first = [&](const auto& f) {
-        Index begin = 0;
-        for (Index e = 0; e < m;) {
-            const Index i = pairs.first[e], from = e;
-            Index width = 0;
-            for (; e < m && pairs.first[e] == i; ++e) width += ranges.width[pairs.second[e]];
-            f(from, e, width, begin);
-            begin += ranges.width[i] * width;
-        }
-        return begin;
+    struct Run {  // of pairs with the same first column, whose second columns follow each other
+        Index first, from, to, strips, width, shift;  // second columns [from, to); where the strips begin, and their width
     };
-    const Index cells = each_first([&](Index from, Index end, Index, Index) {
-        Index within = 0;
-        for (Index e = from; e < end; within += ranges.width[pairs.second[e++]]) shift[e] = within - start[pairs.second[e]];
-    });
+    constexpr Index tile = 128;
+    const Index d = X.cols, k = y.classes, m = pairs.size;
+    Places<T> places(X, ranges, false, tile);
+    Scratch begins(d + 1), found(m * Index(sizeof(Run) / sizeof(double))), copies(tile * d / 2 + 1);
+    Index* start = reinterpret_cast<Index*>(begins.get());
+    Run* runs = reinterpret_cast<Run*>(found.get());
+    std::int32_t* near = reinterpret_cast<std::int32_t*>(copies.get());  // the places of a tile, row by row
+    for (Index j = 0; j < d; ++j) start[j + 1] = start[j] + ranges.width[j];
+    Index n = 0, cells = 0;
+    for (Index e = 0; e < m;) {
+        const Index i = pairs.first[e], opened = n;
+        Index width = 0;
+        while (e < m && pairs.first[e] == i) {
+            const Index from = pairs.second[e], shift = width - start[from];
+            Index to = from;
+            for (; e < m && pairs.first[e] == i && pairs.second[e] == to; ++e) width += ranges.width[to++];
+            runs[n++] = {i, from, to, cells, 0, shift};
+        }
+        for (Index r = opened; r < n; ++r) runs[r].width = width;
+        cells += ranges.width[i] * width;
+    }
     Scratch counters((k * cells * Index(sizeof(Counter)) + 7) / 8);
     Counter* count = reinterpret_cast<Counter*>(counters.get());
     for (Index first = 0; first < X.rows; first += tile) {
-        const Index rows = smaller(tile, X.rows - first);
+        const Index rows = smaller(tile, X.rows - first), stride = places.stride();
         const bool known = places.find(first, rows);
-        each_first([&](Index from, Index end, Index width, Index begin) {
-            const Index i = pairs.first[from];
+        for (Index r = 0; r < rows; ++r)
+            for (Index j = 0; j < d; ++j) near[r * d + j] = std::int32_t(places.row(r)[j * stride]);
+        for (const Run* run = runs; run < runs + n; ++run) {
+            const Index length = run->to - run->from;
             for (Index r = 0; r < rows; ++r) {
                 const Counter w = y.weight ? Counter(y.weight[first + r]) : Counter(1);
-                const Index *place = places.row(r), own = place[i * stride];
+                const Index own = near[r * d + run->first];
                 if (own < 0 || w == Counter(0)) continue;
-                Counter* strip = count + y.code[first + r] * cells + begin + (own - start[i]) * width;
+                const Index strip = run->strips + (own - start[run->first]) * run->width + run->shift;
+                Counter* c = count + y.code[first + r] * cells + strip;
+                const std::int32_t* place = near + r * d + run->from;
                 if (known) {
-                    for (Index e = from; e < end; ++e) strip[shift[e] + place[pairs.second[e] * stride]] += w;
+                    for (Index j = 0; j < length; ++j) c[place[j]] += w;
                 } else {
-                    for (Index e = from; e < end; ++e)
-                        if (const Index other = place[pairs.second[e] * stride]; other >= 0) strip[shift[e] + other] += w;
+                    for (Index j = 0; j < length; ++j)
+                        if (place[j] >= 0) c[place[j]] += w;
                 }
             }
-        });
+        }
     }
-    for (Index c = 0; c < k; ++c)
-        each_first([&](Index from, Index end, Index width, Index begin) {
-            const Index i = pairs.first[from];
-            for (Index e = from; e < end; ++e) {
-                const Index j = pairs.second[e], span = ranges.width[j];
-                for (Index a = 0; a < ranges.width[i]; ++a) {
-                    const Counter* strip = count + c * cells + begin + a * width + shift[e] + start[j];
-                    for (Index b = 0; b < span; ++b) table[b] += double(strip[b]);
-                    table += span;
+    for (Index c = 0; c < k; ++c, count += cells)
+        for (const Run* run = runs; run < runs + n; ++run)
+            for (Index j = run->from; j < run->to; ++j)
+                for (Index a = 0; a < ranges.width[run->first]; ++a, table += ranges.width[j]) {
+                    const Counter* strip = count + run->strips + a * run->width + run->shift + start[j];
+                    for (Index b = 0; b < ranges.width[j]; ++b) table[b] += double(strip[b]);
                 }
-            }
-        });
 }
 
 template <class T>
@@ -311,6 +313,37 @@ void category_scores(const Matrix<T>& X, const Ranges& ranges, Index k, const do
         for (Index r = 0; r < count; ++r) {
             const PlacedRows rows{copy ? aligned.get() : table, places.row(r), places.stride(), copy ? width : k};
             sum_entries(rows, 0, X.cols, k, constant, s + r * k);
+        }
+    });
+}
+
+// As category_scores, but each column has a row of the table for each two entries: that of its parent, and its own.
+template <class T>
+void tree_scores(const Matrix<T>& X, const Ranges& ranges, const std::int64_t* parent, Index k, const double* table,
+                 const double* constant, const Scores& out) {
+    const Index m = X.cols, block = block_rows(larger(k, m));
+    Places<T> places(X, ranges, true, block);
+    const Index stride = places.stride(), width = round_up(k, 4);
+    Scratch rows(5 * m + 1);
+    Index *start = reinterpret_cast<Index*>(rows.get()), *above = start + m + 1, *times = above + m, *cell = times + m;
+    Index* shift = cell + m;  // of the rows of each column, less where its entries begin
+    for (Index j = 0; j < m; ++j) start[j + 1] = start[j] + ranges.width[j] + 1;
+    Index size = 0;
+    for (Index j = 0; j < m; ++j) {
+        const Index p = parent[j], own = ranges.width[j] + 1;
+        above[j] = (p < 0 ? j : p) * stride, times[j] = p < 0 ? 0 : own;
+        shift[j] = size - start[j] - (p < 0 ? 0 : start[p] * own);
+        size += own * (p < 0 ? 1 : ranges.width[p] + 1);
+    }
+    const bool copy = size < X.rows;
+    Scratch aligned(copy ? size * width : 0);
+    for (Index i = 0; i < size && copy; ++i) std::memcpy(&aligned[i * width], table + i * k, sizeof(double) * k);
+    score_rows(X.rows, k, block, out, [&](Index first, Index count, double* s) {
+        places.find(first, count);
+        for (Index r = 0; r < count; ++r) {
+            const Index* place = places.row(r);
+            for (Index j = 0; j < m; ++j) cell[j] = shift[j] + place[above[j]] * times[j] + place[j * stride];
+            sum_entries(PlacedRows{copy ? aligned.get() : table, cell, 1, copy ? width : k}, 0, m, k, constant, s + r * k);
         }
     });
 }

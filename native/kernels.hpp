@@ -90,6 +90,8 @@ struct CategoryKernels {
     void (*pair_counts)(const Matrix<T>&, const Labels&, const Ranges&, const Pairs&, double* table);
     void (*scores)(const Matrix<T>&, const Ranges&, Index classes, const double* table, const double* constant,
                    const Scores&);
+    void (*tree_scores)(const Matrix<T>&, const Ranges&, const std::int64_t* parent, Index classes, const double* table,
+                        const double* constant, const Scores&);
 };
 
 template <class V, class I>

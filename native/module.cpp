@@ -206,6 +206,15 @@ void bind_categories(nb::module_& m) {
           },
           nb::arg().noconvert(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().noconvert().none(),
           nb::arg().noconvert().none(), nb::arg().noconvert().none(), Free());
+    m.def("tree_scores",
+          [](Rows<T> X, ConstPlaces lo, ConstPlaces width, ConstPlaces parent, ConstDoubles table, ConstDoubles constant,
+             Wanted all, Best best, Wanted evidence) {
+              kernels<CategoryKernels<T>>().tree_scores(matrix<T>(X), {lo.data(), width.data()}, parent.data(),
+                                                        Index(constant.shape(0)), table.data(), constant.data(),
+                                                        wanted(all, best, evidence));
+          },
+          nb::arg().noconvert(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().noconvert().none(),
+          nb::arg().noconvert().none(), nb::arg().noconvert().none(), Free());
 }
 
 template <class V, class I>

@@ -1,5 +1,6 @@
 """The kernels of discrete models against plain loops, over dtypes, memory orders, strides, slices and extremes."""
 
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -62,6 +63,18 @@ def plain_category_scores(X, lo, width, table, constant):
         for x, low, size, s in zip(row, lo, width, start, strict=True):
             place = int(x) - int(low)
             scores[r] += table[s + 1 + place if 0 <= place < size else s]
+    return scores
+
+
+def plain_tree_scores(X, lo, width, parent, table, constant):
+    scores = np.tile(constant, (len(X), 1))
+    for r, row in enumerate(X):
+        places, start = [int(x) - int(low) for x, low in zip(row, lo, strict=True)], 0
+        places = [p + 1 if 0 <= p < size else 0 for p, size in zip(places, width, strict=True)]
+        for j, p in enumerate(parent):
+            above = 0 if p < 0 else places[p] * (width[j] + 1)
+            scores[r] += table[start + above + places[j]]
+            start += (width[j] + 1) * (1 if p < 0 else width[p] + 1)
     return scores
 
 
@@ -140,6 +153,20 @@ def test_pair_counts(dtype, kind):
                 table = np.full(expected.shape, 2.0)
                 kernels.active.pair_counts(layouts_in_memory(X)[order], code, weight, lo, width, x, table)
                 np.testing.assert_allclose(table - 2.0, expected, rtol=1e-12, atol=1e-12, err_msg=f"{order} {n} {k}")
+
+
+@pytest.mark.parametrize("dtype", INTEGERS, ids=str)
+def test_tree_scores(dtype):
+    rng = np.random.default_rng(1)
+    for n, widths, k in CATEGORIES:
+        X, lo, width = some_categories(rng, n, widths[:30], dtype, outside=0.1)
+        parent = np.array([rng.integers(-1, j) if j else -1 for j in range(len(width))], np.int64)[::-1]
+        parent = np.where(parent < 0, -1, len(width) - 1 - parent)  # parents may come after their children
+        rows = sum((w + 1) * (1 if p < 0 else width[p] + 1) for w, p in zip(width, parent, strict=True))
+        table, constant = rng.normal(size=(int(rows), k)), rng.normal(size=k)
+        expected = plain_tree_scores(X, lo, width, parent, table, constant)
+        for x in layouts_in_memory(X).values():
+            assert_reduced(expected, partial(kernels.active.tree_scores, x, lo, width, parent, table, constant))
 
 
 @pytest.mark.parametrize("dtype", INTEGERS, ids=str)

@@ -357,26 +357,35 @@ class TreeDensity(Density):
         return out
 
     @cached_property
-    def _lookup(self) -> tuple[Array, Array, Array]:
-        """The arguments of a kernel that sums over columns, each with a category for every two of its own."""
-        parts = [own.reshape(self.n_classes, -1).T for own in self.extended]
-        width = np.array([len(part) for part in parts], np.int64)
-        rows = [each for part in parts for each in (np.zeros((1, self.n_classes)), part)]
-        scores = np.concatenate(rows) if rows else np.empty((0, self.n_classes))
-        return np.zeros(len(width), np.int64), width, np.ascontiguousarray(scores)
+    def _table(self) -> Array:
+        """What the kernel adds up for each two entries of a column and its parent, (rows, k); unknown ones come first."""
+        parts = [np.roll(own, 1 if p < 0 else (1, 1), axis=2 if p < 0 else (1, 2)) for p, own in self._by_parent()]
+        rows = [own.reshape(self.n_classes, -1).T for own in parts]
+        return np.ascontiguousarray(np.concatenate(rows) if rows else np.empty((0, self.n_classes)))
+
+    def _by_parent(self) -> Iterator[tuple[int, Array]]:
+        return zip(self.parent.tolist(), self.extended, strict=True)
+
+    @cached_property
+    def _follow(self) -> Array | None:
+        """The lowest categories (d,), if those of each column are whole numbers that follow each other."""
+        own = [v for v in self.categories if len(v) and v.dtype.kind in "ib"]
+        follow = len(own) == self.n_features and all(int(v[-1]) - int(v[0]) + 1 == len(v) for v in own)
+        return np.array([int(v[0]) for v in own], np.int64) if follow else None
 
     def _score(self, X: Codes, offset: Array | float, wanted: Wanted, relative: bool) -> bool:  # noqa: ARG002
-        x = self.indices(X)
         constant = np.where(self.seen, 0.0, -np.inf) + offset
-        both = np.empty(x.shape, np.int32, order="F")  # both categories as one
-        for j, p in enumerate(self.parent.tolist()):
-            both[:, j] = x[:, j] if p < 0 else x[:, p] * (self.width[j] + 1) + x[:, j]
-        holes = np.flatnonzero((x < 0).any(axis=1))
+        if X.direct and self._follow is not None and self.single.unknown != "ignore":
+            x, lo, holes = X.values, self._follow, np.empty(0, np.intp)
+        else:
+            x, lo = self.indices(X), np.zeros(self.n_features, np.int64)
+            holes = np.flatnonzero((x < 0).any(axis=1))
+        own = lo, np.array(self.width, np.int64), self.parent.astype(np.int64), self._table, constant
         if not len(holes):
-            kernels.active.category_scores(both, *self._lookup, constant, *wanted)
+            kernels.active.tree_scores(x, *own, *wanted)
             return True
         scores = np.empty((len(x), self.n_classes))
-        kernels.active.category_scores(both, *self._lookup, constant, scores, None, None)
+        kernels.active.tree_scores(x, *own, scores, None, None)
         for rows in self.blocks_of(holes):
             scores[rows] = upwards(TableTerms(self, x[rows]))[0] + constant
         if wanted.all is not None:

@@ -48,6 +48,9 @@ def pair_counts(
 def category_scores(
     X: Array, lo: Array, width: Array, table: Array, constant: Array, /, *wanted: Array | None
 ) -> None: ...
+def tree_scores(
+    X: Array, lo: Array, width: Array, parent: Array, table: Array, constant: Array, /, *wanted: Array | None
+) -> None: ...
 def sparse_counts(
     indptr: Array, indices: Array, data: Array, code: Array, weight: Array | None, presence: bool, table: Array
 ) -> bool: ...

@@ -138,6 +138,16 @@ def category_scores(X: Array, lo: Array, width: Array, table: Array, constant: A
     _native.category_scores(X, lo, width, table, constant, *wanted)
 
 
+def tree_scores(
+    X: Array, lo: Array, width: Array, parent: Array, table: Array, constant: Array, *wanted: Array | None
+) -> None:
+    if parent.shape != lo.shape or (len(parent) and not (parent.min() >= -1 and parent.max() < len(lo))):
+        raise ValueError(f"parents of {len(lo)} columns are out of range")
+    rows = (width + 1) @ np.where(parent < 0, 1, width[parent] + 1) if len(lo) else 0
+    X = _categories(X, lo, width, rows, table)
+    _native.tree_scores(X, lo, width, parent, table, constant, *wanted)
+
+
 def _starts(indptr: Array, indices: Array, data: Array | None, columns: int) -> Array:
     """A copy of where rows start, which nobody changes, if all of them lie within what is stored."""
     starts, stored = np.array(indptr, np.int64), len(indices) if data is None else min(len(indices), len(data))

@@ -333,6 +333,22 @@ def category_scores(X: Array, lo: Array, width: Array, table: Array, constant: A
         reduce_scores(scores.T, *(None if out is None else out[rows] for out in wanted))
 
 
+def tree_scores(
+    X: Array, lo: Array, width: Array, parent: Array, table: Array, constant: Array, *wanted: Array | None
+) -> None:
+    """`category_scores` where each column has a row of the table for each two entries, that of its parent and its own.
+
+    Those of everything that is not a category come first. A column whose parent is -1 has a row for each own entry.
+    """
+    for rows in _blocks(len(X), max(X.shape[1], len(constant))):
+        scores, places, start = np.tile(constant, (rows.stop - rows.start, 1)), _places(X[rows], lo, width), 0
+        for p, own, size in zip(parent.tolist(), places, (width + 1).tolist(), strict=True):
+            above = 0 if p < 0 else (places[p] + 1) * size
+            scores += table.take(start + above + own + 1, axis=0)
+            start += size * (1 if p < 0 else int(width[p]) + 1)
+        reduce_scores(scores.T, *(None if out is None else out[rows] for out in wanted))
+
+
 # Counts: X (n, d) of non-negative numbers, dense or in compressed sparse rows. The latter may be a slice of a longer
 # indptr, with indices and data in common.
 

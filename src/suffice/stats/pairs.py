@@ -384,7 +384,7 @@ def _coded(table: Table, categories: tuple[Array, ...]) -> tuple[Array, Array]:
         follow = all(len(own) and int(own[-1]) - int(own[0]) + 1 == len(own) for own in categories)
         if follow:
             return native(table.values), np.array([int(own[0]) for own in categories], np.int64)
-    out = np.empty((len(table), len(categories)), np.int32, order="F")
+    out = np.empty((len(table), len(categories)), np.int32)
     for j, column in enumerate(table.columns()):
         distinct, code = column.coded()
         index = vocabularies.Places(categories[j]).of(distinct)
