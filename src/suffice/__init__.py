@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         PoissonDensity,
         ProductDensity,
         StudentDensity,
+        TreeDensity,
     )
     from .estimators import (
         LDA,
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from .selection import OnePassSearchCV, fit, scorer
     from .sources.files import files
     from .sources.sql import sql
-    from .stats import BundleStats, CategoryStats, CountStats, MomentStats
+    from .stats import BundleStats, CategoryStats, CountStats, MomentStats, PairStats
     from .unlabelled import fit_density
     from .versions import show_versions
 
@@ -69,11 +70,13 @@ _HOMES = {
     "MultinomialDensity": "densities",
     "OnePassSearchCV": "selection",
     "PCA": "estimators",
+    "PairStats": "stats",
     "PoissonClassifier": "estimators",
     "PoissonDensity": "densities",
     "ProductDensity": "densities",
     "SemiSupervisedClassifier": "estimators",
     "StudentDensity": "densities",
+    "TreeDensity": "densities",
     "as_llr": "estimators",
     "cross_val_llr": "estimators",
     "files": "sources.files",
@@ -111,11 +114,13 @@ __all__ = [
     "MultinomialClassifier",
     "MultinomialDensity",
     "OnePassSearchCV",
+    "PairStats",
     "PoissonClassifier",
     "PoissonDensity",
     "ProductDensity",
     "SemiSupervisedClassifier",
     "StudentDensity",
+    "TreeDensity",
     "__version__",
     "as_llr",
     "cross_val_llr",

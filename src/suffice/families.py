@@ -410,8 +410,7 @@ def _converted_categories(statistics: Any, choices: Choices) -> Any:
     if not depends(choices):
         return statistics.single
     joint = named_pairs(choices["joint"], statistics.names, statistics.n_features)
-    known = set(map(tuple, statistics.pairs.tolist())) if isinstance(statistics, PairStats) else set()
-    if not isinstance(statistics, PairStats) or not (statistics.every or (known and known.issuperset(joint))):
+    if not (isinstance(statistics, PairStats) and statistics.counts(None if choices["structure"] else joint)):
         raise DataError(f"dependence between columns needs PairStats that counted them together, not {statistics!r}")
     return statistics
 

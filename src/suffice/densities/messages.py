@@ -40,6 +40,32 @@ class Terms(ABC):
         """Of each two categories, (k, v_parent, v_j)."""
 
 
+class TableTerms(Terms):
+    """Rows (n, d) by tables (k, v_parent + 1, v + 1), of which the last row and column are those of unknown categories;
+    (k, 1, v + 1) for a root."""
+
+    def __init__(self, x: Array, tables: Sequence[Array], parent: Array, n_classes: int) -> None:
+        self.x, self.n_classes, self.parent, self._tables = x, n_classes, parent, tables
+        self.width = [own.shape[2] - 1 for own in tables]
+
+    def _above(self, j: int, rows: Array) -> Any:
+        p = int(self.parent[j])
+        return 0 if p < 0 else self.x[rows, p]
+
+    def observed(self, j: int, rows: Array) -> Array:
+        return np.asarray(self._tables[j].transpose(1, 2, 0)[self._above(j, rows), self.x[rows, j]])
+
+    def by_parent(self, j: int, rows: Array) -> Array:
+        return np.asarray(self._tables[j][:, :-1].transpose(2, 0, 1)[self.x[rows, j]])
+
+    def by_own(self, j: int, rows: Array) -> Array:
+        found = self._tables[j][:, :, :-1].transpose(1, 0, 2)[self._above(j, rows)]
+        return np.asarray(found if found.ndim == 3 else found[None])
+
+    def table(self, j: int) -> Array:
+        return np.asarray(self._tables[j][:, :-1, :-1])
+
+
 def upwards(terms: Terms) -> tuple[Array, list[Array]]:
     """Sum over what is missing, from the leaves of the tree to the root.
 
@@ -105,3 +131,43 @@ def passed(below: Array, table: Array) -> Array:
     top = np.where(np.isneginf(top), 0.0, top)
     sums = np.matmul(np.exp(below - top).swapaxes(0, 1), np.exp(table).swapaxes(1, 2))
     return np.asarray(log(sums.swapaxes(0, 1)) + top)
+
+
+def downwards(terms: Terms) -> list[Array]:
+    """Return how probable the categories of missing cells are, given the observed ones and the class.
+
+    Parameters
+    ----------
+    terms : Terms
+        The n rows.
+
+    Returns
+    -------
+    list of arrays
+        For each column, of the rows in which it is missing: p(category | observed cells, class), (m, k, v).
+    """
+    below, here = upwards(terms)[1], terms.x >= 0
+    rank = np.cumsum(~here, axis=0) - 1
+    shares = [np.empty_like(own) for own in below]
+    for j in from_root(terms.parent):
+        p, lacks = int(terms.parent[j]), ~here[:, j]
+        over = here[:, p] if p >= 0 else np.ones(len(here), bool)
+        if not terms.width[j]:
+            continue
+        if len(rows := np.flatnonzero(lacks & over)):
+            at = rank[rows, j]
+            shares[j][at] = as_shares(terms.by_own(j, rows) + below[j][at])
+        if len(rows := np.flatnonzero(lacks & ~over)):
+            at, table = rank[rows, j], terms.table(j)
+            told = passed(below[j][at], table)
+            above = shares[p][rank[rows, p]] * np.exp(np.where(np.isneginf(told), -np.inf, -told))
+            mass = np.matmul(above.swapaxes(0, 1), np.exp(table)).swapaxes(0, 1)
+            shares[j][at] = as_shares(log(mass) + below[j][at])
+    return shares
+
+
+def as_shares(likely: Array) -> Array:
+    """Return logarithms as probabilities that sum to one over the last axis; all the same where nothing is possible."""
+    top = likely.max(axis=-1, keepdims=True)
+    share = np.exp(np.where(np.isneginf(top), 0.0, likely - np.where(np.isneginf(top), 0.0, top)))
+    return np.asarray(share / share.sum(axis=-1, keepdims=True))

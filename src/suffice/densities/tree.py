@@ -21,7 +21,7 @@ from ..tables.table import Table
 from .base import Density, chosen
 from .categorical import MISSING, UNKNOWN, CategoricalDensity, Codes
 from .dependence import from_root, heaviest_trees, informations, weight_matrices
-from .messages import Terms, passed, upwards
+from .messages import TableTerms, as_shares, downwards, upwards
 from .parameters import blank, distributions, numbers, probability_table
 from .scorer import Edge, Wanted
 from .typicality import drawn_typicality
@@ -34,7 +34,7 @@ _SHOWN = 5  # pairs that a warning names
 
 @dataclass(frozen=True, eq=False)
 class TreeDensity(Density):
-    """p(x | class) = product of p(x_j | x_parent(j), class): each column depends on at most one other column.
+    """A tree of columns: p(x | class) is the product of p(x_j | x_parent, class) over all columns.
 
     Use `estimate` or `from_parameters` to make one.
 
@@ -76,6 +76,7 @@ class TreeDensity(Density):
 
     @property
     def seen(self) -> Array:  # type: ignore[override]
+        """Which classes have rows, (k,)."""
         return self.single.seen
 
     @property
@@ -347,8 +348,7 @@ class TreeDensity(Density):
 
     @cached_property
     def extended(self) -> list[Array]:
-        """For each column log p(category | category of the parent), with unknown ones last, (k, v_parent + 1, v + 1);
-        (k, 1, v + 1) for a root."""
+        """The tables with unknown categories last, (k, v_parent + 1, v + 1) each; (k, 1, v + 1) for a root."""
         out = []
         for j, (a, b) in enumerate(pairwise(self.single.bounds)):
             plain = np.concatenate([self.single.log_probability[:, a:b], self.single.unseen[:, j : j + 1]], axis=1)
@@ -358,13 +358,9 @@ class TreeDensity(Density):
 
     @cached_property
     def _table(self) -> Array:
-        """What the kernel adds up for each two entries of a column and its parent, (rows, k); unknown ones come first."""
-        parts = [np.roll(own, 1 if p < 0 else (1, 1), axis=2 if p < 0 else (1, 2)) for p, own in self._by_parent()]
-        rows = [own.reshape(self.n_classes, -1).T for own in parts]
+        """What the kernel adds up for each two entries of a column and its parent, (rows, k), unknown ones first."""
+        rows = [np.roll(own, (1, 1), axis=(1, 2)).reshape(self.n_classes, -1).T for own in self.extended]
         return np.ascontiguousarray(np.concatenate(rows) if rows else np.empty((0, self.n_classes)))
-
-    def _by_parent(self) -> Iterator[tuple[int, Array]]:
-        return zip(self.parent.tolist(), self.extended, strict=True)
 
     @cached_property
     def _follow(self) -> Array | None:
@@ -387,7 +383,7 @@ class TreeDensity(Density):
         scores = np.empty((len(x), self.n_classes))
         kernels.active.tree_scores(x, *own, scores, None, None)
         for rows in self.blocks_of(holes):
-            scores[rows] = upwards(TableTerms(self, x[rows]))[0] + constant
+            scores[rows] = upwards(self._terms(x[rows]))[0] + constant
         if wanted.all is not None:
             wanted.all[:] = scores
         if wanted.best is not None or wanted.evidence is not None:
@@ -395,17 +391,17 @@ class TreeDensity(Density):
         return True
 
     def blocks_of(self, rows: Array) -> Iterator[Array]:
-        """Yield the indices of rows, as many at a time as there is room for sums over missing cells.
+        """Cut rows into blocks, of as many as there is room for sums over missing cells.
 
         Parameters
         ----------
         rows : array of int of shape (n,)
             The indices of rows.
 
-        Yields
-        ------
-        array of int
-            Some of them.
+        Returns
+        -------
+        iterator of arrays of int
+            Some of the indices at a time.
         """
         step = max(1, _CELLS // (self.n_classes * max([1, *self.width])))
         return (rows[start : start + step] for start in range(0, len(rows), step))
@@ -442,7 +438,7 @@ class TreeDensity(Density):
             some, before = np.full_like(x[rows], MISSING), np.zeros(len(rows))
             for j in from_root(self.parent):
                 some[:, j] = x[rows, j]
-                total = upwards(TableTerms(one, some))[0][:, 0]
+                total = upwards(one._terms(some))[0][:, 0]
                 possible = ~np.isneginf(before)  # what is impossible already cannot become less likely
                 shares[rows[possible], j] = (total[possible] - before[possible]) * (some[possible, j] >= 0)
                 before = total
@@ -458,7 +454,7 @@ class TreeDensity(Density):
     def draw(self, X: Codes, code: Array, rng: np.random.Generator) -> Codes:
         x = self.indices(X)
         for rows in self.blocks_of(np.arange(len(x))):
-            x[rows] = self._drawn(x[rows], code[rows], upwards(TableTerms(self, x[rows]))[1], rng)
+            x[rows] = self._drawn(x[rows], code[rows], upwards(self._terms(x[rows]))[1], rng)
         return self._completed(X, Codes(x, direct=False))
 
     def _drawn(self, x: Array, code: Array, below: list[Array] | None, rng: np.random.Generator) -> Array:
@@ -472,7 +468,7 @@ class TreeDensity(Density):
             likely = self.extended[j][code[rows], at, :-1]
             if below is not None:
                 likely = likely + below[j][np.arange(len(rows)), code[rows]]
-            x[rows, j] = chosen(_shares(likely), rng)
+            x[rows, j] = chosen(as_shares(likely), rng)
         return x
 
     def fill(self, X: Codes, posterior: Array) -> Codes:
@@ -482,27 +478,15 @@ class TreeDensity(Density):
         return self._completed(X, Codes(x, direct=False))
 
     def _filled(self, x: Array, posterior: Array) -> Array:
-        terms = TableTerms(self, x)
-        below, here = upwards(terms)[1], x >= 0
-        rank, out = np.cumsum(~here, axis=0) - 1, x.copy()
-        shares = [np.empty_like(own) for own in below]  # p(category | observed cells, class)
-        for j in from_root(self.parent):
-            p, lacks = int(self.parent[j]), ~here[:, j]
-            over = np.ones(len(x), bool) if p < 0 else here[:, p]
-            if not self.width[j]:
-                continue
-            if len(rows := np.flatnonzero(lacks & over)):
-                at = rank[rows, j]
-                shares[j][at] = _shares(terms.by_own(j, rows) + below[j][at])
-            if len(rows := np.flatnonzero(lacks & ~over)):
-                at, above = rank[rows, j], rank[rows, p]
-                told = passed(below[j][at], self.tables[j])
-                ratio = shares[p][above] * np.exp(np.where(np.isneginf(told), -np.inf, -told))
-                mass = np.matmul(ratio.swapaxes(0, 1), np.exp(self.tables[j])).swapaxes(0, 1)
-                shares[j][at] = _shares(log(mass) + below[j][at])
-            rows = np.flatnonzero(lacks)
-            out[rows, j] = np.einsum("nk,nkv->nv", posterior[rows], shares[j][rank[rows, j]]).argmax(axis=1)
+        out, shares = x.copy(), downwards(self._terms(x))
+        for j in range(self.n_features):
+            if self.width[j]:
+                rows = np.flatnonzero(x[:, j] == MISSING)
+                out[rows, j] = np.einsum("nk,nkv->nv", posterior[rows], shares[j]).argmax(axis=1)
         return out
+
+    def _terms(self, x: Array) -> TableTerms:
+        return TableTerms(x, self.extended, self.parent, self.n_classes)
 
     def to_arrays(self) -> dict[str, Array]:
         own = {"parent": self.parent, "information": self.information}
@@ -524,13 +508,6 @@ def mixed(count: Any, pseudo: Any, plain: Array, total: Array) -> Array:
     """Return (count + pseudo plain) / (total + pseudo); `plain` where nothing was counted."""
     mass = total + pseudo
     return np.asarray(np.where(mass > 0, (count + pseudo * plain) / np.where(mass > 0, mass, 1.0), plain))
-
-
-def _shares(likely: Array) -> Array:
-    """Logarithms as probabilities that sum to one; all the same where nothing is possible."""
-    top = likely.max(axis=-1, keepdims=True)
-    share = np.exp(np.where(np.isneginf(top), 0.0, likely - np.where(np.isneginf(top), 0.0, top)))
-    return np.asarray(share / share.sum(axis=-1, keepdims=True))
 
 
 def _objects(values: Any) -> Array:
@@ -562,28 +539,3 @@ def _warn(stats: PairStats, joint: Sequence[tuple[int, int]], grows: bool, names
             ColumnWarning,
             stacklevel=3,
         )
-
-
-class TableTerms(Terms):
-    """Rows (n, d) by the tables of a density."""
-
-    def __init__(self, density: TreeDensity, x: Array) -> None:
-        self.x, self.n_classes, self.parent, self.width = x, density.n_classes, density.parent, density.width
-        self._tables = density.extended
-
-    def _above(self, j: int, rows: Array) -> Any:
-        p = int(self.parent[j])
-        return 0 if p < 0 else self.x[rows, p]
-
-    def observed(self, j: int, rows: Array) -> Array:
-        return np.asarray(self._tables[j].transpose(1, 2, 0)[self._above(j, rows), self.x[rows, j]])
-
-    def by_parent(self, j: int, rows: Array) -> Array:
-        return np.asarray(self._tables[j][:, :-1].transpose(2, 0, 1)[self.x[rows, j]])
-
-    def by_own(self, j: int, rows: Array) -> Array:
-        found = self._tables[j][:, :, :-1].transpose(1, 0, 2)[self._above(j, rows)]
-        return np.asarray(found if found.ndim == 3 else found[None])
-
-    def table(self, j: int) -> Array:
-        return np.asarray(self._tables[j][:, :-1, :-1])

@@ -230,8 +230,11 @@ class CategoricalClassifier(GenerativeClassifier):
 
     @property
     def edges_(self) -> list[Edge]:
-        """Which columns depend on each other: parent, child and their conditional mutual information given the class
-        in nats, the strongest dependence first. Empty for columns that are independent."""
+        """Which columns depend on each other, the strongest dependence first.
+
+        Each edge has the names of the parent and of the child, or their indices, and their conditional mutual
+        information given the class, in nats. There are none if the columns are independent.
+        """
         return self.to_model().edges()
 
     unknown_cells = of_model(Model.unknown_cells)

@@ -143,7 +143,7 @@ def tree_scores(
 ) -> None:
     if parent.shape != lo.shape or (len(parent) and not (parent.min() >= -1 and parent.max() < len(lo))):
         raise ValueError(f"parents of {len(lo)} columns are out of range")
-    rows = (width + 1) @ np.where(parent < 0, 1, width[parent] + 1) if len(lo) else 0
+    rows = int((width + 1) @ np.where(parent < 0, 1, width[parent] + 1)) if len(lo) else 0
     X = _categories(X, lo, width, rows, table)
     _native.tree_scores(X, lo, width, parent, table, constant, *wanted)
 

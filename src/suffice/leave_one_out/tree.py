@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from ..decisions import log
 from ..densities import TreeDensity
 from ..densities.dependence import entropy_terms, heaviest_trees, informations, weight_matrices
-from ..densities.messages import upwards
-from ..densities.tree import TableTerms, mixed
+from ..densities.messages import TableTerms, upwards
+from ..densities.tree import mixed
 from ..errors import DataError, listed
 from ..stats import PairStats
 from ..stats.base import faint
@@ -127,7 +127,7 @@ class _Without(TableTerms):
         weight: Array,
     ) -> None:
         width = np.array(density.width)
-        super().__init__(density, np.where(gone, width, x))
+        super().__init__(np.where(gone, width, x), density.extended, density.parent, density.n_classes)
         self._statistics, self._alpha, self._gone = statistics, alpha, gone
         self._counted = (x >= 0) & (x < width)  # in the statistic
         self._own = np.zeros((len(x), self.n_classes))

@@ -74,14 +74,17 @@ class PairStats(Statistics):
 
     @property
     def classes(self) -> Array:  # type: ignore[override]
+        """The sorted labels, (k,)."""
         return self.single.classes
 
     @property
     def weight(self) -> Array:  # type: ignore[override]
+        """The total weight of each class, (k,)."""
         return self.single.weight
 
     @property
     def names(self) -> tuple[str, ...] | None:  # type: ignore[override]
+        """The names of the columns, if they have any."""
         return self.single.names
 
     @property
@@ -121,11 +124,11 @@ class PairStats(Statistics):
         return table if i < j else np.swapaxes(table, 1, 2)
 
     def tables(self) -> Iterator[Array]:
-        """Yield the weight of every two categories of each pair, in the order of `pairs`.
+        """Return the weight of every two categories of each pair, in the order of `pairs`.
 
-        Yields
-        ------
-        array of shape (k, v_i, v_j)
+        Returns
+        -------
+        iterator of arrays of shape (k, v_i, v_j)
             By class, category of the first column and category of the second.
         """
         bounds = self.bounds
@@ -135,6 +138,25 @@ class PairStats(Statistics):
         i, j = self.pairs[at]
         shape = len(self.classes), len(self.categories[i]), len(self.categories[j])
         return self.count[:, bounds[at] : bounds[at + 1]].reshape(shape)
+
+    def counts(self, pairs: Sequence[tuple[int, int]] | None) -> bool:
+        """Return whether pairs of columns are counted, or too large to be.
+
+        Parameters
+        ----------
+        pairs : sequence of pairs of int, or None
+            The indices of the columns, the smaller one first; None for all pairs.
+
+        Returns
+        -------
+        bool
+            False where rows have to be read again to count them.
+        """
+        if self.every or pairs is None:
+            return self.every
+        known, asked = set(map(tuple, self.pairs.tolist())), _sorted(pairs, self.n_features)
+        fits = _fits(self.single, asked, every=False)
+        return all(pair in known for pair in map(tuple, asked[fits].tolist()))
 
     def left_out(self) -> list[tuple[int, int]]:
         """Return the pairs that are not counted because their tables would be too large.
