@@ -103,6 +103,17 @@ MULTINOMIAL, BERNOULLI = ("MultinomialNB", MultinomialNB()), ("BernoulliNB", Ber
 CATEGORICAL = ("CategoricalNB", CategoricalNB())
 SEPARATE = ("two models", None)
 
+TREES = Case(
+    data="codes of 8 values, 1 000 000 x 20, 8 classes",
+    task="tree fit",
+    load=partial(codes, values=8),
+    ours=partial(fit, CategoricalClassifier(structure="tree")),
+    peers={"structure=None": partial(fit, CategoricalClassifier())},
+    ratio=Goal(1 / 12, 1 / 6),
+    reference=None,
+    memory=Goal(256, 64),
+)
+
 CASES = [
     case(DOCUMENTS, "multinomial fit", documents, fit, MultinomialClassifier(), MULTINOMIAL, Goal(4, 8)),
     case(DOCUMENTS, "multinomial predict", documents, predict, MultinomialClassifier(), MULTINOMIAL, Goal(1.5, 3)),
@@ -110,6 +121,7 @@ CASES = [
     case(DOCUMENTS, "Bernoulli predict", documents, predict, BernoulliClassifier(), BERNOULLI, Goal(4, 8)),
     case(CODES, "categorical fit", codes, fit, CategoricalClassifier(), CATEGORICAL, Goal(8, 20)),
     case(CODES, "categorical predict", codes, predict, CategoricalClassifier(), CATEGORICAL, Goal(5, 15)),
+    TREES,
     case("frame, 1 000 000 x 20", "mixed fit", table, fit_separately, MixedClassifier(), SEPARATE, Goal(4, 10)),
     case("adult, 32 561 x 14", "mixed fit", adult, fit_separately, MixedClassifier(), SEPARATE, Goal(1, 4)),
     case("census, 199 523 x 41", "mixed fit", census, fit_separately, MixedClassifier(), SEPARATE, Goal(1, 4)),

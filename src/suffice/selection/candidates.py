@@ -26,7 +26,7 @@ from ..sources import Source
 from ..sources.frames.arrays import ArraySource
 from ..sources.sampling import sampled
 from ..stats.wide import is_wide
-from ..tables.features import BINS, with_features
+from ..tables.features import BINS, extended, with_features
 from ..tables.labels import encode
 from ..tables.summary import FEW
 from ..tables.table import Column, Table, encoded, looked_at
@@ -49,6 +49,7 @@ _CURVED = 1 << 20  # the same for curves
 _PRODUCTS = 1 << 24  # and for products of columns, which are dense and take less time each
 _PATTERNS = 16  # of missing values, beyond which EM for covariances takes too long
 _WIDE = 200  # columns, beyond which bins and powers of each are not tried
+_PAIRS = 1 << 20  # of categories of all columns and classes; with more, trees are not tried
 _ENTRIES = 1 << 26  # of the covariances of all classes and folds; with more, only diagonal ones are tried
 
 
@@ -289,6 +290,7 @@ def candidates(
         tried.append(model)
         yield model
     yield from _smoothed(results.best_of(tried))
+    yield from _with_tree(trial, results.best_of(tried))
     if not generative:
         yield from _logistic(trial, families, n_jobs, tried, results)
 
@@ -361,6 +363,18 @@ def _numbers(trial: Trial) -> list[Column]:
 
 def _is_complete(numbers: Sequence[Column]) -> bool:
     return not any(np.isnan(column.floats()).any() for column in numbers)
+
+
+def _with_tree(trial: Trial, best: StatisticCandidate) -> Iterator[StatisticCandidate]:
+    """Yield a model with a tree of its columns of categories, Booleans and bins, if counts of all pairs are few."""
+    if "structure" not in best.estimator.get_params():
+        return
+    schema = best.view.schema.joined()
+    columns = extended(best.view.source.table, schema.features).take(schema.blocks().get("categorical", ())).columns()
+    different = np.array([len(column.coded()[0]) for column in columns])
+    if len(columns) > 1 and different.sum() ** 2 * len(trial.classes) <= _PAIRS:
+        estimator = clone(best.estimator).set_params(structure="tree")
+        yield replace(best, estimator=estimator, sums=FoldSums(estimator, schema, best.view.source))
 
 
 def _n_patterns(numbers: Sequence[Column]) -> int:
