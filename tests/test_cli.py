@@ -746,6 +746,15 @@ class TestInspect:
             r"^categorical probabilities, column island\n +Adelie +Chinstrap +Gentoo\nBiscoe ", mixed, re.MULTILINE
         )
 
+    def test_columns_that_depend_on_each_other(self, here, tmp_path):
+        options = ("--model", "mixed", "--set", "structure=tree", "--drop", "id", "-o", tmp_path / "m")
+        run("fit", "one.csv", "two.csv", "-t", "species", *options)
+        edges = suffice.load_model(tmp_path / "m").edges()
+        assert json.loads(run("inspect", tmp_path / "m", "--json")[1])["edges"] == [edge._asdict() for edge in edges]
+        text, first = run("inspect", tmp_path / "m", "--parameters")[1], edges[0]
+        assert re.search(rf"^{first.child} +{first.parent} +{first.information:.4g}$", text, re.MULTILINE)
+        assert f"categorical conditionals, column {first.child}, class Gentoo\n" in text
+
     @pytest.mark.parametrize(("covariance", "title"), [("tied", "covariances"), ("full", "covariances, class 2")])
     def test_matrices_have_columns_on_both_sides(self, tmp_path, rng, covariance, title):
         clf = GaussianClassifier(covariance).fit(rng.normal(size=(30, 3)), np.arange(30) % 3)

@@ -1271,6 +1271,28 @@ def test_different_classes_do_not_compare():
         plots.DecisionRegionsDisplay.from_estimator(two, X, y, prior=[0.5, 0.9])
 
 
+def test_the_tree_of_columns():
+    """Parents stand above the middle of their children, and the width of a line is what two columns tell."""
+    edges = [Edge("root", "left", 0.4), Edge("root", "right", 0.2), Edge("left", "leaf", 0.1), Edge("a", "b", 0.05)]
+    display = drawn(plots.TreeDisplay(edges).plot())
+    assert display.positions() == {
+        "leaf": (0, 2),
+        "left": (0, 1),
+        "right": (1, 1),
+        "root": (0.5, 0),
+        "b": (2, 1),
+        "a": (2, 0),
+    }
+    widths = [line.get_linewidth() for line in display.ax_.lines]
+    np.testing.assert_allclose(widths, [6, 3, 1.5, 0.75])
+    shown = [text.get_text() for text in display.ax_.texts]
+    assert {"root", "leaf", "0.4", "0.05"} <= set(shown)
+    chain = [Edge(i, i + 1, 0.5) for i in range(2000)]
+    assert plots.TreeDisplay(chain).positions()[2000] == (0, 2000)
+    with pytest.raises(DataError, match="no columns of this GaussianClassifier depend on each other"):
+        plots.TreeDisplay.from_estimator(gaussian()[0])
+
+
 EVERY = {
     "BayesErrorDisplay": lambda ax: plots.BayesErrorDisplay.from_predictions([1, 0], [1.0, -1.0], ax=ax),
     "ConfusionDisplay": lambda ax: plots.ConfusionDisplay.from_predictions([1, 0], [1, 1], ax=ax),

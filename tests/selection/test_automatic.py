@@ -522,6 +522,21 @@ def test_families_may_be_given():
     assert {one.alpha for one in models(model)} == {1.0}
 
 
+def test_columns_that_depend_on_each_other_are_found(tmp_path):
+    """Neither of two columns tells anything alone, and one of them is Boolean."""
+    rng = np.random.default_rng(0)
+    on, colour = rng.random(400) < 0.5, rng.integers(0, 2, 400)
+    table = pd.DataFrame({"on": on, "colour": np.array(["red", "blue"])[colour], "x": rng.normal(size=400)})
+    y = np.where(rng.random(400) < 0.95, on == colour, on != colour)
+    model = suffice.fit(table, y, generative=True)
+    assert (model.structure, set(model.edges_[0][:2])) == ("tree", {"on", "colour"})
+    assert model.choice_.candidates[0].log_loss < 0.3 < 0.6 < model.choice_.candidates[1].log_loss
+    again = type(model)(**model.get_params()).fit(table, y)
+    np.testing.assert_allclose(again.log_likelihood(table), model.log_likelihood(table))
+    model.save(tmp_path / "model")
+    assert suffice.load(tmp_path / "model").edges_ == model.edges_
+
+
 def test_a_choice_is_forgotten_with_its_rows():
     X, y = load_iris(return_X_y=True)
     for change in (lambda model: model.partial_fit(X, y), lambda model: model.fit(X, y)):
