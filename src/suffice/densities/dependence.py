@@ -34,15 +34,17 @@ def informations(stats: PairStats) -> Array:
         For each pair its conditional mutual information in nats, times the share of the rows in which neither of the
         two is missing.
     """
-    total = stats.weight.sum() or 1.0
-    return np.array([max(_information(table), 0.0) / total for table in stats.tables()]).reshape(-1)
-
-
-def _information(table: Array) -> float:
-    """N times the conditional mutual information of a table (k, v, u)."""
-    margins = (table, table.sum(axis=2), table.sum(axis=1), table.sum(axis=(1, 2)))
-    own, first, second, classes = (float(entropy_terms(each).sum()) for each in margins)
-    return own - first - second + classes
+    pair, first, second = stats.cells()
+    m, width = len(stats.pairs), np.diff(stats.single.bounds)[stats.pairs]
+    ends = np.cumsum(width, axis=0)  # categories of the first columns, and of the second ones, pair after pair
+    owner = [np.repeat(np.arange(m), width[:, side]) for side in (0, 1)]
+    place = [(ends - width)[pair, side] + own for side, own in ((0, first), (1, second))]
+    told = np.zeros(m)
+    for count in stats.count:
+        told += np.bincount(pair, entropy_terms(count), m) + entropy_terms(np.bincount(pair, count, m))
+        for at, of in zip(place, owner, strict=True):
+            told -= np.bincount(of, entropy_terms(np.bincount(at, count, len(of))), m)
+    return np.asarray(np.maximum(told, 0.0) / (stats.weight.sum() or 1.0))
 
 
 def weight_matrices(pairs: Array, weight: Array, d: int, joint: Any, grows: bool) -> Array:

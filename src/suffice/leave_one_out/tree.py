@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -50,13 +49,19 @@ class TreeLeaveOneOut(LeaveOneOut):
             )
         if policy == "ignore":  # such a cell is summed over then, and the table with it is another one
             alone = alone | gone.any(axis=1)
-        out = np.empty((len(code), len(self.statistics.classes)))
-        for parent, rows in self._trees(x, code, weight):
-            same = np.array_equal(parent, self.density.parent)
-            density = self.density if same else self._of_tree(parent)
-            for some in density.blocks_of(rows):
-                terms = _Without(density, self.statistics, self.alpha, x[some], gone[some], code[some], weight[some])
-                out[some] = upwards(terms)[0]
+        out = np.zeros((len(code), len(self.statistics.classes)))
+        parents = self._trees(x, code, weight)
+        rows = _Rows(self, x, gone, code, weight)
+        holes = (rows.x < 0).any(axis=1)
+        for j in range(x.shape[1]):  # the trees of rows may be different, but most edges are the same
+            for p in np.unique(parents[~holes, j]).tolist():
+                some = np.flatnonzero(~holes & (parents[:, j] == p))
+                out[some] += rows.observed(j, p, some)
+        for some in self.density.blocks_of(np.flatnonzero(holes)):
+            trees, which = np.unique(parents[some], axis=0, return_inverse=True)
+            for i, parent in enumerate(trees):
+                own = some[which.reshape(-1) == i]
+                out[own] = upwards(_Without(rows, own, self._of_tree(parent)))[0]
         out[:, self.statistics.weight == 0] = -np.inf
         own = np.arange(len(code)), code
         out[own] = np.where(left(before, weight) > 0, out[own], -np.inf)
@@ -70,6 +75,8 @@ class TreeLeaveOneOut(LeaveOneOut):
         return np.asarray(known & (left(sums[np.where(known, start + x, -1)], weight[:, None]) == 0))
 
     def _of_tree(self, parent: Array) -> TreeDensity:
+        if np.array_equal(parent, self.density.parent):
+            return self.density
         nothing = np.zeros(len(parent))
         return TreeDensity.of_tree(self.statistics, self.density.single, self.alpha, parent, nothing)
 
@@ -80,23 +87,32 @@ class TreeLeaveOneOut(LeaveOneOut):
         return [(own, own.sum(axis=1), own.sum(axis=0), own.sum(axis=(0, 1))) for own in tables]
 
     @cached_property
+    def bounds(self) -> Array:
+        """Where the categories of each column begin and end, (d + 1,)."""
+        return self.statistics.single.bounds
+
+    @cached_property
     def _information(self) -> Array:
         return np.asarray(informations(self.statistics) * self.statistics.weight.sum())
 
-    def _trees(self, x: Array, code: Array, weight: Array) -> Iterator[tuple[Array, Array]]:
-        """The trees (d,) that are chosen without a row, each with the rows (m,) that it is for."""
+    def _trees(self, x: Array, code: Array, weight: Array) -> Array:
+        """The trees (n, d) that are chosen without each row."""
         n, d = x.shape
         if not self.grows:
-            yield self.density.parent, np.arange(n)
-            return
+            return np.tile(self.density.parent, (n, 1))
         step, parents = max(1, _CELLS // (d * d)), np.empty((n, d), np.intp)
         for start in range(0, n, step):
             rows = slice(start, start + step)
             told = self._without(x[rows], code[rows], weight[rows])
             parents[rows] = heaviest_trees(weight_matrices(self.statistics.pairs, told, d, self.joint, True))
-        trees, which = np.unique(parents, axis=0, return_inverse=True)
-        for i, parent in enumerate(trees):
-            yield parent, np.flatnonzero(which.reshape(-1) == i)
+        return parents
+
+    @cached_property
+    def tables(self) -> dict[tuple[int, int], Array]:
+        """The table (v, u, k) of each two columns, in both orders."""
+        every = zip(self.statistics.pairs.tolist(), self._tables, strict=True)
+        one = {(i, j): own[0] for (i, j), own in every}
+        return one | {(j, i): own.transpose(1, 0, 2) for (i, j), own in one.items()}
 
     def _without(self, x: Array, code: Array, weight: Array) -> Array:
         """What pairs of columns tell about each other without each row, (n, m)."""
@@ -113,24 +129,15 @@ class TreeLeaveOneOut(LeaveOneOut):
         return np.asarray(np.maximum(told, 0.0) / np.where(rest > 0, rest, 1.0))
 
 
-class _Without(TableTerms):
+class _Rows:
     """Rows (n, d), each by the counts of all others."""
 
-    def __init__(
-        self,
-        density: TreeDensity,
-        statistics: PairStats,
-        alpha: float,
-        x: Array,
-        gone: Array,
-        code: Array,
-        weight: Array,
-    ) -> None:
-        width = np.array(density.width)
-        super().__init__(np.where(gone, width, x), density.extended, density.parent, density.n_classes)
-        self._statistics, self._alpha, self._gone = statistics, alpha, gone
+    def __init__(self, model: TreeLeaveOneOut, x: Array, gone: Array, code: Array, weight: Array) -> None:
+        width = np.array(model.density.width)
+        self.x = np.where(gone, width, x)
+        self._model, self._gone = model, gone
         self._counted = (x >= 0) & (x < width)  # in the statistic
-        self._own = np.zeros((len(x), self.n_classes))
+        self._own = np.zeros((len(x), model.density.n_classes))
         self._own[np.arange(len(x)), code] = weight
 
     def _known(self, j: int, rows: Array) -> Array:
@@ -142,34 +149,51 @@ class _Without(TableTerms):
 
     def _plain(self, j: int, rows: Array) -> tuple[Array, Array]:
         """p(x_j | class), (m, k), and the pseudo-counts of the column, (m, 1)."""
-        single, known = self._statistics.single, self._known(j, rows)[:, None]
-        count = single.count[:, single.bounds[j] : single.bounds[j + 1]].T
+        single, alpha, known = self._model.statistics.single, self._model.alpha, self._known(j, rows)[:, None]
+        bounds = self._model.bounds
+        count = single.count[:, bounds[j] : bounds[j + 1]].T
         if not len(count):
-            return np.ones((len(rows), self.n_classes)), np.zeros((len(rows), 1))
+            return np.ones((len(rows), len(single.classes))), np.zeros((len(rows), 1))
         own = self._own[rows] * self._counted[rows, j][:, None]
         hits = np.where(known, left(count[self._index(j, rows)], own), 0.0)
         total = left(count.sum(axis=0), own)
         n = (len(count) - self._gone[rows, j])[:, None]
-        mass = total + self._alpha * n
+        mass = total + alpha * n
         none = mass == 0  # not observed in this class: what all classes say
-        hits = np.where(none, hits.sum(axis=1, keepdims=True), hits + self._alpha)
+        hits = np.where(none, hits.sum(axis=1, keepdims=True), hits + alpha)
         mass = np.where(none, total.sum(axis=1, keepdims=True), mass)
         silent = mass == 0  # nobody has the column any more
-        return np.where(silent, 1.0, hits / np.where(silent, 1.0, mass)), self._alpha * n
+        return np.where(silent, 1.0, hits / np.where(silent, 1.0, mass)), alpha * n
 
-    def observed(self, j: int, rows: Array) -> Array:
-        p, (plain, pseudo) = int(self.parent[j]), self._plain(j, rows)
+    def observed(self, j: int, p: int, rows: Array) -> Array:
+        """log p(x_j | x_p) of rows (m,) that have both, (m, k); p is -1 for a root."""
+        plain, pseudo = self._plain(j, rows)
         if p < 0:
             return log(plain)
-        table = self._statistics.of_pair(p, j)
+        table = self._model.tables[p, j]
         own = self._own[rows] * (self._counted[rows, p] & self._counted[rows, j])[:, None]
         a = self._index(p, rows)
-        count = left(table.transpose(1, 2, 0)[a, self._index(j, rows)], own) * self._known(j, rows)[:, None]
-        total = left(table.sum(axis=2).T[a], own)
+        count = left(table[a, self._index(j, rows)], own) * self._known(j, rows)[:, None]
+        total = left(table.sum(axis=1)[a], own)
         return log(np.where(self._known(p, rows)[:, None], mixed(count, pseudo, plain, total), plain))
 
-    def by_parent(self, j: int, rows: Array) -> Array:
+    def by_parent(self, j: int, p: int, rows: Array) -> Array:
+        """The same of rows without x_p, for each of its categories, (m, k, v_p)."""
         plain, pseudo = self._plain(j, rows)
-        table = self._statistics.of_pair(int(self.parent[j]), j)
-        count = table.transpose(2, 0, 1)[self._index(j, rows)] * self._known(j, rows)[:, None, None]
-        return log(mixed(count, pseudo[:, :, None], plain[:, :, None], table.sum(axis=2)))
+        table = self._model.tables[p, j]
+        count = table.transpose(1, 2, 0)[self._index(j, rows)] * self._known(j, rows)[:, None, None]
+        return log(mixed(count, pseudo[:, :, None], plain[:, :, None], table.sum(axis=1).T))
+
+
+class _Without(TableTerms):
+    """Some of the rows, in a tree; the row does not change the tables of columns that it misses."""
+
+    def __init__(self, rows: _Rows, which: Array, density: TreeDensity) -> None:
+        super().__init__(rows.x[which], density.extended, density.parent, density.n_classes)
+        self._rows, self._which = rows, which
+
+    def observed(self, j: int, rows: Array) -> Array:
+        return self._rows.observed(j, int(self.parent[j]), self._which[rows])
+
+    def by_parent(self, j: int, rows: Array) -> Array:
+        return self._rows.by_parent(j, int(self.parent[j]), self._which[rows])

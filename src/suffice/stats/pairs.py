@@ -139,6 +139,20 @@ class PairStats(Statistics):
         shape = len(self.classes), len(self.categories[i]), len(self.categories[j])
         return self.count[:, bounds[at] : bounds[at + 1]].reshape(shape)
 
+    def cells(self) -> tuple[Array, Array, Array]:
+        """Return what the cells of `count` are of.
+
+        Returns
+        -------
+        pair, first, second : arrays of int of shape (cells,)
+            The index of the pair of each cell, and those of the categories of its two columns.
+        """
+        bounds = self.bounds
+        pair = np.repeat(np.arange(len(self.pairs)), np.diff(bounds))
+        within = np.arange(len(pair)) - bounds[pair]
+        width = np.diff(self.single.bounds)[self.pairs[:, 1]][pair]
+        return pair, *np.divmod(within, np.maximum(width, 1))
+
     def counts(self, pairs: Sequence[tuple[int, int]] | None) -> bool:
         """Return whether pairs of columns are counted, or too large to be.
 
@@ -261,13 +275,9 @@ class PairStats(Statistics):
         index = {pair: i for i, pair in enumerate(map(tuple, pairs.tolist()))}
         new = column[self.pairs]
         at = np.array([index.get(pair, -1) for pair in map(tuple, np.sort(new, axis=1).tolist())], np.intp)
-        size = np.diff(self.bounds)
-        which = np.repeat(np.arange(len(size)), size)  # the pair of each cell
-        within = np.arange(len(which)) - np.repeat(self.bounds[:-1], size)
-        width = np.diff(start)[self.pairs[which, 1]]
+        which, a, b = self.cells()
         flat = np.concatenate([np.empty(0, np.intp), *place])
-        a = flat[start[self.pairs[which, 0]] + within // np.maximum(width, 1)]
-        b = flat[start[self.pairs[which, 1]] + within % np.maximum(width, 1)]
+        a, b = flat[start[self.pairs[which, 0]] + a], flat[start[self.pairs[which, 1]] + b]
         turned = (new[:, 0] > new[:, 1])[which]
         a, b = np.where(turned, b, a), np.where(turned, a, b)
         cell = bounds[at[which]] + a * n[new.max(axis=1)[which]] + b
