@@ -144,8 +144,10 @@ class PairStats(Statistics):
 
         Returns
         -------
-        pair, first, second : arrays of int of shape (cells,)
-            The index of the pair of each cell, and those of the categories of its two columns.
+        pair : array of int of shape (cells,)
+            The index of the pair of each cell.
+        first, second : arrays of int of shape (cells,)
+            The indices of the categories of its two columns.
         """
         bounds = self.bounds
         pair = np.repeat(np.arange(len(self.pairs)), np.diff(bounds))
