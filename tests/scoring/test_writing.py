@@ -176,7 +176,7 @@ def test_a_few_pieces_are_alive_at_a_time_though_one_takes_long(rng, tmp_path, m
     monkeypatch.setattr("suffice.sources.base.PIECE", 2 * n // pieces)
     monkeypatch.setattr(written, "_ROWS", 1)
 
-    results, take, lock, first = written._Results.of, written._Sink.__iadd__, threading.Lock(), threading.Event()
+    results, take, lock, first = written._Results.columns, written._Sink.__iadd__, threading.Lock(), threading.Event()
     made, taken, alive = [], [], []
 
     def watched(self, scores):
@@ -194,7 +194,7 @@ def test_a_few_pieces_are_alive_at_a_time_though_one_takes_long(rng, tmp_path, m
         taken.extend(tables)
         return sink
 
-    monkeypatch.setattr(written._Results, "of", watched)
+    monkeypatch.setattr(written._Results, "columns", watched)
     monkeypatch.setattr(written._Sink, "__iadd__", taking)
     source = X if form == "memory" else tmp_path / f"in.{form}"
     assert clf.to_parquet(source, tmp_path / "out.parquet") == n

@@ -15,6 +15,7 @@ from ..sources import as_table
 from ..stats import Statistics
 from ..tables.table import Table
 from .scorer import Scorer
+from .usual import drawn_values
 
 Array = NDArray[Any]
 
@@ -210,6 +211,9 @@ class Density(Scorer):
         """Refuse a statistic that has other numbers of classes or columns."""
         if (len(stats.classes), stats.n_features) != (self.n_classes, self.n_features):
             raise DataError(f"{stats!r} and {self!r} differ in their numbers of classes or columns")
+
+    def usual_values(self) -> Array:
+        return drawn_values(self)
 
     def write(self, x: Any) -> Any:
         """Return rows as users have them.

@@ -89,9 +89,8 @@ class CategoricalDensity(Density):
         lenient = replace(self, unknown="ignore")  # which does not refuse to read them
         return np.asarray(lenient.indices(lenient.read(table)) == UNKNOWN)
 
-    def category_kinds(self) -> dict[int, str]:
-        kinds = map(vocabularies.kind_of, self.categories)
-        return {j: kind for j, kind in enumerate(kinds) if kind is not None}
+    def categories_of_columns(self) -> dict[int, Array]:
+        return dict(enumerate(self.categories))
 
     @property
     def n_classes(self) -> int:

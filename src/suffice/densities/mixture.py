@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from .. import kernels
 from ..errors import DataError
 from ..stats import ComponentStats
+from ..tables.features import Feature
 from ..tables.table import Table
 from .base import Density, chosen, seen_classes
 from .scorer import Wanted
@@ -186,8 +187,16 @@ class MixtureDensity(Density):
     def unknown_cells(self, table: Table) -> Array:
         return self.components.unknown_cells(table)
 
-    def category_kinds(self) -> dict[int, str]:
-        return self.components.category_kinds()
+    def categories_of_columns(self) -> dict[int, Array]:
+        return self.components.categories_of_columns()
+
+    def columns_of_truths(self) -> frozenset[int]:
+        return self.components.columns_of_truths()
+
+    @property
+    def features(self) -> tuple[Feature, ...]:  # type: ignore[override]
+        """Columns that are derived from those of the table."""
+        return self.components.features
 
     @property
     def reads_sparse(self) -> bool:  # type: ignore[override]

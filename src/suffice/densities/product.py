@@ -229,13 +229,16 @@ class ProductDensity(Density):
         own = [part.edges([every[j] for j in self.columns[name]]) for name, part in self.parts.items()]
         return sorted((edge for edges in own for edge in edges), key=lambda edge: -edge.information)
 
-    def category_kinds(self) -> dict[int, str]:
-        kinds = (
-            (self.columns[name][j], kind)
+    def categories_of_columns(self) -> dict[int, Array]:
+        found = (
+            (self.columns[name][j], categories)
             for name, part in self.parts.items()
-            for j, kind in part.category_kinds().items()
+            for j, categories in part.categories_of_columns().items()
         )
-        return {j: kind for j, kind in kinds if j < self.n_features}  # features are not read from a table
+        return {j: categories for j, categories in found if j < self.n_features}  # features are not read from a table
+
+    def columns_of_truths(self) -> frozenset[int]:
+        return frozenset(self.columns[name][j] for name, part in self.parts.items() for j in part.columns_of_truths())
 
     @property
     def columns_read(self) -> Sequence[int]:

@@ -8,7 +8,9 @@ from typing import Any, NamedTuple, Self
 
 from numpy.typing import NDArray
 
+from ..tables.features import Feature
 from ..tables.table import Table
+from ..tables.vocabulary import kind_of
 
 Array = NDArray[Any]
 
@@ -38,6 +40,7 @@ class Scorer(ABC):
     seen: Array  # (k,) bool, which classes anything is known of: one without rows has log-likelihood -inf
     reads_sparse = False  # whether `read` leaves sparse rows sparse
     has_likelihoods = True  # whether scores are log-likelihoods, rather than these up to a term of the row
+    features: tuple[Feature, ...] = ()  # columns that are derived from those of the table
 
     def read(self, table: Table) -> Any:
         """Return rows in the form that this family scores: numbers, codes of categories or counts.
@@ -121,6 +124,16 @@ class Scorer(ABC):
         """The indices of the columns that the scores depend on."""
         return range(self.n_features)
 
+    def categories_of_columns(self) -> dict[int, Array]:
+        """Return the categories that columns had in training.
+
+        Returns
+        -------
+        dict of int to array
+            Sorted, by the index of the column; nothing for columns of numbers.
+        """
+        return {}
+
     def category_kinds(self) -> dict[int, str]:
         """Return what the categories of columns are.
 
@@ -129,7 +142,28 @@ class Scorer(ABC):
         dict of int to str
             "text", "numbers" or "Booleans" (Booleans), by the index of the column.
         """
-        return {}
+        kinds = {j: kind_of(categories) for j, categories in self.categories_of_columns().items()}
+        return {j: kind for j, kind in kinds.items() if kind is not None}
+
+    def columns_of_truths(self) -> frozenset[int]:
+        """Return the columns that hold Booleans, as truths or as zeros and ones.
+
+        Returns
+        -------
+        frozenset of int
+            The indices of the columns.
+        """
+        return frozenset()
+
+    @abstractmethod
+    def usual_values(self) -> Array:
+        """Return values that are usual for each column.
+
+        Returns
+        -------
+        array of shape (d, 3)
+            A low, a middle and a high value; NaN for columns that hold no numbers.
+        """
 
     @abstractmethod
     def parameters(self) -> dict[str, Any]:

@@ -15,12 +15,14 @@ from .. import kernels
 from ..densities.categorical import CategoricalDensity
 from ..densities.scorer import Scorer, Wanted
 from ..errors import DataError
+from ..tables.features import Feature
 from ..tables.table import Table
 from .encoding import EncodedRows, Encoding, write_products
 
 Array = NDArray[Any]
 
 EXPANSIONS = ("linear", "quadratic")
+_CLEAR = 5.0  # a log-likelihood ratio that leaves little doubt
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,12 +62,36 @@ class LogisticModel(Scorer):
     def columns_read(self) -> Sequence[int]:
         return range(self.n_features) if self.encoding is None else self.encoding.columns_read
 
-    def category_kinds(self) -> dict[int, str]:
+    def categories_of_columns(self) -> dict[int, Array]:
         if self.encoding is None:
             return {}
-        columns = self.encoding.categorical  # derived ones are not read from a table
-        kinds = self._one_hot.category_kinds().items()  # not of a column without any category
-        return {columns[i]: kind for i, kind in kinds if columns[i] < self.n_features}
+        found = zip(self.encoding.categorical, self.encoding.categories, strict=True)
+        return {j: categories for j, categories in found if j < self.n_features}  # derived ones are not read
+
+    def columns_of_truths(self) -> frozenset[int]:
+        return frozenset() if self.encoding is None else frozenset(self.encoding.truths)
+
+    @property
+    def features(self) -> tuple[Feature, ...]:  # type: ignore[override]
+        """Columns that are derived from those of the table."""
+        return () if self.encoding is None else self.encoding.derived
+
+    def usual_values(self) -> Array:
+        """Return values for which the model says something else at each end, since it knows nothing of the rows.
+
+        Returns
+        -------
+        array of shape (d, 3)
+            A low, a middle and a high value; NaN for columns that hold no numbers.
+        """
+        columns = range(self.n_features) if self.encoding is None else self.encoding.numbers
+        middle = self.center if self.encoding is None else self.encoding.fill
+        found = np.full((self.n_features, 3), np.nan)
+        for i, j in enumerate(columns):
+            if j < self.n_features:
+                effect = np.ptp(self.slope[:, i])  # of a step of one on the log-likelihood ratios
+                found[j] = middle[i] + np.array([-1.0, 0.0, 1.0]) * (_CLEAR / effect if effect > 0 else 1.0)
+        return np.where(np.isfinite(found).all(axis=1, keepdims=True), found, np.nan)
 
     def parameters(self) -> dict[str, Any]:
         return {"coef": self.coef, "intercept": self.intercept, "prior": self.prior}

@@ -141,6 +141,9 @@ class CalibratedScorer(Scorer):
     def read(self, table: Table) -> Any:
         return self.scorer.read(table)
 
+    def usual_values(self) -> Array:
+        return self.scorer.usual_values()
+
     def parameters(self) -> dict[str, Any]:
         return self.scorer.parameters()
 

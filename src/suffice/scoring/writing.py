@@ -6,24 +6,21 @@ import operator
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import decisions
 from ..atomic import replacing
 from ..errors import DataError, as_type, listed, remedy
-from ..export.outputs import check_kept, check_outputs, columns_of, plain_labels, refuse_taken
+from ..export.outputs import check_kept, columns_of, plain_labels, refuse_taken
 from ..sources import Run, Source, as_source
 from ..sources.base import ColumnsSource
 from ..storage import without_credentials
 from ..tables.arrow import arrow_type, to_arrow
 from ..tables.batch import Batch
 from ..tables.table import Sparse, Table
-from .application import Application
-from .calibrated import Calibration
+from .results import Results
 from .rows import reduce_scores, refuse_empty
 
 if TYPE_CHECKING:
@@ -74,9 +71,7 @@ def write_scores(
     """
     import pyarrow as pa
 
-    case, density = model._application(prior, cost), model.density
-    results = _Results(model.classes, case, check_outputs(outputs, density), model.calibration)
-    kept = check_kept(keep)
+    density, results, kept = model.density, _Results(model, prior, cost, outputs), check_kept(keep)
     source, features = _sources(model, X, kept or [])
     own = [features.indices[j] for j in density.columns_read]
     repeated = _Repeated(source, own if kept is None else _indices(kept, source))
@@ -84,14 +79,14 @@ def write_scores(
     schema = pa.schema([*repeated.schema, *results.schema])
 
     def written(batch: Batch, scores: Array) -> list[Any]:
-        return [pa.Table.from_arrays([*repeated.of(batch.table), *results.of(scores)], schema=schema)]
+        return [pa.Table.from_arrays([*repeated.of(batch.table), *results.columns(scores)], schema=schema)]
 
     with opened(source, schema) as write:
         sink = _Sink(write)
         how: dict[str, Any] = {"features": features, "relative": results.relative, "run": Run[Any](sink)}
         reduce_scores(source, density, written, operator.iadd, **how)
         sink.flush()
-    case.warn()
+    results.case.warn()
     return sink.n_rows
 
 
@@ -160,35 +155,35 @@ def _named(column: str) -> Iterator[None]:
         ) from None
 
 
-class _Results:
-    """What is said of the rows, all of it from their scores."""
+class _Results(Results):
+    """The results of rows, as columns of Arrow."""
 
-    def __init__(
-        self, classes: Array, case: Application, outputs: Sequence[str], calibration: Calibration | None
-    ) -> None:
+    def __init__(self, model: Model, prior: Any, cost: Any, outputs: Any) -> None:
         import pyarrow as pa
 
-        self.case, self.outputs, self.calibration = case, outputs, calibration
-        self.relative = "log_likelihood" not in outputs  # then terms that all classes share may be left out
-        self.actions = pa.array(plain_labels(case.actions))
+        super().__init__(model, prior, cost, outputs)
+        self.actions = pa.array(plain_labels(self.case.actions))
         kinds = {"decision": self.actions.type}
         self.schema = pa.schema(
-            [(name, kinds.get(output, pa.float64())) for output in outputs for name in columns_of(output, classes)]
+            [
+                (name, kinds.get(output, pa.float64()))
+                for output in self.outputs
+                for name in columns_of(output, model.classes)
+            ]
         )
 
-    def of(self, scores: Array) -> list[Any]:
+    def columns(self, scores: Array) -> list[Any]:
         """The columns of some rows, from log p(x | class), (n, k)."""
         import pyarrow as pa
 
-        ratios = scores if self.calibration is None else self.calibration(scores.copy())
-        log_posterior = cache(lambda: self.case.log_posterior(ratios + self.case.log_prior))
-        makers: dict[str, Callable[[], Iterable[Any]]] = {
-            "decision": lambda: [self.actions.take(pa.array(self.case.decide(log_posterior())))],
-            "posterior": lambda: np.exp(log_posterior()).T,
-            "llr": lambda: (decisions.log_likelihood_ratio(ratios, 0, c) for c in range(1, ratios.shape[1])),
-            "log_likelihood": lambda: scores.T,
-        }
-        return [pa.array(values) for output in self.outputs for values in makers[output]()]
+        found = self.of(scores)
+        if "decision" in found:
+            found["decision"] = self.actions.take(pa.array(found["decision"]))
+        return [pa.array(values) for output in found for values in _by_column(found[output])]
+
+
+def _by_column(values: Any) -> Iterable[Any]:
+    return values.T if isinstance(values, np.ndarray) else [values]
 
 
 def _sources(model: Model, X: Any, kept: list[str]) -> tuple[Source, ColumnsSource]:

@@ -1,0 +1,61 @@
+"""The columns of a model as a form shows them: what each takes, and values that are usual for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from .model import Model
+
+_MANY = 300  # columns: of more, nobody looks at what is usual
+_READ_AS = {"number": "text", "duration": "number", "date": "date"}  # what the first step of a feature reads
+
+
+@dataclass(frozen=True)
+class Input:
+    """A column, and what it takes.
+
+    Parameters
+    ----------
+    name : str
+        Its name; x0, x1 and so on where the columns have none.
+    kind : {"number", "truth", "category", "date", "text"}
+        Numbers; Booleans or 0 and 1; one of the categories, or another one; a date as text; a number as text.
+    is_read : bool
+        Whether the scores depend on it.
+    categories : tuple
+        The categories that training rows had.
+    low, typical, high : float or None
+        A usual range of numbers, and its middle.
+    """
+
+    name: str
+    kind: str
+    is_read: bool
+    categories: tuple[Any, ...] = ()
+    low: float | None = None
+    typical: float | None = None
+    high: float | None = None
+
+
+def inputs(model: Model) -> tuple[Input, ...]:
+    """Return what the columns of a model take, in their order."""
+    density = model.density
+    names = model.names or tuple(f"x{j}" for j in range(density.n_features))
+    categories, truths, read = density.categories_of_columns(), density.columns_of_truths(), set(density.columns_read)
+    readers = {feature.source: feature.reads[0] for feature in density.features if feature.reads}
+    usual = density.usual_values() if len(names) <= _MANY else np.full((len(names), 3), np.nan)
+    found = []
+    for j, name in enumerate(names):
+        reader, *parameters = readers.get(j, ("",))
+        if j in categories or reader == "truth":
+            own = categories[j].tolist() if j in categories else parameters
+            found.append(Input(name, "category", j in read, tuple(own)))
+        else:
+            kind = "truth" if j in truths else _READ_AS.get(reader, "number")
+            known = kind == "number" and not np.isnan(usual[j]).any()
+            found.append(Input(name, kind, j in read, (), *(usual[j].tolist() if known else ())))
+    return tuple(found)
