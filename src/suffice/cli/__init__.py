@@ -26,6 +26,7 @@ _COMMANDS = {
     "merge": "merge",
     "forget": "merge",
     "sql": "sql",
+    "serve": "serve",
 }
 
 
