@@ -1,0 +1,491 @@
+// The page: a form for a row, and everything that the model says of it. All text from models and files is set as text,
+// never as HTML.
+
+import { DecisionMap, color, evidenceBars, evidenceColors, posteriorBars } from "./charts.js";
+
+const $ = (id) => document.getElementById(id);
+const CELLS = 40; // of the map, across and up
+const MANY = 40; // categories that fit a list
+const FEW_CLASSES = 8; // with a table of costs
+const SHOWN = 14; // columns in the chart of evidence
+
+const state = { model: null, path: "/", row: {}, prior: null, cost: null, wanted: 0, mapped: 0, busy: 0 };
+const charts = {};
+
+// ---------------------------------------------------------------------------------------------------- small helpers
+
+function element(tag, properties = {}, ...children) {
+  const made = Object.assign(document.createElement(tag), properties);
+  made.append(...children);
+  return made;
+}
+
+function number(value) {
+  const x = Number(value); // infinite numbers come as text
+  if (x === Infinity) return "∞";
+  if (x === -Infinity) return "−∞";
+  if (x !== 0 && (Math.abs(x) < 1e-3 || Math.abs(x) >= 1e6)) return x.toExponential(2).replace("-", "−");
+  return String(+x.toPrecision(5)).replace("-", "−");
+}
+
+function share(p) {
+  return p > 0 && p < 0.001 ? p.toExponential(2).replace("-", "−") : `${(100 * p).toFixed(p > 0.999 && p < 1 ? 3 : 1)} %`;
+}
+
+function later(work, milliseconds) {
+  let timer = 0;
+  return () => {
+    clearTimeout(timer);
+    if (!timer) busy(1);
+    timer = setTimeout(async () => {
+      timer = 0;
+      try {
+        await work();
+      } finally {
+        busy(-1);
+      }
+    }, milliseconds);
+  };
+}
+
+function busy(change) {
+  state.busy += change;
+  document.body.setAttribute("aria-busy", String(state.busy > 0));
+}
+
+function complain(message) {
+  $("problem").hidden = !message;
+  $("problem").textContent = message || "";
+}
+
+// ------------------------------------------------------------------------------------------------------- the server
+
+async function ask(path, options = {}) {
+  const token = sessionStorage.getItem("token");
+  const headers = { ...options.headers, ...(token ? { Authorization: `Bearer ${token}` } : {}) };
+  const answer = await fetch(path, { ...options, headers });
+  if (answer.status === 401) {
+    await login();
+    return ask(path, options);
+  }
+  if (!answer.ok) {
+    const told = await answer.json().catch(() => ({ error: `the server answered ${answer.status}` }));
+    throw Object.assign(new Error(told.error), { field: told.field });
+  }
+  return answer;
+}
+
+function login() {
+  return new Promise((resolve) => {
+    const dialog = $("login");
+    dialog.addEventListener("close", () => resolve(sessionStorage.setItem("token", $("token").value)), { once: true });
+    if (!dialog.open) dialog.showModal();
+  });
+}
+
+const predict = async (body) =>
+  (await ask(`${state.path}predict`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) })).json();
+
+// --------------------------------------------------------------------------------------------------------- the form
+
+function buildForm() {
+  $("row").replaceChildren(...state.model.columns.filter((column) => column.required).map(field));
+}
+
+function field(column, index) {
+  const id = `field-${index}`;
+  const values = element("div", { className: "values" });
+  const known = element("input", { type: "checkbox", checked: true, id: `${id}-known` });
+  const wrong = element("div", { className: "wrong", hidden: true, id: `${id}-wrong` });
+  const box = element("div", { className: "field" },
+    element("label", { htmlFor: id, textContent: column.name, title: column.family || "" }), values,
+    element("label", { className: "known" }, known, "known"), wrong);
+  box.dataset.column = column.name;
+  known.setAttribute("aria-label", `${column.name} is known`);
+  const read = ({ number: numbers, category: categories, truth: truths, date: dates, text: texts })[column.kind](column, values, id);
+  const update = () => {
+    box.classList.toggle("missing", !known.checked);
+    for (const input of values.querySelectorAll("input, select")) input.disabled = !known.checked;
+    state.row[column.name] = known.checked ? read.value() : null;
+    refresh();
+  };
+  values.addEventListener("input", update);
+  known.addEventListener("input", update);
+  read.set(read.usual);
+  state.row[column.name] = read.value();
+  box.reset = () => { known.checked = true; read.set(read.usual); update(); };
+  box.put = (value) => { known.checked = true; read.set(value); update(); };
+  return box;
+}
+
+function numbers(column, values, id) {
+  const input = element("input", { type: "number", id, step: "any" });
+  values.append(input);
+  const span = column.high - column.low;
+  const ranged = column.low !== null && span > 0;
+  const digits = ranged ? Math.max(0, Math.min(12, 2 - Math.floor(Math.log10(span)))) : 3;
+  if (ranged) {
+    const low = column.low - span / 4, high = column.high + span / 4;
+    const slider = element("input", { type: "range", min: low, max: high, step: "any", id: `${id}-slider` });
+    slider.setAttribute("aria-label", `${column.name}, slider`);
+    slider.addEventListener("input", () => { input.value = Number(slider.value).toFixed(digits); });
+    input.addEventListener("input", () => { slider.value = input.value; });
+    values.append(slider);
+  }
+  const set = (value) => {
+    input.value = typeof value === "number" ? String(+value.toFixed(digits)) : "";
+    const slider = values.querySelector("[type=range]");
+    if (slider) slider.value = input.value;
+  };
+  return { set, usual: column.typical ?? 0, value: () => (input.value === "" ? null : Number(input.value)) };
+}
+
+function categories(column, values, id) {
+  const known = column.categories;
+  const other = element("input", { type: "text", id: `${id}-other`, hidden: known.length <= MANY, value: "" });
+  other.setAttribute("aria-label", `${column.name}, another category`);
+  if (known.length > MANY) {
+    const list = element("datalist", { id: `${id}-list` }, ...known.slice(0, 1000).map((each) => element("option", { value: String(each) })));
+    other.id = id;
+    other.setAttribute("list", list.id);
+    values.append(other, list);
+    const byText = new Map(known.map((each) => [String(each), each]));
+    return { set: (value) => { other.value = String(value); }, usual: known[0],
+      value: () => (other.value === "" ? null : byText.has(other.value) ? byText.get(other.value) : other.value) };
+  }
+  const select = element("select", { id }, ...known.map((each, i) => element("option", { value: String(i), textContent: String(each) })),
+    element("option", { value: "other", textContent: "another category…" }));
+  select.addEventListener("input", () => { other.hidden = select.value !== "other"; });
+  values.append(select, other);
+  return {
+    set: (value) => { select.value = String(Math.max(0, known.indexOf(value))); other.hidden = true; },
+    usual: known[0],
+    value: () => (select.value === "other" ? other.value || null : known.length ? known[Number(select.value)] : null),
+  };
+}
+
+function truths(column, values, id) {
+  const select = element("select", { id }, element("option", { value: "false", textContent: "no" }), element("option", { value: "true", textContent: "yes" }));
+  values.append(select);
+  return { set: (value) => { select.value = String(Boolean(value)); }, usual: false, value: () => select.value === "true" };
+}
+
+function dates(column, values, id) {
+  const input = element("input", { type: "date", id });
+  values.append(input);
+  return { set: (value) => { input.value = value; }, usual: "2020-01-01", value: () => input.value || null };
+}
+
+function texts(column, values, id) {
+  const input = element("input", { type: "text", id });
+  values.append(input);
+  return { set: (value) => { input.value = value ?? ""; }, usual: "", value: () => input.value || null };
+}
+
+// -------------------------------------------------------------------------------------------------- prior and costs
+
+function buildPriors() {
+  const boxes = state.model.classes.map((each, i) => {
+    const slider = element("input", { type: "range", min: 0, max: 100, step: 0.1, id: `prior-${i}` });
+    const box = element("div", { className: "prior" },
+      element("label", { htmlFor: slider.id, textContent: each.name, title: each.name }), slider, element("output", { htmlFor: slider.id }));
+    slider.addEventListener("input", () => { movedPrior(i, Number(slider.value) / 100); });
+    return box;
+  });
+  $("priors").replaceChildren(...boxes);
+  setPrior(null);
+}
+
+// One slider is moved, and the others keep their proportions.
+function movedPrior(i, p) {
+  const now = currentPrior();
+  const rest = now.reduce((sum, each, j) => (j === i ? sum : sum + each), 0);
+  const others = now.length - 1;
+  setPrior(now.map((each, j) => (j === i ? (others ? p : 1) : rest > 0 ? (each * (1 - p)) / rest : (1 - p) / others)), i);
+}
+
+function currentPrior() {
+  const k = state.model.classes.length;
+  return state.prior ?? state.model.classes.map((each) => each.prior ?? 1 / k);
+}
+
+function setPrior(prior, moved = -1) {
+  const total = prior ? prior.reduce((a, b) => a + b, 0) : 1;
+  state.prior = prior && prior.map((p) => p / total);
+  currentPrior().forEach((p, i) => {
+    if (i !== moved) $(`prior-${i}`).value = 100 * p;
+    $(`prior-${i}`).parentElement.querySelector("output").textContent = share(p);
+  });
+  refresh();
+}
+
+function buildCosts() {
+  const names = state.model.classes.map((each) => each.name);
+  $("costs").hidden = names.length > FEW_CLASSES || names.length < 2;
+  if ($("costs").hidden) return;
+  const head = element("tr", {}, element("th", { scope: "col", textContent: "decide \\ truth" }),
+    ...names.map((name) => element("th", { scope: "col", textContent: name })));
+  const rows = names.map((decision, i) => element("tr", {}, element("th", { scope: "row", textContent: decision }),
+    ...names.map((truth, j) => {
+      const input = element("input", { type: "number", step: "any", value: i === j ? 0 : 1, id: `cost-${i}-${j}` });
+      input.setAttribute("aria-label", `Cost of deciding ${decision} when the truth is ${truth}`);
+      input.addEventListener("input", readCosts);
+      return element("td", {}, input);
+    })));
+  $("cost-table").tHead.replaceChildren(head);
+  $("cost-table").tBodies[0].replaceChildren(...rows);
+}
+
+function readCosts() {
+  const names = state.model.classes.map((each) => each.name);
+  const matrix = names.map((_, i) => names.map((__, j) => Number($(`cost-${i}-${j}`).value)));
+  const plain = matrix.every((row, i) => row.every((cost, j) => cost === (i === j ? 0 : 1)));
+  if ($("reject").checked) {
+    const price = Number($("reject-cost").value);
+    const cost = Object.fromEntries(names.map((name, i) => [name, matrix[i]]));
+    cost[undecided()] = names.map(() => price);
+    state.cost = cost;
+  } else {
+    state.cost = plain ? null : matrix;
+  }
+  refresh();
+}
+
+function undecided() {
+  let name = "undecided";
+  while (state.model.classes.some((each) => each.name === name)) name += "?";
+  return name;
+}
+
+// -------------------------------------------------------------------------------------------------------- the answer
+
+const request = (rows, more = {}) => {
+  const body = { rows, ...more };
+  if (state.prior) body.prior = state.prior;
+  else if (state.model.classes.some((each) => each.prior === null)) body.prior = "uniform";
+  if (state.cost) body.cost = state.cost;
+  return body;
+};
+
+const answer = later(async () => {
+  const turn = ++state.wanted;
+  const pair = [$("evidence-over").value, $("evidence-for").value];
+  const explains = state.model.generative && pair[0] !== pair[1] && state.model.classes.length > 1;
+  const body = request([state.row], explains ? { explain: pair } : {});
+  showRequest(body);
+  try {
+    const found = await predict(body);
+    if (turn !== state.wanted) return;
+    complain("");
+    showAnswer(found.predictions[0]);
+    showEvidence(explains ? found.predictions[0].evidence[0].shares : {});
+  } catch (error) {
+    if (turn === state.wanted) complain(`${error.field ? `${error.field}: ` : ""}${error.message}`);
+  }
+}, 30);
+
+function showAnswer(prediction) {
+  const names = state.model.classes.map((each) => each.name), prior = currentPrior();
+  const decision = String(prediction.decision);
+  $("decision").value = decision;
+  $("decision").style.borderColor = color(names, decision);
+  const rows = names.map((name, i) => {
+    const swatch = element("span", { className: "swatch" });
+    swatch.style.background = color(names, name);
+    const cells = [share(prior[i]), share(prediction.posterior[name]), i === 0 ? "0" : number(prediction.llr[name])];
+    if (state.model.generative) cells.push(number(prediction.log_likelihood[name]));
+    const row = element("tr", { className: name === decision ? "chosen" : "" },
+      element("th", { scope: "row", title: name }, swatch, name), ...cells.map((text) => element("td", { textContent: text })));
+    row.dataset.class = name;
+    return row;
+  });
+  $("scores").tBodies[0].replaceChildren(...rows);
+  const shown = names.map((name, i) => [name, prediction.posterior[name], i]).sort((a, b) => b[1] - a[1]).slice(0, 10).sort((a, b) => a[2] - b[2]);
+  charts.posterior.show(shown.map(([name]) => name), shown.map(([, p]) => p), shown.map(([name]) => color(names, name)));
+}
+
+function showEvidence(shares) {
+  const sorted = Object.entries(shares).map(([name, value]) => [name, Number(value)]).sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]));
+  const total = sorted.reduce((sum, [, value]) => sum + value, 0);
+  $("evidence-total").value = number(total);
+  const rows = sorted.map(([name, value]) => {
+    const row = element("tr", {}, element("th", { scope: "row", textContent: name }), element("td", { textContent: number(value) }));
+    row.dataset.column = name;
+    return row;
+  });
+  $("shares").tBodies[0].replaceChildren(...rows);
+  const few = sorted.slice(0, SHOWN);
+  charts.evidence.show(few.map(([name]) => name), few.map(([, value]) => value), evidenceColors(few.map(([, value]) => value)));
+}
+
+function showRequest(body) {
+  const quoted = JSON.stringify(body, null, 1).replace(/\n\s*/g, " ").replaceAll("'", "'\\''");
+  $("curl").textContent = `curl ${location.origin}${state.path}predict \\\n  -H 'Content-Type: application/json' \\\n  -d '${quoted}'`;
+}
+
+// ----------------------------------------------------------------------------------------------------------- the map
+
+const ranged = () => state.model.columns.filter((column) => column.required && column.kind === "number" && column.low !== null && column.high > column.low);
+
+function buildMap() {
+  const columns = ranged();
+  $("map-card").hidden = columns.length < 2 || state.model.classes.length < 2;
+  for (const [id, chosen] of [["map-x", 0], ["map-y", 1]]) {
+    $(id).replaceChildren(...columns.map((column) => element("option", { value: column.name, textContent: column.name })));
+    $(id).selectedIndex = chosen;
+  }
+}
+
+const map = later(async () => {
+  if ($("map-card").hidden) return;
+  const turn = ++state.mapped, columns = ranged();
+  const [x, y] = ["map-x", "map-y"].map((id) => columns[$(id).selectedIndex]);
+  const ranges = [x, y].map(({ low, high }) => [low - (high - low) / 8, high + (high - low) / 8]);
+  const at = ([low, high], i) => low + ((high - low) * (i + 0.5)) / CELLS;
+  const rows = [];
+  for (let j = 0; j < CELLS; j++) {
+    for (let i = 0; i < CELLS; i++) rows.push({ ...state.row, [x.name]: at(ranges[0], i), [y.name]: at(ranges[1], j) });
+  }
+  try {
+    const { predictions } = await predict(request(rows, { outputs: ["decision", "posterior"] }));
+    if (turn !== state.mapped) return;
+    const names = state.model.classes.map((each) => each.name);
+    const cells = Array.from({ length: CELLS }, (_, j) => predictions.slice(j * CELLS, (j + 1) * CELLS).map(({ decision, posterior }) => ({
+      color: color(names, String(decision)),
+      weight: posterior[String(decision)] ?? 0.4,
+      name: String(decision),
+    })));
+    state.cells = cells;
+    charts.map.show(cells, [x.name, y.name], ranges, [x, y].map((column) => state.row[column.name] ?? NaN));
+    const met = [...new Set(cells.flat().map((cell) => cell.name))];
+    $("legend").replaceChildren(...met.map((name) => {
+      const swatch = element("span", { className: "swatch" });
+      swatch.style.background = color(names, name);
+      return element("li", {}, swatch, name);
+    }));
+    $("map-chart").setAttribute("aria-label", `Decisions for values of ${x.name} and ${y.name}: ${met.join(", ")}`);
+  } catch {
+    // The answer says what is wrong.
+  }
+}, 200);
+
+function picked(x, y) {
+  for (const [id, value] of [["map-x", x], ["map-y", y]]) {
+    const box = [...$("row").children].find((each) => each.dataset.column === $(id).value);
+    box.put(value);
+  }
+}
+
+function refresh() {
+  if (!state.model || !charts.posterior) return;
+  answer();
+  map();
+}
+
+// -------------------------------------------------------------------------------------------------------------- files
+
+async function score(file) {
+  $("download").hidden = $("preview").hidden = true;
+  $("file-note").textContent = `Scoring ${file.name}…`;
+  busy(1);
+  try {
+    const asked = request([]), query = new URLSearchParams();
+    for (const name of ["prior", "cost"]) if (asked[name]) query.set(name, typeof asked[name] === "string" ? asked[name] : JSON.stringify(asked[name]));
+    const found = await ask(`${state.path}predict?${query}`, { method: "POST", headers: { "Content-Type": "text/csv" }, body: file });
+    const blob = await found.blob();
+    URL.revokeObjectURL($("download").href);
+    Object.assign($("download"), { href: URL.createObjectURL(blob), download: `scored-${file.name.replace(/\.\w+$/, "")}.csv`, hidden: false });
+    const rows = cells(await blob.slice(0, 1 << 18).text(), 9);
+    $("preview").tHead.replaceChildren(element("tr", {}, ...rows[0].map((text) => element("th", { scope: "col", textContent: text }))));
+    $("preview").tBodies[0].replaceChildren(...rows.slice(1).map((row) => element("tr", {}, ...row.map((text) => element("td", { textContent: text })))));
+    $("preview").hidden = false;
+    $("file-note").textContent = `Scored ${file.name}. The first rows:`;
+  } catch (error) {
+    $("file-note").textContent = error.message;
+  } finally {
+    busy(-1);
+  }
+}
+
+// The first rows of a CSV file.
+function cells(text, most) {
+  const rows = [[""]];
+  let quoted = false;
+  for (let i = 0; i < text.length; i++) {
+    const row = rows[rows.length - 1], letter = text[i];
+    if (letter === '"') {
+      if (quoted && text[i + 1] === '"') row[row.length - 1] += text[i++];
+      else quoted = !quoted;
+    } else if (letter === "," && !quoted) row.push("");
+    else if (letter === "\n" && !quoted) {
+      if (rows.length > most || i === text.length - 1) return rows;
+      rows.push([""]);
+    } else if (letter !== "\r" || quoted) row[row.length - 1] += letter;
+  }
+  return rows;
+}
+
+// ------------------------------------------------------------------------------------------------------------- start
+
+function about() {
+  const { provenance, kind, columns } = state.model;
+  const facts = { model: kind, columns: String(columns.length), "written by": `suffice ${provenance.version}`, bytes: String(provenance.bytes) };
+  const weights = provenance.weights.filter((weight) => weight !== null);
+  if (weights.length) facts["training rows"] = number(weights.reduce((a, b) => a + b, 0));
+  if (provenance.calibration) facts.calibration = provenance.calibration;
+  if (provenance.choice) facts.chosen = provenance.choice;
+  $("about").replaceChildren(...Object.entries(facts).flatMap(([name, fact]) => [element("dt", { textContent: name }), element("dd", { textContent: fact })]));
+}
+
+async function show(path) {
+  state.path = path;
+  const model = await (await ask(path === "/" ? "/model" : path.slice(0, -1))).json();
+  Object.assign(state, { model, row: {}, prior: null, cost: null });
+  $("model-name").textContent = model.name;
+  $("model-kind").textContent = `${model.kind}, ${model.classes.length} ${model.classes.length === 1 ? "class" : "classes"}, ${model.columns.length} columns`;
+  document.title = `${model.name} – suffice`;
+  for (const each of document.querySelectorAll(".generative")) each.hidden = !model.generative;
+  const names = model.classes.map((each) => each.name);
+  for (const [id, chosen] of [["evidence-for", 1], ["evidence-over", 0]]) {
+    $(id).replaceChildren(...names.map((name) => element("option", { value: name, textContent: name })));
+    $(id).selectedIndex = Math.min(chosen, names.length - 1);
+  }
+  $("evidence-title").closest("section").hidden = !model.generative || names.length < 2;
+  $("reject").checked = false;
+  buildMap();
+  buildForm();
+  buildCosts();
+  buildPriors();
+  about();
+  refresh();
+}
+
+async function start() {
+  busy(1);
+  charts.posterior = posteriorBars($("posterior-chart"), $("posterior-box"));
+  charts.evidence = evidenceBars($("evidence-chart"), $("evidence-box"));
+  charts.map = new DecisionMap($("map-chart"), picked);
+  $("row").addEventListener("submit", (event) => event.preventDefault());
+  $("reset").addEventListener("click", () => { for (const box of $("row").children) box.reset(); });
+  $("prior-own").addEventListener("click", () => setPrior(null));
+  $("prior-uniform").addEventListener("click", () => setPrior(state.model.classes.map(() => 1)));
+  for (const id of ["reject", "reject-cost"]) $(id).addEventListener("input", readCosts);
+  for (const id of ["evidence-for", "evidence-over"]) $(id).addEventListener("input", refresh);
+  for (const id of ["map-x", "map-y"]) $(id).addEventListener("input", refresh);
+  $("file").addEventListener("change", () => { if ($("file").files.length) score($("file").files[0]); });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", refresh);
+  try {
+    const { models } = await (await ask("/models")).json();
+    $("model-choice").hidden = models.length < 2;
+    $("models").replaceChildren(...models.map((name) => element("option", { value: name, textContent: name })));
+    const path = (name) => `/models/${encodeURIComponent(name)}/`;
+    $("models").addEventListener("input", () => show(path($("models").value)));
+    await show(models.length === 1 ? "/" : path(models[0]));
+  } catch (error) {
+    complain(error.message);
+  } finally {
+    busy(-1);
+  }
+}
+
+start();
