@@ -103,7 +103,15 @@ def request(method: str, path: str, body: Any = None, kind: str = JSON) -> tuple
 def wrk(path: str, body: str, seconds: float, folder: Path) -> Load:
     (folder / "body.json").write_text(body)
     (folder / "post.lua").write_text(LUA.format(body=folder / "body.json"))
-    command = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{max(1, round(seconds))}s", "--latency", "-s", str(folder / "post.lua")]
+    command = [
+        "wrk",
+        "-t1",
+        f"-c{CONNECTIONS}",
+        f"-d{max(1, round(seconds))}s",
+        "--latency",
+        "-s",
+        str(folder / "post.lua"),
+    ]
     output = subprocess.run([*command, f"http://127.0.0.1:{PORT}{path}"], capture_output=True, text=True, check=True)
     found = re.search(r"RESULT (\S+) (\S+) (\S+) (\d+)", output.stdout)
     assert found, output.stdout + output.stderr
@@ -191,7 +199,17 @@ def main(seconds: float, traffic: float) -> None:
     if shutil.which("wrk") is None:
         raise SystemExit("this needs wrk: apt-get install wrk")
     table = Table(title=f"{CONNECTIONS} connections, load {os.getloadavg()[0]:.1f} before")
-    for name in ("model", "ready s", "empty /s", "predict /s", "share", "median ms", "p99 ms", "p99 / median", "errors"):
+    for name in (
+        "model",
+        "ready s",
+        "empty /s",
+        "predict /s",
+        "share",
+        "median ms",
+        "p99 ms",
+        "p99 / median",
+        "errors",
+    ):
         table.add_column(name, justify="left" if name == "model" else "right")
     told = []
     with tempfile.TemporaryDirectory() as home:

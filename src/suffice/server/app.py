@@ -13,6 +13,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import Response
 from pydantic_core import from_json, to_json
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from .._version import __version__
 from .answers import Job, answers
@@ -77,6 +78,7 @@ def create_app(
         redoc_url=None,
         lifespan=server.lifespan,
         openapi_url=None,
+        redirect_slashes=False,
     )
     server.add_routes(app, token is not None)
     app.add_exception_handler(HTTPException, _not_found)  # type: ignore[arg-type]
@@ -138,14 +140,15 @@ class _Server:
         app.get("/page/{file}", include_in_schema=False)(self.page_file)
 
     async def predict(self, request: Request) -> Response:
-        return await self._predict(request, self._only())
+        return await self._predict(request, self._only)
 
     async def predict_with(self, name: str, request: Request) -> Response:
-        return await self._predict(request, self._named(name))
+        return await self._predict(request, lambda: self._named(name))
 
-    async def _predict(self, request: Request, served: Served) -> Response:
+    async def _predict(self, request: Request, found: Callable[[], Served]) -> Response:
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         try:
+            served = found()
             if kind == JSON:
                 body = await self._body(request, self.limits.json)
                 answer = await self._in_time(self._answered(Job(body, served)))
@@ -177,19 +180,26 @@ class _Server:
             ) from None
 
     async def _body(self, request: Request, most: int) -> bytes:
+        """The body of a request. What is too long is read on for a while, since most clients read no answer before."""
+        refused = RefusedError(413, f"the body has more than {most} bytes; send the rows in parts", "body")
         length = request.headers.get("content-length", "")
-        if length.isdecimal() and int(length) > most:
-            raise RefusedError(413, f"the body has more than {most} bytes; send the rows in parts", "body")
+        if length.isdecimal() and int(length) > self.limits.body:
+            raise refused
         parts, size = [], 0
         try:
             async with asyncio.timeout(self.limits.seconds):
                 async for part in request.stream():
                     size += len(part)
-                    if size > most:
-                        raise RefusedError(413, f"the body has more than {most} bytes; send the rows in parts", "body")
-                    parts.append(part)
+                    if size > self.limits.body:
+                        raise refused
+                    if size <= most:
+                        parts.append(part)
         except TimeoutError:
             raise RefusedError(408, f"the body took more than {self.limits.seconds:g} seconds", "body") from None
+        except ClientDisconnect:
+            raise RefusedError(400, "the body is not whole", "body") from None
+        if size > most:
+            raise refused
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     async def model(self) -> Response:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import uvicorn
@@ -31,6 +34,19 @@ class _Protocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._late.cancel()
         super().connection_lost(exc)
+
+
+class _Server(uvicorn.Server):
+    """A server for which a signal to stop is no failure."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
 
 def run(path: str, host: str, port: int, limits: Limits, token: str | None) -> None:
@@ -72,4 +88,4 @@ def run(path: str, host: str, port: int, limits: Limits, token: str | None) -> N
         own = listening.getsockname()[1]
         shown = f"[{host}]" if ":" in host else host
         print(f"Serving {path} at http://{shown}:{own} (Ctrl-C stops it)", flush=True)
-        uvicorn.Server(config).run(sockets=[listening])
+        _Server(config).run(sockets=[listening])

@@ -1,0 +1,45 @@
+"""What the server says of itself in OpenAPI is true for requests that a fuzzer makes from it."""
+
+import json
+
+import hypothesis
+import pytest
+import schemathesis
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    negative_data_rejection,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+pytestmark = pytest.mark.xdist_group("server")
+
+CHECKS = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_schema_conformance,
+    negative_data_rejection,
+]
+
+
+@pytest.mark.filterwarnings("ignore")  # of the fuzzer itself
+@pytest.mark.parametrize("fixture", ["birds", "server"])
+def test_no_request_breaks_the_promises(request, fixture):
+    server = request.getfixturevalue(fixture)
+    document = json.loads(server.send("GET", "/openapi.json")[2])
+    schema = schemathesis.openapi.from_dict(document)
+    found = 0
+    for result in schema.get_all_operations():
+        operation, found = result.ok(), found + 1
+
+        @hypothesis.settings(max_examples=60, deadline=None, database=None, suppress_health_check=list(hypothesis.HealthCheck))
+        @hypothesis.seed(1)
+        @hypothesis.given(case=operation.as_strategy())
+        def check(case):
+            case.call_and_validate(base_url=server.url, checks=CHECKS, timeout=30)
+
+        check()
+    assert found == 6
+    assert server.get("/health")[1]["status"] == "ok"

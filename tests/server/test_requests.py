@@ -1,0 +1,415 @@
+"""Requests over HTTP: answers equal those of the library, and what is wrong is refused with the name of the field."""
+
+import json
+import math
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+
+import suffice
+
+from .conftest import START, serving
+
+pytestmark = pytest.mark.xdist_group("server")
+
+ARROW, CSV = "application/vnd.apache.arrow.stream", "text/csv"
+UNFINISHED = (
+    b"POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 900\r\n\r\n{"
+)
+
+
+def row_of(table, i, model):
+    return {name: table[name][i].as_py() for name in model.names}
+
+
+def streamed(table, **options):
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema, **options) as writer:
+        writer.write_table(table)
+    return sink.getvalue().to_pybytes()
+
+
+@pytest.mark.parametrize("name", ["birds", "sexes", "logistic"])
+def test_answers_are_those_of_the_library(server, model_folder, penguins, name):
+    model = suffice.load_model(model_folder / f"{name}.safetensors")
+    table = penguins.drop_null().take(list(range(0, 300, 23)))
+    classes = [str(label) for label in model.classes]
+    prior = dict(zip(classes, np.linspace(1, 2, len(classes)) / np.linspace(1, 2, len(classes)).sum(), strict=True))
+    cost = {classes[0]: [0.0, *[3.0] * (len(classes) - 1)], "ask": [0.5] * len(classes)}
+    asked = {"rows": table.select(model.names).to_pylist(), "prior": prior, "cost": cost}
+    status, answer = server.post(f"/models/{name}/predict", asked)
+    assert status == 200
+    found, rows = answer["predictions"], table.select(model.names)
+    assert [each["decision"] for each in found] == model.predict(rows, prior, cost).tolist()
+    proba = model.predict_proba(rows, prior)
+    np.testing.assert_allclose([[each["posterior"][c] for c in classes] for each in found], proba, rtol=1e-12)
+    for c in classes[1:]:
+        expected = model.llr(rows, classes[0], c)
+        np.testing.assert_allclose([each["llr"][c] for each in found], expected, rtol=1e-9, atol=1e-9)
+    if model.density.has_likelihoods:
+        likelihoods = [[each["log_likelihood"][c] for c in classes] for each in found]
+        np.testing.assert_allclose(likelihoods, model.log_likelihood(rows), rtol=1e-12)
+    else:
+        assert "log_likelihood" not in found[0]
+
+
+def test_evidence_is_that_of_the_library(server, model_folder, penguins):
+    model = suffice.load_model(model_folder / "birds.safetensors")
+    rows = [row_of(penguins, i, model) for i in (0, 3, 200)]  # some values of the second one are missing
+    table = pa.Table.from_pylist(rows)
+    _, every = server.post("/models/birds/predict", {"rows": rows, "explain": True})
+    _, pair = server.post("/models/birds/predict", {"rows": rows, "explain": ["Gentoo", "Chinstrap"]})
+    for answer, pairs in ((every, [("Adelie", "Chinstrap"), ("Adelie", "Gentoo")]), (pair, [("Gentoo", "Chinstrap")])):
+        for i, (a, b) in enumerate(pairs):
+            expected = model.explain(table, a, b)
+            for each, shares in zip(answer["predictions"], expected, strict=True):
+                assert (each["evidence"][i]["over"], each["evidence"][i]["class"]) == (a, b)
+                np.testing.assert_allclose(list(each["evidence"][i]["shares"].values()), shares, rtol=1e-12)
+
+
+def test_infinite_ratios_are_valid_json(server):
+    status, _, body = server.send("POST", "/models/cats/predict", {"rows": [{"color": "white"}, {"color": "black"}]})
+    refuse = {"parse_constant": lambda text: pytest.fail(f"{text} is not JSON")}
+    white, black = json.loads(body, **refuse)["predictions"]
+    assert status == 200
+    assert (white["decision"], white["llr"], white["posterior"]["1"]) == (1, {"1": "Infinity"}, 1.0)
+    assert float(black["llr"]["1"]) == -math.inf
+
+
+def test_bulk_answers_are_those_of_the_library(server, model_folder, penguins):
+    model = suffice.load_model(model_folder / "birds.safetensors")
+    query = "?prior=uniform&outputs=decision,posterior"
+    status, _, body = server.send("POST", f"/models/birds/predict{query}", streamed(penguins), ARROW)
+    scored = pa.ipc.open_stream(body).read_all()
+    assert status == 200
+    assert scored.column_names == ["decision", *(f"posterior_{c}" for c in model.classes)]
+    assert scored["decision"].to_pylist() == model.predict(penguins, "uniform").tolist()
+    posterior = np.column_stack([scored[name].to_numpy() for name in scored.column_names[1:]])
+    np.testing.assert_allclose(posterior, model.predict_proba(penguins, "uniform"), rtol=1e-12)
+
+    sink = pa.BufferOutputStream()
+    pa.csv.write_csv(penguins, sink)
+    status, _, text = server.send("POST", "/models/birds/predict", sink.getvalue().to_pybytes(), CSV)
+    scored = pa.csv.read_csv(pa.py_buffer(text))
+    assert status == 200
+    assert scored.select(penguins.column_names).equals(penguins)  # the columns of the file come first
+    assert scored["decision"].to_pylist() == model.predict(penguins).tolist()
+    again, _, text = server.send("POST", "/models/birds/predict", text, CSV)  # a scored file can be scored
+    assert again == 200
+    assert pa.csv.read_csv(pa.py_buffer(text)).column_names == scored.column_names
+
+
+def test_columns_without_names_are_x0_and_so_on(server, model_folder):
+    status, told = server.get("/models/unnamed")
+    assert (status, [column["name"] for column in told["columns"]]) == (200, ["x0", "x1", "x2", "x3"])
+    status, answer = server.post("/models/unnamed/predict", {"rows": [{"x0": 39.0, "x1": 18.7, "x2": 181, "x3": 3750}]})
+    model = suffice.load_model(model_folder / "unnamed.safetensors")
+    assert (status, answer["predictions"][0]["decision"]) == (200, model.predict([[39.0, 18.7, 181, 3750]]).item())
+
+
+GOOD = {
+    "island": "Dream",
+    "bill_length_mm": 39.1,
+    "bill_depth_mm": 18.7,
+    "flipper_length_mm": 181,
+    "body_mass_g": 3750,
+    "sex": None,
+    "year": 2007,
+}
+BAD = {  # the body, the status and the field that is named
+    "empty": ("", 400, None),
+    "no JSON": ('{"rows": [', 400, None),
+    "NaN": ('{"rows": [{"bill_length_mm": NaN}]}', 400, None),
+    "infinity": ('{"rows": [{"bill_length_mm": -Infinity}]}', 400, None),
+    "not UTF-8": (b'{"rows": [{"island": "\xff"}]}', 400, None),
+    "lone surrogate": ('{"rows": [{"island": "\\ud800"}]}', 400, None),
+    "deep": ("[" * 100_000, 400, None),
+    "no object": ([1], 422, None),
+    "no rows": ({}, 422, "rows"),
+    "empty rows": ({"rows": []}, 422, "rows"),
+    "rows of text": ({"rows": "x"}, 422, "rows"),
+    "row of text": ({"rows": [GOOD, "x"]}, 422, "rows[1]"),
+    "unknown field": ({"rows": [GOOD], "priors": [1]}, 422, "priors"),
+    "unknown column": ({"rows": [{**GOOD, "bil": 3}]}, 422, "rows[0].bil"),
+    "lacking column": ({"rows": [{k: v for k, v in GOOD.items() if k != "year"}]}, 422, "rows[0].year"),
+    "text for a number": ({"rows": [GOOD, {**GOOD, "body_mass_g": "3750"}]}, 422, "rows[1].body_mass_g"),
+    "Boolean for a number": ({"rows": [{**GOOD, "body_mass_g": True}]}, 422, "rows[0].body_mass_g"),
+    "list for a category": ({"rows": [{**GOOD, "island": ["Dream"]}]}, 422, "rows[0].island"),
+    "overflow": (json.dumps({"rows": [GOOD]}).replace("3750", "1e999"), None, None),
+    "huge integer": ({"rows": [{**GOOD, "body_mass_g": 10**400}]}, 422, "rows[0].body_mass_g"),
+    "prior of text": ({"rows": [GOOD], "prior": "flat"}, 422, "prior"),
+    "prior of a wrong class": ({"rows": [GOOD], "prior": {"Adelie": 0.5, "Emu": 0.5}}, 422, "prior"),
+    "prior that is too short": ({"rows": [GOOD], "prior": [0.5, 0.5]}, 422, "prior"),
+    "prior that does not sum to one": ({"rows": [GOOD], "prior": [1, 1, 1]}, 422, "prior"),
+    "prior with text": ({"rows": [GOOD], "prior": [1, 0, "x"]}, 422, "prior[2]"),
+    "cost of text": ({"rows": [GOOD], "cost": "x"}, 422, "cost"),
+    "cost that is no matrix": ({"rows": [GOOD], "cost": [[0, 1], [1, 0]]}, 422, "cost"),
+    "cost with text": ({"rows": [GOOD], "cost": [[0, 1, 1], [1, 0, None], [1, 1, 0]]}, 422, "cost[1][2]"),
+    "explain of text": ({"rows": [GOOD], "explain": "yes"}, 422, "explain"),
+    "explain of one class": ({"rows": [GOOD], "explain": ["Adelie", "Adelie"]}, 422, "explain"),
+    "unknown output": ({"rows": [GOOD], "outputs": ["love"]}, 422, "outputs"),
+    "too many rows": ({"rows": [GOOD] * 10_001}, 413, "rows"),
+    "many columns": ({"rows": [dict.fromkeys(map(str, range(1_000_000)), 1)]}, 422, "rows[0].0"),
+    "large": (b" " * (17 << 20), 413, "body"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_requests_are_refused_with_the_field(birds, case):
+    body, expected, field = BAD[case]
+    status, told = birds.post("/predict", body)
+    if expected is None:  # a number beyond the largest double
+        assert status in (400, 422)
+    else:
+        assert (status, told["field"]) == (expected, field)
+    assert told["error"]
+    assert len(told["error"]) < 600
+    assert birds.post("/predict", {"rows": [GOOD]})[0] == 200
+
+
+def compressed(penguins):
+    return streamed(penguins, options=pa.ipc.IpcWriteOptions(compression="zstd"))
+
+
+BAD_BULK = {
+    "no Arrow": (lambda table: b"x" * 1000, ARROW, 400),
+    "cut off": (lambda table: streamed(table)[:-400], ARROW, 400),
+    "compressed": (compressed, ARROW, 415),
+    "many rows of nothing": (lambda table: streamed(pa.table({"a": pa.nulls(1 << 24)})), ARROW, 413),
+    "other columns": (lambda table: streamed(table.select(["island"])), ARROW, 422),
+    "no columns": (lambda table: streamed(pa.table({})), ARROW, 422),
+    "words for numbers": (
+        lambda table: streamed(table.set_column(2, "bill_length_mm", pa.array(["x"] * len(table)))),
+        ARROW,
+        422,
+    ),
+    "no rows": (lambda table: streamed(table.slice(0, 0)), ARROW, 422),
+    "empty": (lambda table: b"", CSV, 422),
+    "binary": (lambda table: bytes(range(256)) * 4, CSV, 422),
+    "other columns in CSV": (lambda table: b"a,b\n1,2\n", CSV, 422),
+    "an unknown type": (lambda table: b"<x/>", "text/xml", 415),
+}
+
+
+@pytest.mark.parametrize("case", BAD_BULK)
+def test_bad_bulk_requests_are_refused(birds, penguins, case):
+    make, kind, expected = BAD_BULK[case]
+    status, _, body = birds.send("POST", "/predict", make(penguins), kind)
+    told = json.loads(body)
+    assert (status, bool(told["error"])) == (expected, True), told
+    assert "/tmp" not in told["error"]
+    assert birds.post("/predict", {"rows": [GOOD]})[0] == 200
+
+
+def test_damaged_streams_never_break_the_server(birds, penguins):
+    rng, whole = np.random.default_rng(0), bytearray(streamed(penguins.slice(0, 20)))
+    for _ in range(150):
+        body = bytearray(whole)
+        for at in rng.integers(len(body), size=rng.integers(1, 8)):
+            body[at] = rng.integers(256)
+        status, _, _ = birds.send("POST", "/predict", bytes(body), ARROW)
+        assert status in (200, 400, 413, 415, 422)
+    assert birds.get("/health")[1]["status"] == "ok"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/models/..%2f..%2fetc%2fpasswd",
+        "/models/../../etc/passwd",
+        "/models/%00",
+        "/models/birds%2f",
+        "/page/..%2fapp.py",
+    ],
+)
+def test_names_are_no_paths(server, path):
+    status, _, body = server.send("GET", path)
+    assert (status, bool(json.loads(body)["error"])) == (404, True)
+
+
+def test_several_models_have_no_default(server):
+    assert server.get("/model")[0] == 404
+    assert server.post("/predict", {"rows": [GOOD]})[0] == 404
+    assert server.get("/models")[1]["models"] == ["birds", "cats", "logistic", "sexes", "unnamed"]
+
+
+def test_logistic_models_are_not_explained(server, model_folder, penguins):
+    model = suffice.load_model(model_folder / "logistic.safetensors")
+    status, told = server.post("/models/logistic/predict", {"rows": [row_of(penguins, 0, model)], "explain": True})
+    assert (status, told["field"]) == (422, "explain")
+
+
+def test_slow_clients_and_disconnects_do_not_matter(model_folder):
+    with serving(model_folder / "birds.safetensors", "--timeout", "1") as running:
+        slow = socket.create_connection(("127.0.0.1", running.port))
+        slow.sendall(UNFINISHED)
+        gone = [socket.create_connection(("127.0.0.1", running.port)) for _ in range(20)]
+        for each in gone:
+            each.sendall(UNFINISHED)
+            each.close()
+        assert running.post("/predict", {"rows": [GOOD]})[0] == 200
+        slow.settimeout(20)
+        assert b" 408 " in slow.recv(4096)
+        slow.close()
+        assert running.post("/predict", {"rows": [GOOD]})[0] == 200
+
+
+def test_a_token_is_asked_for(model_folder):
+    with serving(model_folder / "birds.safetensors", token="secret") as running:
+        assert running.get("/health")[0] == 200
+        assert running.send("GET", "/")[0] == 200
+        for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": "secret"}):
+            for path in ("/model", "/metrics", "/openapi.json"):
+                status, own, _ = running.send("GET", path, headers=headers)
+                assert (status, own["www-authenticate"]) == (401, "Bearer")
+            assert running.post("/predict", {"rows": [GOOD]}, **headers)[0] == 401
+        assert running.post("/predict", {"rows": [GOOD]}, Authorization="Bearer secret")[0] == 200
+
+
+def test_pages_of_others_cannot_call_the_server_by_their_name(birds):
+    status, told = birds.get("/model", Host="evil.example")
+    assert (status, told["field"]) == (421, "Host")
+
+
+def test_more_requests_than_allowed_are_refused(model_folder):
+    with serving(model_folder / "birds.safetensors", "--max-requests", "4", "--timeout", "5") as running:
+        held = [socket.create_connection(("127.0.0.1", running.port)) for _ in range(4)]
+        for each in held:
+            each.sendall(UNFINISHED)
+        deadline = time.monotonic() + 4
+        while (status := running.post("/predict", {"rows": [GOOD]})[0]) != 429 and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert status == 429
+        for each in held:
+            each.close()
+        while running.post("/predict", {"rows": [GOOD]})[0] != 200:
+            assert time.monotonic() < deadline + 10
+            time.sleep(0.05)
+
+
+def test_shutdown_finishes_what_was_accepted(model_folder, penguins):
+    with serving(model_folder / "birds.safetensors") as running:
+        connection, many = running.connect(), pa.concat_tables([penguins] * 600)
+        body = streamed(many)
+        connection.putrequest("POST", "/predict")
+        connection.putheader("Content-Type", ARROW)
+        connection.putheader("Content-Length", str(len(body)))
+        connection.endheaders()
+        connection.send(body)
+        time.sleep(0.1)
+        running.process.send_signal(signal.SIGTERM)
+        answer = connection.getresponse()
+        assert answer.status == 200
+        assert len(pa.ipc.open_stream(answer.read()).read_all()) == len(many)
+        connection.close()
+        assert running.process.wait(30) == 0
+
+
+def test_many_threads_get_their_own_answers(birds, model_folder, penguins):
+    """Small requests are scored together: each must have the answer to its own row."""
+    model = suffice.load_model(model_folder / "birds.safetensors")
+    expected = model.predict_proba(penguins)[:, 1]
+    wrong = []
+
+    def send(start):
+        connection = birds.connect()
+        for i in range(start, len(penguins), 16):
+            rows = [row_of(penguins, i, model)]
+            body = json.dumps({"rows": rows}) if i % 7 else json.dumps({"rows": [{**rows[0], "year": [1]}]})
+            connection.request("POST", "/predict", body, {"Content-Type": "application/json"})
+            answer = connection.getresponse()
+            found = json.loads(answer.read())
+            if answer.status == 422 and i % 7 == 0:
+                continue
+            if abs(found["predictions"][0]["posterior"]["Chinstrap"] - expected[i]) > 1e-12:
+                wrong.append(i)
+        connection.close()
+
+    threads = [threading.Thread(target=send, args=(start,)) for start in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_models_are_reloaded_when_files_change(tmp_path, penguins):
+    columns = ["bill_length_mm", "body_mass_g", "species"]
+    first = suffice.GaussianClassifier("diag").fit(penguins.select(columns), "species")
+    first.save(tmp_path / "m.safetensors")
+    with serving(tmp_path) as running:
+
+        def until(condition):
+            deadline = time.monotonic() + 20
+            while not condition():
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+
+        assert [c["name"] for c in running.get("/model")[1]["columns"]] == columns[:2]
+        suffice.GaussianClassifier("diag").fit(penguins.select(columns[1:]), "species").save(tmp_path / "m.safetensors")
+        until(lambda: len(running.get("/model")[1]["columns"]) == 1)
+        (tmp_path / "m.safetensors").write_bytes(b"broken")
+        until(lambda: running.get("/health")[1]["status"] == "degraded")
+        told = running.get("/health")[1]
+        assert set(told["problems"]) == {"m"}
+        assert running.post("/predict", {"rows": [{"body_mass_g": 4000}]})[0] == 200  # the model before stays
+        first.save(tmp_path / "m.safetensors")
+        first.save(tmp_path / "n.safetensors")
+        until(lambda: running.get("/models")[1]["models"] == ["m", "n"])
+        until(lambda: running.get("/health")[1]["status"] == "ok")
+        (tmp_path / "n.safetensors").unlink()
+        until(lambda: running.get("/models")[1]["models"] == ["m"])
+
+
+def test_metrics_count_requests(birds):
+    birds.post("/predict", {"rows": [GOOD]})
+    birds.send("GET", "/models/nothing")
+    status, headers, body = birds.send("GET", "/metrics")
+    text = body.decode()
+    assert (status, headers["content-type"].partition(";")[0]) == (200, "text/plain")
+    assert 'suffice_requests_total{route="/predict",status="200"}' in text
+    assert 'suffice_requests_total{route="/models/{name}",status="404"}' in text
+    assert "suffice_models 1.0" in text
+
+
+def test_the_process_has_neither_scikit_learn_nor_pandas(model_folder, penguins):
+    script = "import sys\nfrom suffice.cli import main\ntry:\n    main()\nexcept SystemExit:\n    print(*sys.modules)"
+    with serving(model_folder / "birds.safetensors", script=script) as running:
+        assert (
+            running.post("/predict", {"rows": [GOOD], "explain": True, "cost": [[0, 1, 1], [1, 0, 1], [1, 1, 0]]})[0]
+            == 200
+        )
+        assert running.send("POST", "/predict", streamed(penguins), ARROW)[0] == 200
+        assert running.send("POST", "/predict", b"island,bill_length_mm\nDream,3\n", CSV)[0] == 422
+        running.process.send_signal(signal.SIGTERM)
+        loaded = set(running.process.stdout.read().split())
+    assert "suffice.server.app" in loaded
+    assert not loaded & {"sklearn", "pandas", "polars", "scipy.stats", "scipy.optimize", "matplotlib"}
+
+
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        (lambda path: path / "nothing", "there is no file or folder"),
+        (lambda path: path, "has no model to serve"),
+        (lambda path: (path / "x.safetensors").write_bytes(b"x") and path / "x.safetensors", "x.safetensors"),
+    ],
+)
+def test_what_is_no_model_is_told_in_one_line(tmp_path, make, told):
+    done = subprocess.run(
+        [sys.executable, "-c", START, "serve", str(make(tmp_path)), "--port", "0"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 1
+    assert told in done.stderr
+    assert len(done.stderr.splitlines()) == 1
