@@ -11,14 +11,14 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.responses import Response
-from pydantic_core import from_json, to_json
+from pydantic_core import to_json
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from .._version import __version__
 from .answers import Job, answers
 from .bulk import scored_arrow, scored_csv
-from .documents import ARROW, CSV, Error, Health, ModelInfo, ModelList, Predictions, request_body, row_schema
+from .documents import ARROW, CSV, Error, Health, ModelInfo, ModelList, Predictions, described, request_body
 from .errors import RefusedError
 from .gate import JSON, Gate, refuse
 from .lanes import Groups, Lanes
@@ -150,6 +150,8 @@ class _Server:
         try:
             served = found()
             if kind == JSON:
+                if request.url.query:
+                    raise RefusedError(422, "prior, cost and outputs of JSON requests belong into the body", "query")
                 body = await self._body(request, self.limits.json)
                 answer = await self._in_time(self._answered(Job(body, served)))
             elif kind in _BULK:
@@ -252,18 +254,9 @@ class _Server:
 
     def _openapi(self, app: FastAPI, with_token: bool) -> Callable[[], Any]:
         async def openapi() -> Response:
-            only = self.models.only
-            if self._documents is None or self._documents[0] is not only:
-                document = from_json(to_json(app.openapi()))
-                if only is not None:
-                    for path in ("/predict", "/models/{name}/predict"):
-                        body = document["paths"][path]["post"]["requestBody"]["content"][JSON]["schema"]
-                        body["properties"]["rows"]["items"] = row_schema(only)
-                if with_token:
-                    document["components"]["securitySchemes"] = {"bearer": {"type": "http", "scheme": "bearer"}}
-                    document["security"] = [{"bearer": []}]
-                    document["paths"]["/health"]["get"]["security"] = []
-                self._documents = only, to_json(document)
+            served = self.models.served
+            if self._documents is None or self._documents[0] is not served:
+                self._documents = served, to_json(described(app.openapi(), served, with_token))
             return Response(self._documents[1], media_type=JSON)
 
         return openapi

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from copy import deepcopy
 from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, WithJsonSchema
@@ -18,7 +20,6 @@ _NUMBER_SCHEMA: dict[str, Any] = {
 Number = Annotated[float | str, WithJsonSchema(_NUMBER_SCHEMA)]
 Label = str | int | float | bool | None
 
-BEARER = {"bearer": {"type": "http", "scheme": "bearer"}}
 ARROW, CSV = "application/vnd.apache.arrow.stream", "text/csv"
 
 
@@ -170,3 +171,23 @@ def row_schema(served: Served) -> dict[str, Any]:
             properties[name]["examples"] = list(column.categories[:10])
     required = sorted(served.required)
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+def described(document: Mapping[str, Any], served: Mapping[str, Served], with_token: bool) -> dict[str, Any]:
+    """OpenAPI of the models that are there now: their names, and the columns and classes if there is one alone."""
+    own: dict[str, Any] = deepcopy(dict(document))
+    paths = own["paths"]
+    for path, how in (("/models/{name}", "get"), ("/models/{name}/predict", "post")):
+        name = next(each for each in paths[path][how]["parameters"] if each["in"] == "path")
+        name["schema"] = {"type": "string", "enum": sorted(served)}
+    if len(served) == 1:
+        (only,) = served.values()
+        for path in ("/predict", "/models/{name}/predict"):
+            fields = paths[path]["post"]["requestBody"]["content"]["application/json"]["schema"]["properties"]
+            fields["rows"]["items"] = row_schema(only)
+            fields["explain"]["anyOf"][1]["items"] = {"type": "string", "enum": only.class_names}
+    if with_token:
+        own["components"]["securitySchemes"] = {"bearer": {"type": "http", "scheme": "bearer"}}
+        own["security"] = [{"bearer": []}]
+        paths["/health"]["get"]["security"] = []
+    return own

@@ -9,7 +9,7 @@ const MANY = 40; // categories that fit a list
 const FEW_CLASSES = 8; // with a table of costs
 const SHOWN = 14; // columns in the chart of evidence
 
-const state = { model: null, path: "/", row: {}, prior: null, cost: null, wanted: 0, mapped: 0, busy: 0 };
+const state = { model: null, path: "/", row: Object.create(null), prior: null, cost: null, wanted: 0, mapped: 0, busy: 0 };
 const charts = {};
 
 // ---------------------------------------------------------------------------------------------------- small helpers
@@ -440,7 +440,7 @@ function about() {
 async function show(path) {
   state.path = path;
   const model = await (await ask(path === "/" ? "/model" : path.slice(0, -1))).json();
-  Object.assign(state, { model, row: {}, prior: null, cost: null });
+  Object.assign(state, { model, row: Object.create(null), prior: null, cost: null }); // a column may have any name
   $("model-name").textContent = model.name;
   $("model-kind").textContent = `${model.kind}, ${model.classes.length} ${model.classes.length === 1 ? "class" : "classes"}, ${model.columns.length} columns`;
   document.title = `${model.name} – suffice`;
@@ -479,7 +479,11 @@ async function start() {
     $("model-choice").hidden = models.length < 2;
     $("models").replaceChildren(...models.map((name) => element("option", { value: name, textContent: name })));
     const path = (name) => `/models/${encodeURIComponent(name)}/`;
-    $("models").addEventListener("input", () => show(path($("models").value)));
+    $("models").addEventListener("input", async () => {
+      busy(1);
+      await show(path($("models").value)).catch((error) => complain(error.message));
+      busy(-1);
+    });
     await show(models.length === 1 ? "/" : path(models[0]));
   } catch (error) {
     complain(error.message);
