@@ -61,6 +61,7 @@ class LLRClassifier(ClassifierMixin, TableEstimator):
     evaluate = of_model(Model.evaluate)
     to_parquet = of_model(Model.to_parquet)
     to_sql = of_model(Model.to_sql)
+    to_onnx = of_model(Model.to_onnx)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Compute the share of rows that are decided rightly.

@@ -304,6 +304,7 @@ class MixtureModel(DensityMixin, Iterated, MixedTable):
     sample = of_model(Model.sample)
     to_parquet = of_model(Model.to_parquet)
     to_sql = of_model(Model.to_sql)
+    to_onnx = of_model(Model.to_onnx)
 
     def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002
         """Compute the mean log-likelihood of rows.

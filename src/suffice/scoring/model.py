@@ -647,6 +647,39 @@ class Model:
             check_outputs(outputs, self.density),
         )
 
+    def to_onnx(
+        self,
+        path: str | os.PathLike[str],
+        prior: Prior = None,
+        cost: Any = None,
+        *,
+        outputs: Any = None,
+    ) -> None:
+        """Write the model as an ONNX graph, to score where there is no Python.
+
+        Everything is in double precision. Supported are Gaussians, categories, counts and Booleans, mixed tables and
+        mixtures of these, and logistic models. The graph is compared with this model in onnxruntime before the file is
+        written.
+
+        Parameters
+        ----------
+        path : path
+            The file to write.
+        prior : array-like, dict, "uniform" or None
+            Class probabilities; None takes those of this model. llr and log_likelihood do not depend on them.
+        cost : as in `predict`
+            The cost of decisions.
+        outputs : as in `to_parquet`
+            The outputs of the graph.
+        """
+        try:
+            from ..export import onnx
+        except ImportError as error:
+            raise ImportError(f"to_onnx needs ONNX: pip install suffice[onnx] ({error})") from error
+
+        actions = None if cost is None else decisions.as_cost(cost, self.classes)
+        onnx.to_onnx(self, path, self._as_prior(prior), actions, check_outputs(outputs, self.density))
+
     def save(self, path: Any) -> None:
         """Write the model to a file that `suffice.load_model` reads.
 
