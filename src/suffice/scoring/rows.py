@@ -33,6 +33,8 @@ def in_steps(density: Scorer, table: Table, out: Array, work: Callable[[Any, Arr
     step = max(1024, _SCORES // density.n_classes)  # scores of all classes may be as wide as the rows, or wider
     if not density.reads_sparse:
         step = min(step, max(1, _CELLS // density.n_read))
+    if len(table) <= step:  # nothing has to be cut off
+        return work(density.read(table), out)
     rows = (slice(start, start + step) for start in range(0, len(table), step))
     finite = [work(density.read(table[part]), out[part]) for part in rows]  # every part is written
     return all(finite)

@@ -13,14 +13,13 @@ from fastapi import FastAPI, Request
 from fastapi.responses import Response
 from pydantic_core import to_json
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect
 
 from .._version import __version__
 from .answers import Job, answers
 from .bulk import scored_arrow, scored_csv
 from .documents import ARROW, CSV, Error, Health, ModelInfo, ModelList, Predictions, described, request_body
 from .errors import RefusedError
-from .gate import JSON, Gate, refuse
+from .gate import HEADERS, JSON, Gate, refuse
 from .lanes import Groups, Lanes
 from .limits import Limits
 from .metrics import Metrics
@@ -29,7 +28,6 @@ from .rows import asked_of_bulk
 
 _SMALL = 4096  # bytes of a JSON body that is answered together with others
 _EVERY = 1.0  # seconds between looks at the files
-_ASKED_IN_QUERY = ("prior", "cost", "outputs")
 _PAGE = {
     "index.html": "text/html; charset=utf-8",
     "style.css": "text/css; charset=utf-8",
@@ -146,20 +144,26 @@ class _Server:
         return await self._predict(request, lambda: self._named(name))
 
     async def _predict(self, request: Request, found: Callable[[], Served]) -> Response:
-        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        headers, query = request.scope[HEADERS], request.scope["query_string"]
+        kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower().decode("latin-1")
+        late = 408, "the body took", "body"
         try:
             served = found()
-            if kind == JSON:
-                if request.url.query:
-                    raise RefusedError(422, "prior, cost and outputs of JSON requests belong into the body", "query")
-                body = await self._body(request, self.limits.json)
-                answer = await self._in_time(self._answered(Job(body, served)))
-            elif kind in _BULK:
-                case = asked_of_bulk({name: request.query_params.get(name) for name in _ASKED_IN_QUERY}, served)
-                body = await self._body(request, self.limits.body)
-                answer = await self._in_time(self.bulk.do(_BULK[kind], body, served, case, self.limits))
-            else:
+            if kind != JSON and kind not in _BULK:
                 raise RefusedError(415, f"send {JSON}, {ARROW} or {CSV}", "Content-Type")
+            if kind == JSON and query:
+                raise RefusedError(422, "prior, cost and outputs of JSON requests belong into the body", "query")
+            case = asked_of_bulk(request.query_params, served) if kind != JSON else None
+            async with asyncio.timeout(self.limits.seconds):
+                body = await self._body(request, headers, self.limits.json if kind == JSON else self.limits.body)
+                late = 413, "send fewer rows at a time: they took", "rows"
+                if kind == JSON:
+                    answer = await self._answered(Job(body, served))
+                else:
+                    answer = await self.bulk.do(_BULK[kind], body, served, case, self.limits)
+        except TimeoutError:
+            status, what, field = late
+            return _Refusal(RefusedError(status, f"{what} more than {self.limits.seconds:g} seconds", field))
         except RefusedError as error:
             return _Refusal(error)
         return Response(answer, media_type=kind)
@@ -173,33 +177,23 @@ class _Server:
             raise found
         return found
 
-    async def _in_time(self, work: Any) -> Any:
-        try:
-            return await asyncio.wait_for(work, self.limits.seconds)
-        except TimeoutError:
-            raise RefusedError(
-                413, f"the rows took more than {self.limits.seconds:g} seconds; send fewer at a time", "rows"
-            ) from None
-
-    async def _body(self, request: Request, most: int) -> bytes:
+    async def _body(self, request: Request, headers: dict[bytes, bytes], most: int) -> bytes:
         """The body of a request. What is too long is read on for a while, since most clients read no answer before."""
         refused = RefusedError(413, f"the body has more than {most} bytes; send the rows in parts", "body")
-        length = request.headers.get("content-length", "")
-        if length.isdecimal() and int(length) > self.limits.body:
+        length = headers.get(b"content-length", b"")
+        if length.isdigit() and int(length) > self.limits.body:
             raise refused
-        parts, size = [], 0
-        try:
-            async with asyncio.timeout(self.limits.seconds):
-                async for part in request.stream():
-                    size += len(part)
-                    if size > self.limits.body:
-                        raise refused
-                    if size <= most:
-                        parts.append(part)
-        except TimeoutError:
-            raise RefusedError(408, f"the body took more than {self.limits.seconds:g} seconds", "body") from None
-        except ClientDisconnect:
-            raise RefusedError(400, "the body is not whole", "body") from None
+        parts, size, more = [], 0, True
+        while more:
+            message = await request.receive()
+            if message["type"] == "http.disconnect":
+                raise RefusedError(400, "the body is not whole", "body")
+            part, more = message.get("body", b""), message.get("more_body", False)
+            size += len(part)
+            if size > self.limits.body:
+                raise refused
+            if size <= most:
+                parts.append(part)
         if size > most:
             raise refused
         return parts[0] if len(parts) == 1 else b"".join(parts)

@@ -13,6 +13,7 @@ from .limits import Limits
 from .metrics import Metrics
 
 JSON = "application/json"
+HEADERS = "suffice.headers"  # of a request by name, in its scope
 PUBLIC = ("/", "/health")  # without a token; so are the files of the page
 PAGE = "/page/"
 _POLICY = "; ".join(
@@ -61,6 +62,7 @@ class Gate:
         self._token = None if token is None else f"Bearer {token}".encode()
         self._hosts = None if hosts is None else {*hosts, *_LOCAL}
         self._busy = 0
+        metrics.watch(lambda: float(self._busy))
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
@@ -85,10 +87,9 @@ class Gate:
             self._busy -= 1
             route = getattr(scope.get("route"), "path", None) or "other"
             self._metrics.answered(route, status, time.perf_counter() - start)
-            self._metrics.busy.set(self._busy)
 
     def _check(self, scope: Any) -> None:
-        headers = dict(scope["headers"])
+        headers = scope[HEADERS] = dict(scope["headers"])
         if self._hosts is not None:
             host = headers.get(b"host", b"").decode("latin-1")
             name = host if host.endswith("]") else host.rpartition(":")[0] or host

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -22,8 +23,12 @@ class Metrics:
         self.rows = Counter("suffice_rows", "Rows that were scored.", ["model"], **own)
         self.models = Gauge("suffice_models", "Models that are served.", **own)
         self.problems = Gauge("suffice_model_problems", "Model files that could not be loaded.", **own)
-        self.busy = Gauge("suffice_requests_in_progress", "Requests that are worked on.", **own)
+        self._busy = Gauge("suffice_requests_in_progress", "Requests that are worked on.", **own)
         self._known: dict[tuple[str, int], tuple[Counter, Histogram]] = {}
+
+    def watch(self, busy: Callable[[], float]) -> None:
+        """Ask how many requests are worked on when the metrics are read."""
+        self._busy.set_function(busy)
 
     def answered(self, route: str, status: int, seconds: float) -> None:
         """Count a request; a route is a template, so that there are few of them."""

@@ -190,16 +190,16 @@ def _outputs(outputs: Any, served: Served) -> tuple[str, ...] | None:
     return tuple(dict.fromkeys(outputs))
 
 
-def asked_of_bulk(query: Mapping[str, str | None], served: Served) -> tuple[Any, Any, Any]:
+def asked_of_bulk(query: Mapping[str, str], served: Served) -> tuple[Any, Any, Any]:
     """Prior, cost and outputs of a bulk request, from the parameters of its query."""
     found = {}
     for name in ("prior", "cost"):
-        text = query[name]
+        text = query.get(name)
         try:
-            found[name] = text if text in (None, "uniform") else from_json(text, allow_inf_nan=False)
+            found[name] = text if text is None or text == "uniform" else from_json(text, allow_inf_nan=False)
         except ValueError as error:
             raise RefusedError(400, f"{name} is not JSON: {error}", name) from None
-    outputs = query["outputs"]
+    outputs = query.get("outputs")
     names = None if outputs is None else [name.strip() for name in outputs.split(",")]
     return _prior(found["prior"], served), _cost(found["cost"], served), _outputs(names, served)
 
