@@ -1,7 +1,7 @@
 // The page: a form for a row, and everything that the model says of it. All text from models and files is set as text,
 // never as HTML.
 
-import { DecisionMap, color, evidenceBars, evidenceColors, posteriorBars } from "./charts.js";
+import { DecisionMap, color, evidenceBars, posteriorBars } from "./charts.js";
 
 const $ = (id) => document.getElementById(id);
 const CELLS = 40; // of the map, across and up
@@ -314,8 +314,9 @@ function showEvidence(shares) {
     return row;
   });
   $("shares").tBodies[0].replaceChildren(...rows);
-  const few = sorted.slice(0, SHOWN);
-  charts.evidence.show(few.map(([name]) => name), few.map(([, value]) => value), evidenceColors(few.map(([, value]) => value)));
+  const few = sorted.slice(0, SHOWN), names = state.model.classes.map((each) => each.name);
+  const colors = few.map(([, value]) => color(names, $(value >= 0 ? "evidence-for" : "evidence-over").value));
+  charts.evidence.show(few.map(([name]) => name), few.map(([, value]) => value), colors);
 }
 
 function showRequest(body) {

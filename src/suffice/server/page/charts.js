@@ -64,7 +64,6 @@ class Bars {
 
 export const posteriorBars = (canvas, box) => new Bars(canvas, box, { min: 0, max: 1 });
 export const evidenceBars = (canvas, box) => new Bars(canvas, box, { grace: "5%" });
-export const evidenceColors = (values) => values.map((v) => css(v >= 0 ? "--plus" : "--minus"));
 
 // Decisions for values of two columns, as coloured cells behind a scatter plot of one point: the row.
 export class DecisionMap {
