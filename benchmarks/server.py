@@ -118,7 +118,7 @@ def wrk(pid: int, path: str, body: str, seconds: float, folder: Path) -> Load:
     found = re.search(r"RESULT (\S+) (\S+) (\S+) (\S+)", output.stdout)
     assert found, output.stdout + output.stderr
     rate, median, p99, errors = found.groups()
-    spent = 1e6 * (cpu_seconds(pid) - before) / (float(rate) * max(1, round(seconds)))
+    spent = 1e6 * (cpu_seconds(pid) - before) / max(float(rate) * max(1, round(seconds)), 1.0)
     return Load(float(rate), float(median) / 1e3, float(p99) / 1e3, tuple(map(int, errors.split(","))), spent)
 
 

@@ -1,5 +1,6 @@
 """Requests over HTTP: answers equal those of the library, and what is wrong is refused with the name of the field."""
 
+import contextlib
 import json
 import math
 import signal
@@ -248,7 +249,14 @@ def test_logistic_models_are_not_explained(server, model_folder, penguins):
 
 
 def test_slow_clients_and_disconnects_do_not_matter(model_folder):
-    with serving(model_folder / "birds.safetensors", "--timeout", "1") as running:
+    with serving(model_folder / "birds.safetensors", "--timeout", "1", "--max-body", "1") as running:
+        endless = socket.create_connection(("127.0.0.1", running.port))
+        endless.sendall(UNFINISHED.replace(b"Content-Length: 900", b"Transfer-Encoding: chunked")[:-1])
+        with contextlib.suppress(ConnectionError):  # at the latest when the answer was sent
+            for _ in range(1000):
+                endless.sendall(b"10000\r\n" + b" " * (1 << 16) + b"\r\n")
+            pytest.fail("64 MB were read")
+        endless.close()
         slow = socket.create_connection(("127.0.0.1", running.port))
         slow.sendall(UNFINISHED)
         gone = [socket.create_connection(("127.0.0.1", running.port)) for _ in range(20)]

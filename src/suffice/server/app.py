@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from .models import Models, Served
 from .rows import asked_of_bulk
 
 _SMALL = 4096  # bytes of a JSON body that is answered together with others
+_LARGE = 1 << 18  # bytes of a body that has to wait until there is room for it
 _EVERY = 1.0  # seconds between looks at the files
 _PAGE = {
     "index.html": "text/html; charset=utf-8",
@@ -146,7 +147,7 @@ class _Server:
     async def _predict(self, request: Request, found: Callable[[], Served]) -> Response:
         headers, query = request.scope[HEADERS], request.scope["query_string"]
         kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower().decode("latin-1")
-        late = 408, "the body took", "body"
+        late = 429, "other large requests took", "body"  # what to say if time is up
         try:
             served = found()
             if kind != JSON and kind not in _BULK:
@@ -154,7 +155,10 @@ class _Server:
             if kind == JSON and query:
                 raise RefusedError(422, "prior, cost and outputs of JSON requests belong into the body", "query")
             case = asked_of_bulk(request.query_params, served) if kind != JSON else None
-            async with asyncio.timeout(self.limits.seconds):
+            length = headers.get(b"content-length", b"")
+            is_large = not length.isdigit() or int(length) > _LARGE
+            async with asyncio.timeout(self.limits.seconds), self.bulk.room if is_large else nullcontext():
+                late = 408, "the body took", "body"
                 body = await self._body(request, headers, self.limits.json if kind == JSON else self.limits.body)
                 late = 413, "send fewer rows at a time: they took", "rows"
                 if kind == JSON:

@@ -68,10 +68,18 @@ class Groups(Generic[J, R]):
 
 
 class Lanes:
-    """Does large jobs side by side, a few at a time."""
+    """Does large jobs side by side, a few at a time.
+
+    Parameters
+    ----------
+    n : int
+        How many are worked on; as many again may have their bodies here and wait. All others are not read yet, so that
+        the memory that bodies take is bounded.
+    """
 
     def __init__(self, n: int) -> None:
         self._threads = ThreadPoolExecutor(n, "bulk requests")
+        self.room = asyncio.Semaphore(2 * n)
 
     async def do(self, work: Callable[..., R], *arguments: Any) -> R:
         """Do a job."""

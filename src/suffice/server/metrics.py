@@ -20,7 +20,6 @@ class Metrics:
         self._seconds = Histogram(
             "suffice_request_seconds", "Time from the request to the answer.", ["route"], buckets=_SECONDS, **own
         )
-        self.rows = Counter("suffice_rows", "Rows that were scored.", ["model"], **own)
         self.models = Gauge("suffice_models", "Models that are served.", **own)
         self.problems = Gauge("suffice_model_problems", "Model files that could not be loaded.", **own)
         self._busy = Gauge("suffice_requests_in_progress", "Requests that are worked on.", **own)
