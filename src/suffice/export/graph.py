@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 Array = NDArray[Any]
-Operand = "Value | Array | float"
 
 ML = "ai.onnx.ml"
 KINDS = {"number": TensorProto.DOUBLE, "text": TensorProto.STRING}
