@@ -97,8 +97,8 @@ class TreeDensity(Density):
         """The number of categories of each column."""
         return [len(own) for own in self.categories]
 
-    def category_kinds(self) -> dict[int, str]:
-        return self.single.category_kinds()
+    def categories_of_columns(self) -> dict[int, Array]:
+        return self.single.categories_of_columns()
 
     def unknown_cells(self, table: Table) -> Array:
         return self.single.unknown_cells(table)
