@@ -552,7 +552,7 @@ class TestLayouts:
         assert run("fit", *source, "--drop", "id")[0] == 0
         assert suffice.load("d").feature_names_in_.tolist() == ["größe", "ort"]
         with pytest.raises(DataError, match="--drop ident: the query has no such column"):
-            run("fit", *source, "--drop", "ident")
+            run("fit", *source, "--drop", "ident", "--force")
 
     def test_the_automatic_choice_has_options(self, messy):
         options = ("--folds", "3", "--scoring", "error", "--no-calibrate", "--time-limit", "60", "--drop", "id")
@@ -813,7 +813,7 @@ class TestMerge:
     def test_weights_are_forgotten_as_they_were_learnt(self, here, tmp_path):
         model = ("--model", "gaussian", "--set", "covariance=diag", "--columns", "body_mass_g", "--weight", "rows")
         run("fit", "pair.csv", "-t", "species", "-o", tmp_path / "m", *model)
-        run("forget", tmp_path / "m", "pair.csv", "-t", "species", "--weight", "rows", "-o", tmp_path / "m")
+        run("forget", tmp_path / "m", "pair.csv", "-t", "species", "--weight", "rows", "-o", tmp_path / "m", "--force")
         assert suffice.load(tmp_path / "m").statistics_.weight.tolist() == [0, 0]
 
     def test_numbers_that_meet_text_are_warned_of(self, tmp_path, monkeypatch):
@@ -827,7 +827,7 @@ class TestMerge:
             ColumnWarning, match=r"column 'c' are text so far, but numbers in what is added.*as in --type c=string"
         ):
             assert run("merge", "one", "two", "-o", "sum")[0] == 0
-        assert run("merge", "one", "text", "-o", "sum")[0] == 0
+        assert run("merge", "one", "text", "-o", "sum", "--force")[0] == 0
         assert suffice.load("sum").statistics_.categories[0].tolist() == ["01", "02", "xx"]
         numbers = suffice.load("two")
         with pytest.warns(ColumnWarning, match="column 'c' are numbers so far, but text in what is added"):
@@ -907,11 +907,14 @@ WRONG = {
     "a cost of broken JSON": (("predict", MODEL, ROWS, "--cost", "[[0, 1"), "--cost: "),
     "a cost of another shape": (("sql", MODEL, "birds", "--cost", "[[0, 1], [1, 0]]"), "do not fit 3 classes"),
     "a cost that is nowhere": (("predict", MODEL, ROWS, "--cost", "no.json"), "no.json"),
-    "another ending": (("predict", MODEL, ROWS, "-o", "s.csv"), "s.csv: scores are written as Parquet"),
-    "what is read": (("predict", MODEL, "same.parquet", "-o", "same.parquet"), "is one of the input files"),
-    "no directory": (("predict", MODEL, ROWS, "-o", "no/s.parquet"), "there is no directory 'no'"),
-    "rows to fit": (("fit", ROWS, "-t", "species", "--model", "mixed", "-o", ROWS), "both.csv is an input file"),
-    "rows to forget": (("forget", MODEL, ROWS, "-t", "species", "-o", ROWS), "both.csv is an input file"),
+    "another ending": (("predict", MODEL, ROWS, "-o", "s.xls"), "s.xls: give a file name that ends in .parquet, .csv"),
+    "what is read": (("predict", MODEL, "same.parquet", "-o", "same.parquet", "--force"), "is one of the input files"),
+    "no directory": (("predict", MODEL, ROWS, "-o", "no/s.parquet"), "the directory 'no' for the scores does not"),
+    "rows to fit": (
+        ("fit", ROWS, "-t", "species", "--model", "mixed", "-o", ROWS, "--force"),
+        "both.csv is an input file",
+    ),
+    "rows to forget": (("forget", MODEL, ROWS, "-t", "species", "-o", ROWS, "--force"), "both.csv is an input file"),
     "a directory": (("merge", MODEL, MODEL, "-o", "."), "is a directory"),
     "the checkpoint": (
         ("fit", ROWS, "-t", "species", "--model", "mixed", "--checkpoint", "m", "-o", "./m"),

@@ -151,14 +151,14 @@ class Evaluation:
 
 def evaluated(model: Model, X: Any, y: Any, weight: Any, prior: Any, cost: Any) -> Evaluation:
     """All that labelled rows say of a model."""
-    scores, labels, weights = _scored(model, X, y, weight)
+    scores, labels, weights = scored_rows(model, X, y, weight)
     counted = weights > 0
     if not counted.any():
         raise DataError("all weights are zero: there is nothing to evaluate on")
-    return _figures(model, scores[counted], labels[counted], weights[counted], prior, cost)
+    return figures(model, scores[counted], labels[counted], weights[counted], prior, cost)
 
 
-def _scored(model: Model, X: Any, y: Any, weight: Any) -> tuple[Array, Array, Array]:
+def scored_rows(model: Model, X: Any, y: Any, weight: Any) -> tuple[Array, Array, Array]:
     """The scores (n, k), the labels, all of them classes of the model, and the weights of all rows."""
     if y is None:
         raise DataError("evaluate needs the true labels: pass y, or the name of the column that holds them")
@@ -181,7 +181,7 @@ def _scored(model: Model, X: Any, y: Any, weight: Any) -> tuple[Array, Array, Ar
     return scores, model.classes[index], weights
 
 
-def _figures(model: Model, scores: Array, labels: Array, weight: Array, prior: Any, cost: Any) -> Evaluation:
+def figures(model: Model, scores: Array, labels: Array, weight: Array, prior: Any, cost: Any) -> Evaluation:
     classes, used, case = model.classes, model._as_prior(prior), model._application(prior, cost)
     actions = case.actions
     decided = actions[case.decide(case.log_posterior(scores + case.log_prior))]
