@@ -7,16 +7,23 @@ LOWEST := $(VENV)-lowest
 MNIST ?= $(wildcard ../shared/mnist)
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard native/*)
 
-.PHONY: demo test coverage test-lowest bench stress fuzz sanitize mnist lint docs clean
+# Chromium runs the tests of pages. Where there is none, the package manager of the system installs it.
+CHROMIUM := $(firstword $(foreach name,chromium chromium-browser google-chrome,$(shell command -v $(name))))
+
+.PHONY: demo test browser coverage test-lowest bench stress fuzz sanitize mnist lint docs clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/suffice demo
 
-test: $(VENV)/dev.stamp
+test: $(VENV)/dev.stamp browser
 	$(BIN)/python -m pytest -n auto
 
+browser:
+	@$(if $(CHROMIUM),true,$(if $(shell command -v apt-get),$(shell command -v sudo) apt-get install --yes chromium,\
+		echo "Install Chromium for the tests in tests/browser" && false))
+
 # Which lines and branches the tests reach; tracing them makes the tests take twice as long.
-coverage: $(VENV)/dev.stamp
+coverage: $(VENV)/dev.stamp browser
 	$(BIN)/python -m pytest -n auto --cov --cov-report=term
 
 # Tests with the oldest versions that pyproject.toml allows, in a separate environment. Two checks of scikit-learn 1.6

@@ -56,7 +56,7 @@ def test_every_command_is_shown():
     assert shown == set(app.list_commands(None)) - {"demo"}
 
 
-@pytest.mark.parametrize("command", [name for name in app.list_commands(None) if name != "demo"])
+@pytest.mark.parametrize("command", [name for name in app.list_commands(None) if name not in ("demo", "serve")])
 @pytest.mark.filterwarnings("ignore::suffice.errors.CalibrationWarning")
 def test_the_example_of_the_help_works(command, example_files, tmp_path, monkeypatch):
     """As it stands, in a directory with the files that the examples name."""
@@ -103,7 +103,7 @@ def test_commands_of_the_readme_work_in_their_order(tmp_path, monkeypatch):
     (tmp_path / "new").mkdir()
     parquet.write_table(penguins, "new/all.parquet")
     lines = [line.strip() for line in README.splitlines() if line.startswith("    suffice ")]
-    assert len(lines) == 4
+    assert len(lines) == 5
     for line in lines:
         done = CliRunner().invoke(app, shlex.split(line)[1:], catch_exceptions=False)
         assert done.exit_code == 0, f"$ {line}\n{done.output}"

@@ -49,6 +49,7 @@ def folder(tmp_path_factory):
         "merge {model}.safetensors {model}.safetensors -o twice-{model}.safetensors",
         "forget {model}.safetensors rows.csv -t label -o rest-{model}.safetensors",
         "sql {model}.safetensors rows",
+        "report {model}.safetensors rows.csv -t label -o {model}.html",
         "sample {model}.safetensors -n 3",
         "impute {model}.safetensors rows.csv",
         "explain {model}.safetensors rows.csv",

@@ -23,6 +23,7 @@ _COMMANDS = {
     "predict": "predict",
     "evaluate": "evaluate",
     "compare": "compare",
+    "report": "report",
     "inspect": "inspect",
     "explain": "explain",
     "outliers": "outliers",

@@ -43,6 +43,7 @@ from .output import Output, writes
 @options.weight
 @click.option("--checkpoint", help="A file that saves the progress; the same command resumes an interrupted run.")
 @click.option("--skip", is_flag=True, help="Skip damaged parts of files instead of stopping.")
+@click.option("--report", help="An HTML file to write a report to, on rows that are held out in turn.")
 @options.as_json
 @reads_data
 def fit(
@@ -61,6 +62,7 @@ def fit(
     weight: str | None,
     checkpoint: str | None,
     skip: bool,
+    report: str | None,
     as_json: bool,
 ) -> None:
     """Fit a model to files or a database. Without --model, the best of several is chosen on held-out rows.
@@ -82,6 +84,9 @@ def fit(
     if checkpoint is not None and locate(checkpoint).identity == locate(out.path).identity:
         raise UsageError(f"{locate(out.path)} cannot be both the model and the checkpoint; give two different files")
     out.check()
+    reported = None if report is None else Output(report, out.force, "report")
+    if reported is not None:
+        reported.check()
     asked = {"checkpoint": checkpoint, "on_error": "skip" if skip else None}
     bar = model != "mixture"  # which has its own, for many passes
     with data.opened(options.names(columns), bar, **asked) as rows:
@@ -92,13 +97,17 @@ def fit(
             fitted: Any = selection.fit(rows, target, weight, families=of_families, **search)
         else:
             fitted = kind(**(own | _parameters(choices, kind))).fit(rows, target, sample_weight=weight)
-    fitted.target_ = target
-    with out.file() as path:
-        fitted.save(path)
-    tell(fitted, out, as_json)
+        fitted.target_ = target
+        with out.file() as path:
+            fitted.save(path)
+        if reported is not None:
+            from .report import report_of_fit
+
+            report_of_fit(fitted, rows, target, weight, reported)
+    tell(fitted, out, as_json, reported)
 
 
-def tell(fitted: Any, out: Output, as_json: bool) -> None:
+def tell(fitted: Any, out: Output, as_json: bool, report: Output | None) -> None:
     """Say what was fitted, what else was tried, and where it is."""
     from ..text import described
 
@@ -106,12 +115,15 @@ def tell(fitted: Any, out: Output, as_json: bool) -> None:
     if as_json:
         facts = {"model": type(fitted).__name__, "columns": fitted.n_features_in_, "classes": fitted.classes_.tolist()}
         tried = None if choice is None else {"scoring": choice.scoring, "candidates": choice.rows()}
-        out.done("", facts | {"choice": tried})
+        where = {} if report is None else {"report": str(locate(report.path))}
+        out.done("", facts | {"choice": tried} | where)
         return
     said = described(fitted)
     if choice is not None:
         heading = f"Models by held-out {CRITERIA[choice.scoring]}, with the log loss in nats:"
         said = f"{heading}\n\n{choice}\n\n{choice.summary}\n\n{said}"
+    if report is not None:
+        said = f"{said}\nA report is in {locate(report.path)}"
     out.done(said)
 
 
