@@ -13,7 +13,7 @@ CHROMIUM := $(firstword $(foreach name,chromium chromium-browser google-chrome,$
 .PHONY: demo test browser coverage test-lowest bench stress fuzz sanitize mnist lint docs clean
 
 demo: $(VENV)/demo.stamp
-	$(BIN)/suffice demo
+	$(BIN)/suffice demo --out build/demo --force
 
 test: $(VENV)/dev.stamp browser
 	$(BIN)/python -m pytest -n auto

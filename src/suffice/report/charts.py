@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .markup import Markup, tag, together
+from .markup import Markup, tag, titled, together
 
 Array = NDArray[Any]
 
@@ -203,8 +203,7 @@ def horizontal_bars(
             )
         )
     head = tag("tr", tag("th", "column", scope="col"), tag("th", x_label, scope="col", colspan="2"))
-    whole = tag("table", tag("caption", title), tag("thead", head), tag("tbody", lines), class_="horizontal")
-    return together([whole, tag("p", described, class_="quiet")])
+    return together([titled(title, head, lines, class_="horizontal"), tag("p", described, class_="quiet")])
 
 
 def _class(colour: int | str) -> str:

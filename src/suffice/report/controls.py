@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .. import decisions
 from ..scoring.evaluation import Evaluation
 from ..tables.labels import positions
-from .markup import NONE, Markup, data, tag
+from .markup import NONE, Markup, data, tag, titled
 from .rows import ReportRows
 
 Array = NDArray[Any]
@@ -160,8 +160,7 @@ def confusion(rows: ReportRows, found: Evaluation, costs: Costs) -> Markup:
     decided = [tag("td", _count(counts[:, j].sum()), id=f"decided-{j}", class_="number") for j in range(m)]
     body.append(tag("tr", tag("th", "decided", scope="row"), decided, tag("td", ""), class_="margin"))
     caption = "Confusion matrix: rows are the true classes, columns the decisions"
-    whole = tag("table", tag("caption", caption), tag("thead", head), tag("tbody", body), class_="confusion")
-    return tag("div", whole, class_="scroll", tabindex="0", role="region", aria_label=caption)
+    return titled(caption, head, body, class_="confusion")
 
 
 def effective_log_odds(prior: Array, costs: Costs) -> float:

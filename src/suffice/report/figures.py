@@ -56,7 +56,8 @@ def figures_of(rows: ReportRows, found: Evaluation, cost: Array) -> list[Figure]
         loss, error = _log_loss(rows, prior)
         alone = f"The prior alone has {found.log_loss_of_prior:.4g}." if found.log_loss_of_prior is not None else ""
         how = f"Mean of -log P(true class), in nats, classes weighted by the prior. {alone}"
-        listed.append(Figure("Log loss", found.log_loss, loss - SURE * error, loss + SURE * error, how))
+        low = max(loss - SURE * error, 0.0)
+        listed.append(Figure("Log loss", found.log_loss, low, loss + SURE * error, how))
     if found.dcf is not None:
         how = "Cost of the decisions with the prior and costs of this report; 1 is the best decision without data."
         listed.append(Figure("Normalised cost", found.dcf, *_cost_ends(rows, prior, cost), how))
@@ -93,10 +94,12 @@ def wilson(share: float, n: float) -> tuple[float, float]:
     return max(middle - half, 0.0), min(middle + half, 1.0)
 
 
-def _cost_ends(rows: ReportRows, prior: Array, cost: Array) -> tuple[float, float]:
-    """The interval of the cost of decisions, relative to that of the best one without data."""
+def _cost_ends(rows: ReportRows, prior: Array, cost: Array) -> tuple[float | None, float | None]:
+    """The interval of the cost of decisions, relative to the best one without data; None if all cost the same."""
     decided = decisions.cheapest(rows.posterior(prior), cost)
     mean, error = weighted_mean(cost[decided, rows.code], rows.code, rows.weight, prior)
+    if error == 0:
+        return None, None
     without = float((cost @ prior).min()) or 1.0
     return max(mean - SURE * error, 0.0) / without, (mean + SURE * error) / without
 

@@ -60,14 +60,20 @@ def together(parts: Iterable[Any]) -> Markup:
 
 
 def table(heading: Iterable[Any], rows: Iterable[Iterable[Any]], caption: str, **attributes: Any) -> Markup:
-    """Return a table whose first column names the rows; it scrolls where it is too wide for the page."""
+    """Return a table whose first column names the rows."""
     head = tag("tr", [tag("th", cell, scope="col") for cell in heading])
     body = [
         tag("tr", tag("th", first, scope="row"), [cell if _is_cell(cell) else tag("td", cell) for cell in rest])
         for first, *rest in rows
     ]
-    whole = tag("table", tag("caption", caption), tag("thead", head), tag("tbody", body), **attributes)
-    return tag("div", whole, class_="scroll", tabindex="0", role="region", aria_label=caption)
+    return titled(caption, head, body, **attributes)
+
+
+def titled(title: str, head: Markup, body: list[Markup], **attributes: Any) -> Markup:
+    """Return a table with a title above; it scrolls where it is too wide for the page."""
+    whole = tag("table", tag("thead", head), tag("tbody", body), aria_label=title, **attributes)
+    scrolls = tag("div", whole, class_="scroll", tabindex="0", role="region", aria_label=title)
+    return tag("div", tag("p", title, class_="title"), scrolls, class_="table")
 
 
 def data(name: str, value: Any) -> Markup:
