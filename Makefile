@@ -14,6 +14,7 @@ CHROMIUM := $(firstword $(foreach name,chromium chromium-browser google-chrome,$
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/suffice demo --out build/demo --force
+	@echo "Here, suffice is $(abspath $(BIN))/suffice"
 
 test: $(VENV)/dev.stamp browser
 	$(BIN)/python -m pytest -n auto

@@ -31,6 +31,7 @@ from suffice.report import columns, rows, writing
 from suffice.report.figures import evaluation_of, figures_of, wilson
 from suffice.report.rows import rows_of
 from suffice.scoring.calibrated import Calibration
+from suffice.scoring.choice import Choice
 
 PENGUINS = str(Path(suffice.__file__).parent / "data" / "penguins.csv")
 FRAME = pd.read_csv(PENGUINS)
@@ -306,3 +307,25 @@ def test_a_page_is_not_written_in_parts(tmp_path, monkeypatch):
     with pytest.raises(ZeroDivisionError):
         suffice.write_report(MixedClassifier().fit(FRAME, "species"), FRAME, "species", tmp_path / "r.html")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"candidates": []},
+        {"candidates": [{"name": ["x"], "log_loss": 1.0, "error": 0.1}]},
+        {"candidates": [{"name": "x", "log_loss": "much", "error": 0.1}]},
+        {"baseline": {"name": "x", "log_loss": None, "error": 0.1}},
+        {"scoring": "<b>"},
+        {"scoring": "cost"},
+        {"n_rows": "all"},
+        {"left_out": 3},
+    ],
+    ids=str,
+)
+def test_files_that_tell_nonsense_of_the_choice_are_refused(change):
+    """So that no report stumbles over them."""
+    header = suffice.fit(*rng_table(40), time_limit=0).choice_.to_header()
+    assert Choice.from_header(header).to_header() == header
+    with pytest.raises((ValueError, TypeError, KeyError)):
+        Choice.from_header(header | change)
