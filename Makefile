@@ -7,24 +7,23 @@ LOWEST := $(VENV)-lowest
 MNIST ?= $(wildcard ../shared/mnist)
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard native/*)
 
-# Chromium runs the tests of pages. Where there is none, the package manager of the system installs it.
-CHROMIUM := $(firstword $(foreach name,chromium chromium-browser google-chrome,$(shell command -v $(name))))
-
-.PHONY: demo test browser coverage test-lowest bench stress fuzz sanitize mnist lint docs clean
+.PHONY: demo test chromium coverage test-lowest bench stress fuzz sanitize mnist lint docs clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/suffice demo --out build/demo --force
 	@echo "Here, suffice is $(abspath $(BIN))/suffice"
 
-test: $(VENV)/dev.stamp browser
+test: $(VENV)/dev.stamp chromium
 	$(BIN)/python -m pytest -n auto
 
-browser:
-	@$(if $(CHROMIUM),true,$(if $(shell command -v apt-get),$(shell command -v sudo) apt-get install --yes chromium,\
-		echo "Install Chromium for the tests in tests/browser" && false))
+# The tests of the page need a browser: that of the system, which is installed on Debian and Ubuntu where we may.
+chromium:
+	@command -v chromium > /dev/null || command -v chromium-browser > /dev/null || command -v google-chrome > /dev/null \
+		|| { command -v apt-get > /dev/null && test "$$(id -u)" = 0 && apt-get install --yes --quiet chromium > /dev/null; } \
+		|| echo "The tests of the page need Chromium. Install it with the package manager of your system."
 
 # Which lines and branches the tests reach; tracing them makes the tests take twice as long.
-coverage: $(VENV)/dev.stamp browser
+coverage: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest -n auto --cov --cov-report=term
 
 # Tests with the oldest versions that pyproject.toml allows, in a separate environment. Two checks of scikit-learn 1.6

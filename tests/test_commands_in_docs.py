@@ -53,7 +53,7 @@ def test_every_command_is_shown():
     shown = {
         line.split()[1] for _, block in blocks((DOCS / "command-line.md").read_text()) for line, _ in commands(block)
     }
-    assert shown == set(app.list_commands(None)) - {"demo"}
+    assert shown == set(app.list_commands(None)) - {"demo", "serve"}  # which does not end
 
 
 @pytest.mark.parametrize("command", [name for name in app.list_commands(None) if name not in ("demo", "serve")])

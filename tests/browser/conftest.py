@@ -11,7 +11,7 @@ FLAGS += ["--disable-sync", "--no-first-run"]
 def browser():
     from playwright.sync_api import sync_playwright
 
-    assert CHROMIUM, "these tests need Chromium: make browser installs it"
+    assert CHROMIUM, "these tests need Chromium: make chromium installs it"
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield launched

@@ -77,7 +77,7 @@ def _described(
     for i, row in enumerate(which.tolist()):
         cells = {}
         if shown:
-            texts = cell_texts(rows.table, np.full(len(shown), row), np.array(shown))
+            texts = cell_texts(rows.table[row : row + 1], np.zeros(len(shown), np.intp), np.array(shown))
             cells = {rows.names[j]: "missing" if text is None else text for j, text in zip(shown, texts, strict=True)}
         found.append(
             Strange(
