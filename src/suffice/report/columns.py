@@ -69,14 +69,14 @@ def evidence(rows: ReportRows) -> Array | None:
     scores[np.arange(n), code] = -np.inf
     rival = scores.argmax(axis=1)
     scale = 1.0 if rows.model.calibration is None else rows.model.calibration.scale
-    total, x = np.zeros(frame.n_features), density.read(some)
+    x = density.read(some)
     try:
         with np.errstate(invalid="ignore"):
             shares = np.stack([density.explain(x, c) for c in range(rows.n_classes)])
             own = shares[code, np.arange(n)] - shares[rival, np.arange(n)]
     except SufficeError:
         return None
-    return np.asarray(total + scale * np.nan_to_num(own, nan=0.0, posinf=0.0, neginf=0.0).mean(axis=0))
+    return np.asarray(scale * np.nan_to_num(own, nan=0.0, posinf=0.0, neginf=0.0).mean(axis=0))
 
 
 def _shuffled(rows: ReportRows, some: Frame, code: Array, scores: Array) -> Array | None:
