@@ -83,11 +83,8 @@ def payload(rows: ReportRows, prior: Array, costs: Costs) -> Markup:
 def controls(rows: ReportRows, prior: Array, costs: Costs) -> Markup:
     """Return the sliders."""
     names = rows.classes
-    of_prior = [1] if rows.n_classes == 2 else range(rows.n_classes)
-    sliders = [_prior_slider(names[c], c, float(prior[c])) for c in of_prior]
+    sliders = [_prior_slider(name, c, float(prior[c])) for c, name in enumerate(names)]
     of_cost = [_cost_slider(words, c, float(costs.factor[c])) for c, words in enumerate(_cost_words(names, costs))]
-    if rows.n_classes == 2:
-        of_cost.reverse()  # a miss first
     buttons = tag(
         "p",
         tag("button", "Reset", type="button", id="reset"),
@@ -220,8 +217,8 @@ def _cost_words(names: list[str], costs: Costs) -> list[list[tuple[str, bool]]]:
     if len(names) == 2:
         one, two = names
         return [
-            [("false alarm: ", False), (one, True), (" taken for ", False), (two, True)],
-            [("miss: ", False), (two, True), (" taken for ", False), (one, True)],
+            [("taking ", False), (one, True), (" for ", False), (two, True)],
+            [("taking ", False), (two, True), (" for ", False), (one, True)],
         ]
     return [[("taking ", False), (name, True), (" for another class", False)] for name in names]
 
