@@ -304,6 +304,23 @@ def test_a_traceback_comes_only_with_debug(tmp_path):
     assert long.stderr.endswith(short.stderr)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["predict"], "Missing argument 'MODEL'; suffice predict --help lists what there is"),
+        (["fit", "a.csv", "--colums", "x"], "No such option"),
+        (["divine"], "No such command 'divine'; suffice --help lists what there is"),
+        (["fit", "a.csv", "-t", "y", "--folds", "1"], "Invalid value for '--folds'"),
+    ],
+)
+def test_wrong_arguments_are_told_in_one_line(arguments, message):
+    done = command(*arguments, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("suffice: ")
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
 def test_a_defect_has_a_code_of_its_own():
     code = "import sys; sys.argv = ['suffice', 'inspect', 'x']\nimport suffice.description as d\n"
     code += "d.describe = lambda _: 1 / 0\nfrom suffice.cli import main\nmain()"

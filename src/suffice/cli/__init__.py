@@ -112,9 +112,14 @@ def _ended(error: BaseException) -> int:
     """Tell of an error in one line, and return the exit code."""
     try:
         raise error
-    except click.ClickException as error:
+    except getattr(click.exceptions, "NoArgsIsHelpError", ()) as error:  # a command alone: the help is the answer
         error.show()
-        return error.exit_code
+        return int(error.exit_code)
+    except click.UsageError as error:
+        command = "suffice" if error.ctx is None else error.ctx.command_path
+        return _failed(f"{error.format_message().rstrip('.')}; {command} --help lists what there is", _WRONG_USAGE)
+    except click.ClickException as error:
+        return _failed(error.format_message(), error.exit_code)
     except (KeyboardInterrupt, click.Abort):
         return _failed("interrupted; no file was written or changed", _INTERRUPTED)
     except BrokenPipeError:  # the reader of the output has closed it, as head does
