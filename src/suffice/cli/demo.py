@@ -27,7 +27,10 @@ _SHOWN = 6  # models and rows to show
 @click.option("--force", is_flag=True, help="Overwrite files of an earlier demo.")
 @click.option("--open", "show", is_flag=True, help="Open the report in a browser.")
 def demo(out: str, force: bool, show: bool) -> None:
-    """Do the whole job on the Palmer penguins: read, choose a model, compare, save, report."""
+    """Do the whole job on the Palmer penguins.
+
+    It reads the table, chooses a model, evaluates it, and writes the model and a report.
+    """
     from rich.console import Console
 
     from .. import selection

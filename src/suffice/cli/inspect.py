@@ -25,7 +25,9 @@ _WIDE = 8  # columns of a table
 @options.as_json
 @click.option("--parameters", is_flag=True, help="Print what the model has learnt: means, probabilities, components.")
 def inspect(file: str, as_json: bool, parameters: bool) -> None:
-    """Show what a file contains: model, classes, columns and their families, calibration, and what else was tried.
+    """Show what a model file contains.
+
+    The output has the classes, the columns and their families, the calibration, and what else was tried.
 
     FILE is a model file, or the checkpoint of a fit. Only its header is read, and with --parameters what the model has
     learnt.

@@ -34,9 +34,10 @@ def report(
     title: str | None,
     out: Output,
 ) -> None:
-    """Write a report on a model and labelled, held-out rows: one HTML file that works offline.
+    """Write a report on a model, as one HTML file.
 
-    Prior and costs are sliders in the report, which start with --prior and --cost.
+    It shows what the model is worth on labelled, held-out rows, and works offline. Prior and
+    costs are sliders in the report, which start with --prior and --cost.
 
     MODEL is a model file, written by suffice fit. DATA are files, directories or globs of Parquet, Arrow, CSV or
     JSON lines; - for the standard input; or a database URL, with --query.
