@@ -10,7 +10,8 @@ SOURCES := pyproject.toml CMakeLists.txt $(wildcard native/*)
 .PHONY: demo test chromium coverage test-lowest bench stress fuzz sanitize mnist lint docs clean
 
 demo: $(VENV)/demo.stamp
-	$(BIN)/suffice demo
+	$(BIN)/suffice demo --out build/demo --force
+	@echo "Here, suffice is $(abspath $(BIN))/suffice"
 
 test: $(VENV)/dev.stamp chromium
 	$(BIN)/python -m pytest -n auto

@@ -21,9 +21,13 @@ COMMANDS = {
     "predict, full covariances": "iris.safetensors iris.csv",
     "evaluate": "birds.safetensors birds.csv -t species",
     "inspect": "birds.safetensors",
-    "merge": "birds.safetensors birds.safetensors -o both.safetensors",
-    "forget": "birds.safetensors few.csv -t species -o rest.safetensors",
+    "merge": "birds.safetensors birds.safetensors -o both.safetensors --force",
+    "forget": "birds.safetensors few.csv -t species -o rest.safetensors --force",
     "sql": "birds.safetensors birds",
+    "sample": "birds.safetensors -n 10",
+    "impute": "birds.safetensors few.csv",
+    "explain": "birds.safetensors few.csv",
+    "outliers": "birds.safetensors birds.csv",
 }
 RUN = "import sys; from suffice.cli import main; sys.argv = ['suffice', *sys.argv[1:]]; main()"
 

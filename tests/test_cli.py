@@ -1,7 +1,7 @@
 """The command line, and an independent check of the numbers it shows."""
 
-import csv
 import dataclasses
+import importlib
 import io
 import json
 import re
@@ -18,11 +18,8 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
-from scipy.stats import multivariate_normal, norm
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import confusion_matrix, log_loss, precision_score, recall_score
-from sklearn.model_selection import LeaveOneOut, cross_val_predict
-from sklearn.naive_bayes import GaussianNB
 
 import suffice
 from suffice import (
@@ -38,11 +35,11 @@ from suffice import (
     metrics,
 )
 from suffice.cli import app, main
-from suffice.cli.demo import leave_one_out_error, penguin_table, penguins
 from suffice.cli.options import prior_of
 from suffice.errors import ColumnWarning, DataError, FormatWarning, StatisticsError
 from suffice.scoring.calibrated import Calibration
 
+demo_module = importlib.import_module("suffice.cli.demo")
 PENGUINS = str(Path(suffice.__file__).parent / "data" / "penguins.csv")
 COST = {"Adelie": [0, 1, 1], "Chinstrap": [9, 0, 1], "Gentoo": [1, 1, 0], "ask": [0.2, 0.2, 0.2]}
 PRIOR = [0.7, 0.2, 0.1]
@@ -87,154 +84,72 @@ def refused(tmp_path, monkeypatch, capsys):
 
 
 @pytest.fixture(scope="module")
-def birds():
-    """The penguins, read with the csv module alone."""
-    with (Path(suffice.__file__).parent / "data" / "penguins.csv").open(newline="") as file:
-        rows = [row for row in csv.DictReader(file) if "NA" not in [row[name] for name in FEATURES]]
-    return np.array([[float(row[name]) for name in FEATURES] for row in rows]), np.array(
-        [row["species"] for row in rows]
-    )
+def shown(tmp_path_factory):
+    """What the demo prints on a terminal of 80 columns, and where it writes."""
+    where = tmp_path_factory.mktemp("demo") / "birds"
+    done = CliRunner().invoke(app, ["demo", "--out", str(where)], env={"COLUMNS": "80"}, catch_exceptions=False)
+    assert done.exit_code == 0
+    return done.output, where
 
 
-@pytest.fixture(scope="module")
-def shown():
-    """What the demo prints."""
-    code, output = run("demo")
-    assert code == 0
-    return output
+class TestDemo:
+    def test_it_fits_a_narrow_terminal(self, shown):
+        wide = [line for line in shown[0].splitlines() if len(line.rstrip()) > 80]
+        assert all(str(shown[1]) in line for line in wide), wide  # paths are not broken
 
+    def test_the_model_is_the_best_of_those_that_it_shows(self, shown):
+        text, where = shown
+        expected = suffice.fit(str(where / "birds.csv"), "species", generative=True)
+        model = suffice.load(where / "birds.safetensors")
+        assert str(model.choice_.candidates[0].name) == expected.choice_.candidates[0].name
+        for each in (*expected.choice_.candidates[:6], expected.choice_.baseline):
+            assert f"{each.log_loss:.4f}" in text
+            assert f"{each.error:.2%}" in text
+        assert " ".join(expected.choice_.summary.split()) in " ".join(text.split())
+        test = pd.read_csv(where / "test.csv")
+        found = np.mean(model.predict(test) != test["species"])
+        assert f"error rate  {found:.2%} of the rows" in text
 
-def errors_shown(output):
-    """Leave-one-out and training error of each model, as printed."""
-    cells = re.findall(r"│ (\w+) +│[^│]*│ +([\d.]+)% │ +([\d.]+)% │", output)
-    return {name: (held_out, training) for name, held_out, training in cells}
+    def test_training_and_test_birds_are_all_birds(self, shown):
+        parts = [pd.read_csv(shown[1] / name) for name in ("birds.csv", "test.csv")]
+        whole = pd.concat(parts).sort_values(list(parts[0])).reset_index(drop=True)
+        pd.testing.assert_frame_equal(whole, pd.read_csv(PENGUINS).sort_values(list(whole)).reset_index(drop=True))
+        gaps = int(pd.read_csv(PENGUINS).isna().sum().sum())
+        assert f"344 birds of three species, with numbers, categories and {gaps} missing" in shown[0].replace("\n", " ")
 
+    def test_a_decision_flips_with_the_prior(self, shown):
+        text = " ".join(shown[0].split())
+        equal, rare = (float(p) for p in re.findall(r"P\(Chinstrap\) = ([\d.]+)", text))
+        row, llr = re.search(r"Bird (\d+) of the test table: .*? over Adelie ([+-][\d.]+)\.", text).groups()
+        assert equal == pytest.approx(1 / (1 + np.exp(-float(llr))), abs=0.01)
+        assert rare == pytest.approx(1 / (1 + 99 * np.exp(-float(llr))), abs=0.01)
+        assert re.findall(r"so decide for (\w+)", text) == ["Chinstrap", "Adelie"]
+        bird = pd.read_csv(shown[1] / "test.csv").iloc[[int(row)]]
+        found = suffice.load_model(shown[1] / "birds.safetensors").llr(bird, "Adelie", "Chinstrap").item()
+        assert f"{found:+.2f}" == llr
 
-class ByTheBook:
-    """Bayes' rule with SciPy's densities, for the structures that scikit-learn does not have."""
+    def test_the_report_is_where_it_says(self, shown):
+        uri = re.search(r"Open the report: (\S+)", shown[0])[1]
+        assert uri == (shown[1] / "birds.html").resolve().as_uri()
+        assert "Each row was scored by a model of the other rows" in (shown[1] / "birds.html").read_text()
 
-    def __init__(self, covariance):
-        self.covariance = covariance
+    def test_the_next_commands_work(self, shown, monkeypatch):
+        lines = shown[0].partition("Try next:\n")[2].splitlines()
+        assert lines[0] == f"  cd {shown[1]}"
+        assert [line.strip() for line in lines[1:]] == list(demo_module.NEXT)
+        monkeypatch.chdir(shown[1])
+        for line in lines[1:]:
+            code, output = run(*line.split()[1:])
+            assert code == 0
+            assert output.strip()
 
-    def scores(self, X, y, x):
-        labels = np.unique(y)
-        groups = [X[y == label] for label in labels]
-        prior = np.log([len(g) / len(X) for g in groups])
-        if self.covariance == "full":
-            densities = [multivariate_normal.logpdf(x, g.mean(axis=0), np.cov(g.T, bias=True)) for g in groups]
-        else:
-            within = np.sqrt(sum(((g - g.mean(axis=0)) ** 2).sum(axis=0) for g in groups) / len(X))
-            densities = [norm.logpdf(x, g.mean(axis=0), within).sum() for g in groups]
-        return labels[np.argmax(prior + np.array(densities))]
-
-    def leave_one_out(self, X, y):
-        rest = ~np.eye(len(X), dtype=bool)
-        return np.array([self.scores(X[rest[i]], y[rest[i]], X[i]) for i in range(len(X))])
-
-    def training(self, X, y):
-        return np.array([self.scores(X, y, x) for x in X])
-
-
-def scikit_learn(model, X, y):
-    return cross_val_predict(model, X, y, cv=LeaveOneOut()), model.fit(X, y).predict(X)
-
-
-PEERS = {
-    "full": lambda X, y: (ByTheBook("full").leave_one_out(X, y), ByTheBook("full").training(X, y)),
-    "diag": lambda X, y: scikit_learn(GaussianNB(var_smoothing=0), X, y),
-    "tied": lambda X, y: scikit_learn(LinearDiscriminantAnalysis(solver="lsqr", store_covariance=True), X, y),
-    "tied_diag": lambda X, y: (ByTheBook("tied_diag").leave_one_out(X, y), ByTheBook("tied_diag").training(X, y)),
-}
-
-
-def test_the_demo_reads_all_birds_with_four_measurements(birds):
-    X, y = penguins()
-    np.testing.assert_array_equal(X, birds[0])
-    np.testing.assert_array_equal(y, birds[1])
-    assert X.shape == (342, 4)
-    assert dict(zip(*np.unique(y, return_counts=True), strict=True)) == {"Adelie": 151, "Chinstrap": 68, "Gentoo": 123}
-
-
-@pytest.mark.parametrize("covariance", PEERS)
-def test_the_errors_shown_are_those_that_others_find(birds, shown, covariance):
-    X, y = birds
-    held_out, training = (f"{100 * np.mean(predicted != y):.2f}" for predicted in PEERS[covariance](X, y))
-    assert errors_shown(shown)[covariance] == (held_out, training)
-
-
-def test_the_errors_shown_do_not_change(shown):
-    assert errors_shown(shown) == {
-        "full": ("1.17", "1.17"),
-        "diag": ("2.92", "2.92"),
-        "tied": ("1.46", "1.17"),
-        "tied_diag": ("3.51", "3.51"),
-    }
-
-
-def test_a_row_that_is_left_out_does_not_help_itself():
-    """Three rows on a line, far apart: each would be classified by its own mean, and by nothing else without it."""
-    X, y = np.array([[0.0], [1.0], [9.0], [10.0], [5.4]]), np.array(["a", "a", "b", "b", "a"])
-    clf = GaussianClassifier("tied_diag", prior="uniform").fit(X, y)
-    assert (clf.predict(X) == y).all()
-    assert leave_one_out_error(clf, X, y) == 1 / 5
-
-
-def test_leaving_out_by_forgetting_leaves_the_model_as_it_was(birds):
-    X, y = birds
-    clf = GaussianClassifier("tied").fit(X, y)
-    before = clf.means_.copy(), clf.covariances_.copy()
-    leave_one_out_error(clf, X, y)
-    np.testing.assert_array_equal(clf.statistics_.weight, [151, 68, 123])
-    np.testing.assert_allclose(clf.means_, before[0], rtol=1e-10)
-    np.testing.assert_allclose(clf.covariances_, before[1], rtol=1e-8)
-
-
-def test_a_decision_flips_with_the_prior(shown):
-    text = " ".join(shown.split())
-    equal, rare = (float(p) for p in re.findall(r"P\(Chinstrap\) = ([\d.]+)", text))
-    llr = float(re.search(r"ratio of Chinstrap over Adelie: ([+-][\d.]+)", text)[1])
-    assert equal == pytest.approx(1 / (1 + np.exp(-llr)), abs=0.01)
-    assert rare == pytest.approx(1 / (1 + 99 * np.exp(-llr)), abs=0.01)
-    assert re.findall(r"so decide for (\w+)", text) == ["Chinstrap", "Adelie"]
-
-
-def test_the_bird_shown_is_one_of_them_and_its_ratio_is_right(birds, shown):
-    X, y = birds
-    text = " ".join(shown.split())
-    bird = [float(re.search(rf"{name} ([\d.]+)", text)[1]) for name in FEATURES]
-    found = np.flatnonzero((np.array(bird) == X).all(axis=1))
-    assert y[found].tolist() == ["Chinstrap"]
-    lda = LinearDiscriminantAnalysis(solver="lsqr").fit(X, y)
-    adelie, chinstrap, _ = lda.decision_function([bird])[0] - np.log(lda.priors_)
-    assert f"over Adelie: {chinstrap - adelie:+.2f}" in text
-
-
-def test_the_demo_goes_through_the_commands(shown):
-    """Each is shown before what it says."""
-    told = dict(re.findall(r"^\$ suffice (\w+) (?:.*\n)((?:(?!\$ suffice).*\n)*)", shown, re.MULTILINE))
-    assert list(told) == ["fit", "evaluate", "predict", "merge", "forget", "inspect", "sql"]
-    assert "weight 344" in told["merge"]
-    assert "weight 341" in told["forget"]
-    assert told["sql"].startswith("WITH suffice_1 AS")
-    birds = penguin_table()
-    places = np.arange(len(birds)) % 4
-    clf = MixedClassifier().fit(birds.filter(places < 2), "species")
-    south = birds.filter(places >= 2)
-    wrong = clf.predict(south.drop_columns("species")) != south["species"].to_numpy()
-    assert f"error rate  {wrong.mean():.2%}" in told["evaluate"]
-
-
-def test_the_demo_leaves_nothing_behind(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setattr("tempfile.tempdir", None)
-    monkeypatch.setattr(
-        sys.modules["suffice.cli.demo"], "_COMMANDS", ("fit north.csv -t species --model mixed", "inspect no")
-    )
-    with pytest.raises(FileNotFoundError):
-        run("demo")
-    assert Path.cwd() == tmp_path
-    assert not list(tmp_path.iterdir())
+    def test_it_overwrites_nothing(self, shown, tmp_path):
+        with pytest.raises(DataError, match="give --force to overwrite"):
+            run("demo", "--out", shown[1])
+        (tmp_path / "new.csv").write_text("mine")
+        with pytest.raises(DataError, match="give --force to overwrite"):
+            run("demo", "--out", tmp_path)
+        assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("new.csv", "mine")]
 
 
 @pytest.mark.parametrize("arguments", [(), ("--help",), ("demo", "--help")], ids=" ".join)
@@ -243,7 +158,7 @@ def test_help_says_what_there_is(arguments):
     text = " ".join(output.replace("│", " ").split())
     assert code == (0 if arguments else 2)
     assert "Usage: suffice" in text
-    assert "Show what suffice can do, with the Palmer penguins." in text
+    assert "Do the whole job on the Palmer penguins" in text
     if "demo" not in arguments:
         assert "Generative classifiers from sufficient statistics. One pass over your data suffices." in text
 
@@ -552,7 +467,7 @@ class TestLayouts:
         assert run("fit", *source, "--drop", "id")[0] == 0
         assert suffice.load("d").feature_names_in_.tolist() == ["größe", "ort"]
         with pytest.raises(DataError, match="--drop ident: the query has no such column"):
-            run("fit", *source, "--drop", "ident")
+            run("fit", *source, "--drop", "ident", "--force")
 
     def test_the_automatic_choice_has_options(self, messy):
         options = ("--folds", "3", "--scoring", "error", "--no-calibrate", "--time-limit", "60", "--drop", "id")
@@ -813,7 +728,7 @@ class TestMerge:
     def test_weights_are_forgotten_as_they_were_learnt(self, here, tmp_path):
         model = ("--model", "gaussian", "--set", "covariance=diag", "--columns", "body_mass_g", "--weight", "rows")
         run("fit", "pair.csv", "-t", "species", "-o", tmp_path / "m", *model)
-        run("forget", tmp_path / "m", "pair.csv", "-t", "species", "--weight", "rows", "-o", tmp_path / "m")
+        run("forget", tmp_path / "m", "pair.csv", "-t", "species", "--weight", "rows", "-o", tmp_path / "m", "--force")
         assert suffice.load(tmp_path / "m").statistics_.weight.tolist() == [0, 0]
 
     def test_numbers_that_meet_text_are_warned_of(self, tmp_path, monkeypatch):
@@ -827,7 +742,7 @@ class TestMerge:
             ColumnWarning, match=r"column 'c' are text so far, but numbers in what is added.*as in --type c=string"
         ):
             assert run("merge", "one", "two", "-o", "sum")[0] == 0
-        assert run("merge", "one", "text", "-o", "sum")[0] == 0
+        assert run("merge", "one", "text", "-o", "sum", "--force")[0] == 0
         assert suffice.load("sum").statistics_.categories[0].tolist() == ["01", "02", "xx"]
         numbers = suffice.load("two")
         with pytest.warns(ColumnWarning, match="column 'c' are numbers so far, but text in what is added"):
@@ -907,11 +822,14 @@ WRONG = {
     "a cost of broken JSON": (("predict", MODEL, ROWS, "--cost", "[[0, 1"), "--cost: "),
     "a cost of another shape": (("sql", MODEL, "birds", "--cost", "[[0, 1], [1, 0]]"), "do not fit 3 classes"),
     "a cost that is nowhere": (("predict", MODEL, ROWS, "--cost", "no.json"), "no.json"),
-    "another ending": (("predict", MODEL, ROWS, "-o", "s.csv"), "s.csv: scores are written as Parquet"),
-    "what is read": (("predict", MODEL, "same.parquet", "-o", "same.parquet"), "is one of the input files"),
-    "no directory": (("predict", MODEL, ROWS, "-o", "no/s.parquet"), "there is no directory 'no'"),
-    "rows to fit": (("fit", ROWS, "-t", "species", "--model", "mixed", "-o", ROWS), "both.csv is an input file"),
-    "rows to forget": (("forget", MODEL, ROWS, "-t", "species", "-o", ROWS), "both.csv is an input file"),
+    "another ending": (("predict", MODEL, ROWS, "-o", "s.xls"), "s.xls: give a file name that ends in .parquet, .csv"),
+    "what is read": (("predict", MODEL, "same.parquet", "-o", "same.parquet", "--force"), "is one of the input files"),
+    "no directory": (("predict", MODEL, ROWS, "-o", "no/s.parquet"), "the directory 'no' for the scores does not"),
+    "rows to fit": (
+        ("fit", ROWS, "-t", "species", "--model", "mixed", "-o", ROWS, "--force"),
+        "both.csv is an input file",
+    ),
+    "rows to forget": (("forget", MODEL, ROWS, "-t", "species", "-o", ROWS, "--force"), "both.csv is an input file"),
     "a directory": (("merge", MODEL, MODEL, "-o", "."), "is a directory"),
     "the checkpoint": (
         ("fit", ROWS, "-t", "species", "--model", "mixed", "--checkpoint", "m", "-o", "./m"),

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 from pyarrow import csv, parquet
 
-from suffice import load
+from suffice import MixedClassifier, load
 from suffice.cli import app
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -56,6 +56,41 @@ def test_every_command_is_shown():
     assert shown == set(app.list_commands(None)) - {"demo", "serve"}  # which does not end
 
 
+@pytest.mark.parametrize("command", [name for name in app.list_commands(None) if name not in ("demo", "serve")])
+@pytest.mark.filterwarnings("ignore::suffice.errors.CalibrationWarning")
+def test_the_example_of_the_help_works(command, example_files, tmp_path, monkeypatch):
+    """As it stands, in a directory with the files that the examples name."""
+    shutil.copytree(example_files, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    if command == "fit":
+        Path("birds.safetensors").unlink()  # which it writes
+    text = app.get_command(None, command).epilog
+    for line in text.removeprefix("Example: ").split("; "):
+        program, *arguments = shlex.split(line)
+        assert program == "suffice"
+        done = CliRunner().invoke(app, arguments, catch_exceptions=False)
+        assert done.exit_code == 0, done.output
+        assert done.output.strip()
+
+
+@pytest.fixture(scope="module")
+def example_files(tmp_path_factory):
+    where = tmp_path_factory.mktemp("examples")
+    penguins = csv.read_csv(str(resources.files("suffice") / "data/penguins.csv")).drop_null()
+    rows = {name: penguins.take(list(range(len(penguins)))[part]) for name, part in PARTS.items()}
+    for name, table in rows.items():
+        csv.write_csv(table, where / f"{name}.csv")
+    models = {"birds": "birds", "simple": "birds", "north": "birds", "south": "test"}
+    for name, data in models.items():
+        settings = {"covariance": "tied_diag"} if name == "simple" else {}
+        model = MixedClassifier(**settings).fit(rows[data], "species")
+        model.target_ = "species"
+        model.save(where / f"{name}.safetensors")
+    return where
+
+
+PARTS = {"birds": slice(0, None, 2), "test": slice(1, None, 2), "new": slice(0, None, 50), "withdrawn": slice(0, 20, 2)}
+
 README = (DOCS.parent / "README.md").read_text()
 
 
@@ -68,7 +103,7 @@ def test_commands_of_the_readme_work_in_their_order(tmp_path, monkeypatch):
     (tmp_path / "new").mkdir()
     parquet.write_table(penguins, "new/all.parquet")
     lines = [line.strip() for line in README.splitlines() if line.startswith("    suffice ")]
-    assert len(lines) == 4
+    assert len(lines) == 5
     for line in lines:
         done = CliRunner().invoke(app, shlex.split(line)[1:], catch_exceptions=False)
         assert done.exit_code == 0, f"$ {line}\n{done.output}"

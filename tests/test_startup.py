@@ -31,9 +31,9 @@ def folder(tmp_path_factory):
     table = pa.table({"x": rng.normal(size=60), "kind": rng.choice(["a", "b"], 60), "label": ["no", "yes"] * 30})
     pyarrow.csv.write_csv(table, where / "rows.csv")
     for name, model in {"mixed": suffice.MixedClassifier(), "gaussian": suffice.GaussianClassifier("tied")}.items():
-        model.fit(table if name == "mixed" else table.drop_columns(["kind"]), "label").save(
-            where / f"{name}.safetensors"
-        )
+        model.fit(table if name == "mixed" else table.drop_columns(["kind"]), "label")
+        for path in (f"{name}.safetensors", f"copy-{name}.safetensors"):
+            model.save(where / path)
     return where
 
 
@@ -49,6 +49,12 @@ def folder(tmp_path_factory):
         "merge {model}.safetensors {model}.safetensors -o twice-{model}.safetensors",
         "forget {model}.safetensors rows.csv -t label -o rest-{model}.safetensors",
         "sql {model}.safetensors rows",
+        "report {model}.safetensors rows.csv -t label -o {model}.html",
+        "sample {model}.safetensors -n 3",
+        "impute {model}.safetensors rows.csv",
+        "explain {model}.safetensors rows.csv",
+        "outliers {model}.safetensors rows.csv",
+        "compare rows.csv -t label -m {model}.safetensors -m copy-{model}.safetensors",
     ],
 )
 def test_a_command_imports_neither_scikit_learn_nor_pandas(folder, model, command):

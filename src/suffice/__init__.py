@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         cross_val_llr,
         load,
     )
+    from .report import write_report
     from .scoring import Model, load_model
     from .scoring.evaluation import Evaluation
     from .selection import OnePassSearchCV, fit, scorer
@@ -87,6 +88,7 @@ _HOMES = {
     "scorer": "selection",
     "show_versions": "versions",
     "sql": "sources.sql",
+    "write_report": "report",
 }
 
 __all__ = [
@@ -132,6 +134,7 @@ __all__ = [
     "scorer",
     "show_versions",
     "sql",
+    "write_report",
 ]
 
 

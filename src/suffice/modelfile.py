@@ -101,6 +101,7 @@ class ModelFile:
     choice: dict[str, Any] | None = None  # the other candidates, if the model was chosen automatically
     notes: dict[str, Any] | None = None  # how it was learnt, as attributes of the estimator
     calibration: dict[str, Any] | None = None  # of its scores
+    target: str | None = None  # the name of the column with the labels, where it had one
 
 
 @singledispatch
@@ -126,6 +127,7 @@ def write(path: str | os.PathLike[str], model: ModelFile) -> None:
             "learnt": type(model.learnt).__name__,
             "choice": model.choice,
             "calibration": model.calibration,
+            "target": model.target,
             "notes": None if model.notes is None else arrayfile.plain(model.notes),
             **arrayfile.labels_to_header(model.learnt.classes),
         }
@@ -162,5 +164,7 @@ def _model(header: dict[str, Any], arrays: dict[str, Array]) -> ModelFile:
         raise ValueError("the names of its columns are not text")
     params = {name: arrayfile.restored(value) for name, value in header["params"].items()}
     notes = None if header.get("notes") is None else arrayfile.restored(header["notes"])
-    later = {name: header.get(name) for name in ("choice", "calibration")}
+    later = {name: header.get(name) for name in ("choice", "calibration", "target")}
+    if not isinstance(later["target"], str | None):
+        raise ValueError(f"the name of its labels is {later['target']!r}")
     return ModelFile(header["estimator"], params, names, learnt, header["version"], notes=notes, **later)

@@ -1,10 +1,11 @@
-"""The command line."""
+"""The command line. Each command has a module, which is imported when the command is used."""
 
 from __future__ import annotations
 
 import gc
 import os
 import sys
+import traceback
 import warnings
 from importlib import import_module
 from importlib.abc import MetaPathFinder
@@ -15,14 +16,22 @@ import click
 from ..errors import SufficeError, for_commands
 from .options import StoppedError, UsageError
 
-_FAILED, _WRONG_USAGE, _INTERRUPTED = 1, 2, 130  # exit codes
+_FAILED, _WRONG_USAGE, _DEFECT, _INTERRUPTED = 1, 2, 3, 130  # exit codes
 _COMMANDS = {
     "demo": "demo",
     "fit": "fit",
     "predict": "predict",
     "evaluate": "evaluate",
+    "compare": "compare",
+    "report": "report",
     "inspect": "inspect",
+    "explain": "explain",
+    "outliers": "outliers",
+    "impute": "impute",
+    "sample": "sample",
+    "search": "search",
     "cluster": "cluster",
+    "reduce": "reduce",
     "merge": "merge",
     "forget": "merge",
     "sql": "sql",
@@ -40,10 +49,38 @@ class _Commands(click.Group):
         if cmd_name not in _COMMANDS:
             return None
         command: click.Command = getattr(import_module(f".{_COMMANDS[cmd_name]}", __name__), cmd_name)
+        if not any(option.name == _DEBUG for option in command.params):
+            _debug(command)
         return command
 
 
-@click.command(cls=_Commands, name="suffice")
+class _Run:
+    """What a run of a command was asked for beside its work."""
+
+    debug = False  # whether to show the traceback of an error
+
+
+_DEBUG = "debug"
+
+
+def _debug(command: Any) -> Any:
+    """Give a command the option to show tracebacks."""
+
+    def asked(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+        if value and isinstance(ctx.find_root().obj, _Run):
+            ctx.find_root().obj.debug = True
+
+    own: dict[str, Any] = {"is_flag": True, "expose_value": False, "is_eager": True, "callback": asked}
+    return click.option("--debug", **own, help="Show a traceback if something fails.")(command)
+
+
+@click.command(
+    cls=_Commands,
+    name="suffice",
+    epilog="Exit codes: 0 success, 1 data or files cannot be used, 2 wrong arguments, 3 a defect in suffice, 130 "
+    "Ctrl-C. Example: suffice demo",
+)
+@_debug
 @click.version_option(package_name="suffice", message="suffice %(version)s")
 @click.pass_context
 def app(ctx: click.Context) -> None:
@@ -60,12 +97,30 @@ def main() -> None:
 
 
 def _run() -> int:
-    """Run a command, and return its exit code; an error is one line on stderr."""
+    """Run a command, and return its exit code; an error is one line on stderr, unless --debug asks for a traceback."""
+    run = _Run()
     try:
-        return app.main(standalone_mode=False) or 0
-    except click.ClickException as error:
+        return app.main(standalone_mode=False, obj=run) or 0
+    except Exception as error:
+        if run.debug:
+            traceback.print_exc()
+        return _ended(error)
+    except KeyboardInterrupt as error:
+        return _ended(error)
+
+
+def _ended(error: BaseException) -> int:
+    """Tell of an error in one line, and return the exit code."""
+    try:
+        raise error
+    except getattr(click.exceptions, "NoArgsIsHelpError", ()) as error:  # a command alone: the help is the answer
         error.show()
-        return error.exit_code
+        return int(error.exit_code)
+    except click.UsageError as error:
+        command = "suffice" if error.ctx is None else error.ctx.command_path
+        return _failed(f"{error.format_message().rstrip('.')}; {command} --help lists what there is", _WRONG_USAGE)
+    except click.ClickException as error:
+        return _failed(error.format_message(), error.exit_code)
     except (KeyboardInterrupt, click.Abort):
         return _failed("interrupted; no file was written or changed", _INTERRUPTED)
     except BrokenPipeError:  # the reader of the output has closed it, as head does
@@ -77,6 +132,11 @@ def _run() -> int:
         return _failed(error, _WRONG_USAGE)
     except (SufficeError, OSError, ImportError) as error:
         return _failed(error, _FAILED)
+    except MemoryError:
+        return _failed("there is not enough memory; give fewer rows or columns", _FAILED)
+    except Exception as error:
+        what = f"{type(error).__name__}: {error}; this is a defect in suffice"
+        return _failed(f"{what}: run the command again with --debug, and report what it prints", _DEFECT)
 
 
 def _failed(message: object, code: int) -> int:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import click
 
-from ..storage import locate
 from ..text import aligned
 from . import options
-from .data import Data, check_out, reads_data
+from .data import Data, reads_data
+from .output import Output, writes
 
 
 @click.command(epilog="Example: suffice cluster birds.csv -k 1-6 -o clusters.safetensors")
 @click.option("--components", "-k", default="1-8", show_default=True, help="How many: 3, 2,4,8 or 2-12.")
-@click.option("--out", "-o", default="clusters.safetensors", show_default=True, help="The model file to write.")
+@writes("The model file to write.", "clusters.safetensors")
 @click.option(
     "--covariance",
     default="full",
@@ -30,11 +30,12 @@ from .data import Data, check_out, reads_data
 @click.option("--checkpoint", help="A file that saves the progress; the same command resumes an interrupted run.")
 @options.families
 @options.weight
+@options.as_json
 @reads_data
 def cluster(
     data: Data,
     components: str,
-    out: str,
+    out: Output,
     covariance: str,
     criterion: str,
     columns: str | None,
@@ -42,6 +43,7 @@ def cluster(
     checkpoint: str | None,
     families: tuple[str, ...],
     weight: str | None,
+    as_json: bool,
 ) -> None:
     """Find clusters in rows without labels.
 
@@ -50,19 +52,24 @@ def cluster(
     """
     from ..estimators import MixtureModel
 
-    check_out(out)
+    out.check()
     own = options.families_of(families)
     model = MixtureModel(_numbers(components), covariance, own, criterion=criterion, random_state=seed)
     with data.opened(options.names(columns), bar=False, checkpoint=checkpoint) as rows:
-        check_out(out, rows)
+        out.check(rows)
         model.fit(rows, sample_weight=weight)
-    model.save(out)
+    with out.file() as path:
+        model.save(path)
     names = ("n_components", "log_likelihood", "n_parameters", criterion)
-    tried = zip(*(model.criteria_[name].round(1).tolist() for name in names), strict=True)
+    if as_json:
+        tried = {name: model.criteria_[name].tolist() for name in names}
+        out.done("", {"n_components": model.n_components_, "weights": model.weights_.tolist(), "tried": tried})
+        return
+    rows_of = zip(*(model.criteria_[name].round(1).tolist() for name in names), strict=True)
     chosen = ["" if k != model.n_components_ else "chosen" for k in model.criteria_["n_components"]]
-    print(aligned([(*names, ""), *((*map(str, row), mark) for row, mark in zip(tried, chosen, strict=True))]))
+    table = aligned([(*names, ""), *((*map(str, row), mark) for row, mark in zip(rows_of, chosen, strict=True))])
     sizes = [(str(i), f"{share:.1%}") for i, share in enumerate(model.weights_)]
-    print(f"\n{aligned([('cluster', 'share'), *sizes])}\n\nWritten to {locate(out)}")
+    out.done(f"{table}\n\n{aligned([('cluster', 'share'), *sizes])}\n")
 
 
 def _numbers(text: str) -> list[int]:

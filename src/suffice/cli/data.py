@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
-from pathlib import Path
 from typing import Any
 
 import click
@@ -151,18 +150,3 @@ def reads_data(command: Callable[..., None]) -> Callable[..., None]:
     for option in reversed(_OPTIONS):
         run = option(run)
     return run
-
-
-def check_out(out: str, rows: Any = None) -> None:
-    """Raise an error before any work is done if the output cannot be written, or would overwrite the input."""
-    from ..sources import as_source
-
-    location = locate(out)
-    if location.is_local:
-        path = Path(location.path)
-        if not path.parent.is_dir():
-            raise DataError(f"the directory {str(path.parent)!r} for the model does not exist")
-        if path.is_dir():
-            raise DataError(f"{path} is a directory; give the name of a file for the model")
-    if rows is not None and as_source(rows).reads(out):
-        raise DataError(f"{location} is an input file; write the model to another file")

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
 from . import options
 from .data import Data, reads_data
+from .output import as_json_text
 
 
 @click.command(epilog="Example: suffice evaluate birds.safetensors test.csv -t species")
 @options.model
-@options.target
+@options.labels
 @options.prior
 @options.cost
 @options.weight
@@ -21,7 +20,7 @@ from .data import Data, reads_data
 def evaluate(
     model: str,
     data: Data,
-    target: str,
+    target: str | None,
     prior: str | None,
     cost: str | None,
     weight: str | None,
@@ -37,7 +36,10 @@ def evaluate(
     from ..scoring import load_model
 
     loaded = load_model(model)
-    asked = options.prior_of(prior, loaded.classes), options.cost_of(cost, loaded.classes)
+    case, labels = options.application(prior, cost, loaded.classes), options.target_of(target, loaded, model)
     with data.opened() as rows:
-        found = loaded.evaluate(rows, target, *asked, sample_weight=weight)
-    print(json.dumps(found.to_dict(), indent=2, default=str) if as_json else found)
+        found = loaded.evaluate(rows, labels, case.prior, case.cost, sample_weight=weight)
+    if as_json:
+        print(as_json_text(found.to_dict()))
+    else:
+        print(f"{found}" if case.said is None else f"Costs: {case.said}\n\n{found}")

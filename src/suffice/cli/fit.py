@@ -11,15 +11,15 @@ import click
 from ..errors import listed
 from ..scoring.choice import CRITERIA
 from ..storage import locate
-from ..text import described
 from . import options
-from .data import Data, check_out, reads_data
+from .data import Data, reads_data
 from .options import UsageError
+from .output import Output, writes
 
 
 @click.command(epilog="Example: suffice fit birds.csv -t species -o birds.safetensors")
 @options.target
-@click.option("--out", "-o", default="model.safetensors", show_default=True, help="The model file to write.")
+@writes("The model file to write.", "model.safetensors")
 @click.option(
     "--model",
     default="auto",
@@ -43,11 +43,13 @@ from .options import UsageError
 @options.weight
 @click.option("--checkpoint", help="A file that saves the progress; the same command resumes an interrupted run.")
 @click.option("--skip", is_flag=True, help="Skip damaged parts of files instead of stopping.")
+@click.option("--report", help="An HTML file to write a report to, on rows that are held out in turn.")
+@options.as_json
 @reads_data
 def fit(
     data: Data,
     target: str,
-    out: str,
+    out: Output,
     model: str,
     choices: tuple[str, ...],
     folds: int | None,
@@ -60,6 +62,8 @@ def fit(
     weight: str | None,
     checkpoint: str | None,
     skip: bool,
+    report: str | None,
+    as_json: bool,
 ) -> None:
     """Fit a model to files or a database. Without --model, the best of several is chosen on held-out rows.
 
@@ -70,35 +74,60 @@ def fit(
     how |= {"calibrate": False if no_calibrate else None, "generative": generative or None}
     search = {name: value for name, value in how.items() if value is not None}
     of_families = options.families_of(families)
-    kind, own = (None, {}) if model == "auto" else _estimator(model, of_families)
+    kind, own = (None, {}) if model == "auto" else estimator_of(model, of_families)
     if model == "auto" and (choices or checkpoint):
         raise UsageError("--set and --checkpoint need a named model, as in --model gaussian")
     if model != "auto" and search:
         raise UsageError("--folds, --scoring, --time-limit, --no-calibrate and --generative need --model auto")
     if model == "logistic" and checkpoint:
         raise UsageError("--model logistic does not support --checkpoint")
-    if checkpoint is not None and locate(checkpoint).identity == locate(out).identity:
-        raise UsageError(f"{locate(out)} cannot be both the model and the checkpoint; give two different files")
-    check_out(out)
+    if checkpoint is not None and locate(checkpoint).identity == locate(out.path).identity:
+        raise UsageError(f"{locate(out.path)} cannot be both the model and the checkpoint; give two different files")
+    out.check()
+    reported = None if report is None else Output(report, out.force, "report")
+    if reported is not None:
+        reported.check()
     asked = {"checkpoint": checkpoint, "on_error": "skip" if skip else None}
     bar = model != "mixture"  # which has its own, for many passes
     with data.opened(options.names(columns), bar, **asked) as rows:
-        check_out(out, rows)
+        out.check(rows)
         if kind is None:
             from .. import selection
 
             fitted: Any = selection.fit(rows, target, weight, families=of_families, **search)
         else:
             fitted = kind(**(own | _parameters(choices, kind))).fit(rows, target, sample_weight=weight)
-    fitted.save(out)
-    if model == "auto":
-        chosen = fitted.choice_
-        print(f"Models by held-out {CRITERIA[chosen.scoring]}, with the log loss in nats:\n\n{chosen}\n")
-        print(f"{chosen.summary}\n")
-    print(f"{described(fitted)}\nWritten to {locate(out)}")
+        fitted.target_ = target
+        with out.file() as path:
+            fitted.save(path)
+        if reported is not None:
+            from .report import report_of_fit
+
+            report_of_fit(fitted, rows, target, weight, reported)
+    tell(fitted, out, as_json, reported)
 
 
-def _estimator(model: str, families: Any) -> tuple[Any, dict[str, Any]]:
+def tell(fitted: Any, out: Output, as_json: bool, report: Output | None) -> None:
+    """Say what was fitted, what else was tried, and where it is."""
+    from ..text import described
+
+    choice = getattr(fitted, "choice_", None)
+    if as_json:
+        facts = {"model": type(fitted).__name__, "columns": fitted.n_features_in_, "classes": fitted.classes_.tolist()}
+        tried = None if choice is None else {"scoring": choice.scoring, "candidates": choice.rows()}
+        where = {} if report is None else {"report": str(locate(report.path))}
+        out.done("", facts | {"choice": tried} | where)
+        return
+    said = described(fitted)
+    if choice is not None:
+        heading = f"Models by held-out {CRITERIA[choice.scoring]}, with the log loss in nats:"
+        said = f"{heading}\n\n{choice}\n\n{choice.summary}\n\n{said}"
+    if report is not None:
+        said = f"{said}\nA report is in {locate(report.path)}"
+    out.done(said)
+
+
+def estimator_of(model: str, families: Any) -> tuple[Any, dict[str, Any]]:
     """The class of a model by its name, and the parameters that its name and the families stand for."""
     from .. import estimators
     from ..families import FAMILIES

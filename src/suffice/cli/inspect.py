@@ -11,6 +11,7 @@ import click
 
 from ..text import aligned, counted
 from . import options
+from .output import as_json_text
 
 if TYPE_CHECKING:
     from ..description import Description
@@ -20,11 +21,13 @@ _WIDE = 8  # columns of a table
 
 
 @click.command(epilog="Example: suffice inspect birds.safetensors")
-@click.argument("file")
+@options.file
 @options.as_json
 @click.option("--parameters", is_flag=True, help="Print what the model has learnt: means, probabilities, components.")
 def inspect(file: str, as_json: bool, parameters: bool) -> None:
-    """Show what a file contains: model, classes, columns and their families, calibration, and what else was tried.
+    """Show what a model file contains.
+
+    The output has the classes, the columns and their families, the calibration, and what else was tried.
 
     FILE is a model file, or the checkpoint of a fit. Only its header is read, and with --parameters what the model has
     learnt.
@@ -37,9 +40,7 @@ def inspect(file: str, as_json: bool, parameters: bool) -> None:
     if as_json:
         more: dict[str, Any] = {"parameters": learnt} if parameters else {}
         more |= {"edges": [edge._asdict() for edge in edges]} if edges else {}
-        text = json.dumps(asdict(found) | more, default=_plain)
-        finite = json.loads(text, parse_constant=lambda _: None)  # JSON has neither NaN nor infinity
-        print(json.dumps(finite, indent=2))
+        print(as_json_text(asdict(found) | more))
     else:
         labels = [label for label, _ in found.classes]
         if "components" in learnt:  # of a PCA or an LDA
@@ -129,10 +130,6 @@ def _labels(axis: Sequence[Any], n: int) -> list[Any]:
     if len(axis) == n:
         return list(axis)
     return [f"{axis[1]} over {axis[0]}"] if len(axis) == 2 and n == 1 else list(range(n))
-
-
-def _plain(value: Any) -> Any:
-    return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
 def _text(found: Description) -> str:

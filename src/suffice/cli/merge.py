@@ -11,13 +11,15 @@ from ..errors import StatisticsError
 from ..storage import locate
 from ..text import counted
 from . import options
-from .data import Data, check_out, reads_data
+from .data import Data, reads_data
+from .output import Output, writes
 
 
 @click.command(epilog="Example: suffice merge north.safetensors south.safetensors -o both.safetensors")
 @click.argument("models", nargs=-1, required=True)
-@options.out
-def merge(models: tuple[str, ...], out: str) -> None:
+@writes("The model file to write.", required=True)
+@options.as_json
+def merge(models: tuple[str, ...], out: Output, as_json: bool) -> None:
     """Merge models into the model of all their rows.
 
     MODELS are model files of the same kind, written by suffice fit. Their rows are not read again. Parameters come
@@ -26,7 +28,7 @@ def merge(models: tuple[str, ...], out: str) -> None:
     from ..families import RECIPES
     from ..learning import merged
 
-    check_out(out)
+    out.check()
     first, *others = models
     total = known = _trained(first)
     for path in others:
@@ -40,16 +42,17 @@ def merge(models: tuple[str, ...], out: str) -> None:
         except StatisticsError as error:
             raise StatisticsError(f"{locate(path)} cannot be merged with {locate(first)}: {error}") from None
         total = replace(total, learnt=learnt, names=names)
-    _write(total, known, out)
+    _write(total, known, out, as_json)
 
 
 @click.command(epilog="Example: suffice forget birds.safetensors withdrawn.csv -t species -o rest.safetensors")
 @options.model
-@options.target
-@options.out
+@options.labels
+@writes("The model file to write.", required=True)
 @options.weight
+@options.as_json
 @reads_data
-def forget(model: str, data: Data, target: str, out: str, weight: str | None) -> None:
+def forget(model: str, data: Data, target: str | None, out: Output, weight: str | None, as_json: bool) -> None:
     """Remove rows from a model that was fitted to them.
 
     The result equals a fit without these rows.
@@ -61,16 +64,18 @@ def forget(model: str, data: Data, target: str, out: str, weight: str | None) ->
     from ..learning import collector_of, forgotten
     from ..scoring.columns import Columns
 
+    out.check()
     known = _trained(model, subtracts=True)
+    labels = options.target_of(target, known, model)
     statistics, recipe = known.learnt, RECIPES[known.estimator]
     kinds, classes = statistics.category_kinds(), statistics.classes
     columns = Columns(known.names, statistics.n_features, known.estimator, kinds, classes)
     with data.opened(None if known.names is None else list(known.names)) as rows:
-        check_out(out, rows)
-        source = columns.source(rows, target, weight)
+        out.check(rows)
+        source = columns.source(rows, labels, weight)
         of = collector_of(recipe, recipe.chosen(known.params), statistics)
         rest = forgotten(statistics, known.names, source, of)
-    _write(replace(known, learnt=rest), known, out)
+    _write(replace(known, learnt=rest), known, out, as_json)
 
 
 def _trained(path: str, subtracts: bool = False) -> Any:
@@ -93,13 +98,15 @@ def _trained(path: str, subtracts: bool = False) -> Any:
     return model
 
 
-def _write(model: Any, before: Any, out: str) -> None:
+def _write(model: Any, before: Any, out: Output, as_json: bool) -> None:
     from .. import __version__, modelfile
     from ..scoring.calibrated import Calibration
 
     known, classes, calibration = before.learnt.classes, model.learnt.classes, model.calibration
     if calibration is not None:
         calibration = Calibration.from_header(calibration, len(known)).after_changes(known, classes).to_header()
-    modelfile.write(out, replace(model, choice=None, calibration=calibration, version=__version__))
-    weight = model.learnt.weight.sum()
-    print(f"{model.estimator} of {model.learnt.n_features} columns, weight {counted(weight)}\nWritten to {locate(out)}")
+    with out.file() as path:
+        modelfile.write(path, replace(model, choice=None, calibration=calibration, version=__version__))
+    columns, weight = model.learnt.n_features, float(model.learnt.weight.sum())
+    facts = {"model": model.estimator, "columns": columns, "weight": weight}
+    out.done(f"{model.estimator} of {columns} columns, weight {counted(weight)}", facts if as_json else None)

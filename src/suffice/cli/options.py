@@ -3,33 +3,56 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import shutil
+import sys
+import tempfile
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
-from ..errors import DataError, SufficeError
+from ..errors import DataError, SufficeError, listed
+from ..storage import without_credentials
 
-model = click.argument("model")
+
+def _received(ctx: click.Context, _: click.Parameter, path: str) -> str:
+    """The path of a file that is given, or of one with what comes from the standard input."""
+    if path != "-":
+        return path
+    directory = ctx.with_resource(tempfile.TemporaryDirectory())
+    received = os.path.join(directory, "standard-input")
+    with open(received, "wb") as file:
+        shutil.copyfileobj(sys.stdin.buffer, file)
+    return received
+
+
+model = click.argument("model", callback=_received)
+file = click.argument("file", callback=_received)
 target = click.option("--target", "-t", required=True, help="The column with the labels.")
+labels = click.option("--target", "-t", help="The column with the labels. Default: the one that suffice fit was given.")
 weight = click.option("--weight", help="The column with row weights.")
-out = click.option("--out", "-o", required=True, help="The model file to write.")
 prior = click.option(
     "--prior",
-    help="Class probabilities: a=0.7,b=0.3, or 0.7,0.3 in the order of the classes, or uniform, or JSON. Default: the "
-    "class frequencies of the training data.",
+    help="Class probabilities: a=0.7,b=0.3, or 0.7,0.3 in the order of the classes, or uniform, or JSON; of two "
+    "classes, one is enough, as in fraud=0.01. Default: the class frequencies of the training data.",
 )
 cost = click.option(
     "--cost",
     help="Costs of decisions, as JSON or a JSON file: a matrix with a row for each decision and a column for each "
-    "true class, or an object from decisions to rows.",
+    "true class, or an object from decisions to rows. For two classes also miss=100,false-alarm=1: what it costs to "
+    "miss the class to detect, and to find it where it is not. That is the class that --prior names, or else the "
+    "second one.",
 )
 keep = click.option(
     "--keep", help="Columns to repeat in the output, separated by commas. Default: the columns of the model."
 )
 outputs = click.option("--outputs", help="Some of decision,posterior,llr,log_likelihood. Default: all.")
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+lines = click.option("--json", "as_json", is_flag=True, help="Print JSON lines: an object for each row.")
 
 
 families = click.option(
@@ -87,13 +110,63 @@ def families_of(texts: tuple[str, ...]) -> Any:
     return pairs_of(texts, "--families", "amount=lognormal")
 
 
+@dataclass(frozen=True)
+class Application:
+    """The prior and the costs that a command is given, as `predict` takes them."""
+
+    prior: Any
+    cost: Any
+    said: str | None = None  # what costs by name stand for
+
+
+def application(prior: str | None, cost: str | None, classes: Any) -> Application:
+    """Parse `--prior` and `--cost`.
+
+    >>> application("fraud=0.01", "miss=100,false-alarm=1", ["fraud", "ok"]).cost
+    [[0.0, 1.0], [100.0, 0.0]]
+    """
+    found = prior_of(prior, classes)
+    if cost is None or not _NAMED.match(cost):
+        return Application(found, cost_of(cost, classes))
+    named = pairs_of([cost], "--cost", "miss=100,false-alarm=1")
+    try:
+        miss, alarm = float(named.pop("miss", 1)), float(named.pop("false-alarm", 1))
+    except ValueError:
+        raise UsageError(f"--cost {cost}: give numbers, as in miss=100,false-alarm=1") from None
+    if named:
+        raise UsageError(f"--cost {cost}: {next(iter(named))!r} is not known; give miss=100,false-alarm=1, or JSON")
+    if len(classes) != 2:
+        raise UsageError(f"--cost {cost}: misses and false alarms are of two classes, not of {len(classes)}; give JSON")
+    only = _named_alone(prior, classes)
+    target = 1 if only is None else only
+    matrix = [[0.0, 0.0], [0.0, 0.0]]
+    matrix[1 - target][target], matrix[target][1 - target] = miss, alarm
+    names = [str(label) for label in list(classes)]
+    missed = f"{miss:g} for a row of {names[target]!r} that is taken for {names[1 - target]!r} (a miss)"
+    return Application(found, matrix, f"{missed}, {alarm:g} for the opposite (a false alarm)")
+
+
+_NAMED = re.compile(r"\s*(miss|false-alarm)\s*=")
+
+
+def _named_alone(prior: str | None, classes: Any) -> int | None:
+    """The index of the one class that a prior names, if it names one of two."""
+    if prior is None or prior.lstrip().startswith(("{", "[")) or prior.count("=") != 1:
+        return None
+    names = [str(label) for label in list(classes)]
+    name = prior.rpartition("=")[0].strip()
+    return names.index(name) if name in names else None
+
+
 def prior_of(text: str | None, classes: Any) -> Any:
-    """Parse a prior for `predict`: a=0.7,b=0.3, numbers, JSON or "uniform".
+    """Parse a prior for `predict`: a=0.7,b=0.3, numbers, JSON or "uniform"; of two classes, one is enough.
 
     >>> prior_of("0=0.7, 1=0.3", [0, 1])
     {0: 0.7, 1: 0.3}
     >>> prior_of("0.2,0.3,0.5", ["a", "b", "c"])
     [0.2, 0.3, 0.5]
+    >>> prior_of("fraud=.25", ["fraud", "ok"])
+    {'fraud': 0.25, 'ok': 0.75}
     """
     if text is None or text == "uniform":
         return text
@@ -104,12 +177,16 @@ def prior_of(text: str | None, classes: Any) -> Any:
             numbers = [float(part) for part in text.split(",")]
             return numbers if len(numbers) > 1 else numbers[0]
         pairs = [pair.rpartition("=") for pair in text.split(",")]
-        return _labelled({name.strip(): float(value) for name, _, value in pairs}, classes)
+        found = _labelled({name.strip(): float(value) for name, _, value in pairs}, classes)
     except ValueError:
         raise UsageError(
             f"--prior {text}: give a number for each class, as in a=0.7,b=0.3, or uniform; for labels that contain "
             """commas, give JSON such as '{"a": 0.7, "b,c": 0.3}'"""
         ) from None
+    if len(classes) == 2 and (only := _named_alone(text, classes)) is not None:
+        (given,) = found.values()
+        found[list(classes)[1 - only]] = 1.0 - given
+    return found
 
 
 def cost_of(text: str | None, classes: Any) -> Any:
@@ -121,6 +198,27 @@ def cost_of(text: str | None, classes: Any) -> Any:
     if isinstance(found, dict):
         return {decision: _labelled(row, classes) for decision, row in found.items()}
     return found
+
+
+def class_of(text: str | None, classes: Any) -> Any:
+    """Return the class whose text is given.
+
+    >>> class_of("1", [0, 1])
+    1
+    """
+    if text is None:
+        return None
+    written = {str(label): label for label in list(classes)}
+    if text not in written:
+        raise UsageError(f"there is no class {text!r}; the classes are {listed(list(classes), 10)}")
+    return written[text]
+
+
+def target_of(target: str | None, model: Any, path: str) -> str:
+    """Return the column with the labels: the one that is given, or else the one that the model has learnt from."""
+    if target is None and model.target is None:
+        raise UsageError(f"{without_credentials(path)} does not say which column holds the labels; name it with -t")
+    return target if target is not None else str(model.target)
 
 
 def _json(text: str, option: str, example: str) -> Any:

@@ -37,8 +37,9 @@ def sql(
     from ..scoring import load_model
 
     loaded = load_model(model)
-    case = options.prior_of(prior, loaded.classes), options.cost_of(cost, loaded.classes)
+    case = options.application(prior, cost, loaded.classes)
+    asked = {"keep": options.names(keep), "outputs": options.names(outputs)}
     try:
-        print(loaded.to_sql(table.split("."), dialect, *case, keep=options.names(keep), outputs=options.names(outputs)))
+        print(loaded.to_sql(table.split("."), dialect, case.prior, case.cost, **asked))
     except ImportError as error:
         raise DataError(str(error)) from None

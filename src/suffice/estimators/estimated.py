@@ -31,6 +31,7 @@ class Estimated(TableEstimator):
     statistics_: Statistics
     choice_: Choice  # of models that `suffice.fit` has chosen
     calibration_: Calibration  # of models that it has calibrated
+    target_: str  # the name of the column with the labels, of models that `suffice fit` has fitted
 
     # What depends on the parameters and the rows: these hooks compute and return; they store nothing.
 
@@ -170,17 +171,20 @@ class Estimated(TableEstimator):
 
 
 def chosen_to_header(estimator: Any) -> dict[str, Any]:
-    """Return how an estimator was chosen and calibrated, as a model file holds it."""
+    """Return how an estimator was chosen and calibrated, and from which labels it learnt, as a model file holds it."""
     found = {name: getattr(estimator, f"{name}_", None) for name in ("choice", "calibration")}
-    return {name: None if value is None else value.to_header() for name, value in found.items()}
+    header = {name: None if value is None else value.to_header() for name, value in found.items()}
+    return header | {"target": getattr(estimator, "target_", None)}
 
 
 def set_chosen(estimator: Any, model: modelfile.ModelFile) -> None:
-    """Tell a loaded estimator how it was chosen and calibrated."""
+    """Tell a loaded estimator how it was chosen and calibrated, and from which labels it learnt."""
     if model.choice is not None:
         estimator.choice_ = Choice.from_header(model.choice)
     if model.calibration is not None:
         estimator.calibration_ = Calibration.from_header(model.calibration, len(model.learnt.classes))
+    if model.target is not None:
+        estimator.target_ = model.target
 
 
 def _with_arrays(value: Any) -> Any:

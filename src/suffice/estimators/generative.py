@@ -48,7 +48,7 @@ class DensityClassifier(LLRClassifier, Estimated):
             It scores and decides as this estimator does now.
         """
         density, statistics = self._estimate(), self._fitted()
-        chosen: dict[str, Any] = {name: getattr(self, f"{name}_", None) for name in ("choice", "calibration")}
+        chosen: dict[str, Any] = {name: getattr(self, f"{name}_", None) for name in ("choice", "calibration", "target")}
         settings = self.prior, self.n_jobs, *chosen.values(), getattr(self, "feature_names_in_", None)
         known: tuple[Any, Model] | None = self.__dict__.get("_model_of")
         if known is not None and known[1].density is density and all(map(operator.is_, known[0], settings)):

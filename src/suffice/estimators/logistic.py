@@ -249,7 +249,7 @@ class LogisticClassifier(LLRClassifier):
             It scores and decides as this estimator does now.
         """
         learnt = self._learnt()
-        chosen: dict[str, Any] = {name: getattr(self, f"{name}_", None) for name in ("choice", "calibration")}
+        chosen: dict[str, Any] = {name: getattr(self, f"{name}_", None) for name in ("choice", "calibration", "target")}
         own = self._names(), self.n_jobs, type(self).__name__
         return Model(learnt, learnt.classes, learnt.prior, *own, **chosen)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from html import escape
 from statistics import NormalDist
 from typing import Any
@@ -28,9 +28,12 @@ class HeldOutResult:
     @classmethod
     def from_header(cls, header: Mapping[str, Any]) -> HeldOutResult:
         """Return the result that a model file describes; files of 0.1 call the log loss a log cost."""
-        known = {each.name for each in fields(cls)}
-        own = {name: value for name, value in header.items() if name in known}
-        return cls(**({"log_loss": header["log_cost"]} if "log_cost" in header else {}), **own)
+        given = ({"log_loss": header["log_cost"]} if "log_cost" in header else {}) | dict(header)
+        if not isinstance(given["name"], str):
+            raise ValueError(f"the name of a model that was tried is {given['name']!r}")
+        always = {name: float(given[name]) for name in ("log_loss", "error", "worse", "uncertainty") if name in given}
+        at_times = {name: None if (own := given.get(name)) is None else float(own) for name in ("cost", "seconds")}
+        return cls(given["name"], **always, **at_times, calibrated=bool(given.get("calibrated")))  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -136,4 +139,9 @@ class Choice:
         """Return the table that `to_header` described."""
         *candidates, baseline = map(HeldOutResult.from_header, (*header["candidates"], header["baseline"]))
         more = {name: header[name] for name in ("n_rows", "scoring") if name in header}
-        return cls(tuple(candidates), baseline, int(header["folds"]), dict(header["left_out"]), **more)
+        n_rows, scoring = more.get("n_rows"), more.get("scoring", "log_loss")
+        untold = scoring == "cost" and any(each.cost is None for each in (*candidates, baseline))
+        if not candidates or scoring not in CRITERIA or untold or not isinstance(n_rows, int | None):
+            raise ValueError("the models that were tried are not told as they should be")
+        left_out = {str(name): str(reason) for name, reason in dict(header["left_out"]).items()}
+        return cls(tuple(candidates), baseline, int(header["folds"]), left_out, n_rows, scoring)

@@ -151,19 +151,16 @@ class Evaluation:
 
 def evaluated(model: Model, X: Any, y: Any, weight: Any, prior: Any, cost: Any) -> Evaluation:
     """All that labelled rows say of a model."""
-    scores, labels, weights = _scored(model, X, y, weight)
+    scores, labels, weights = scored_rows(model, X, y, weight)
     counted = weights > 0
     if not counted.any():
         raise DataError("all weights are zero: there is nothing to evaluate on")
-    return _figures(model, scores[counted], labels[counted], weights[counted], prior, cost)
+    return figures(model, scores[counted], labels[counted], weights[counted], prior, cost)
 
 
-def _scored(model: Model, X: Any, y: Any, weight: Any) -> tuple[Array, Array, Array]:
+def scored_rows(model: Model, X: Any, y: Any, weight: Any) -> tuple[Array, Array, Array]:
     """The scores (n, k), the labels, all of them classes of the model, and the weights of all rows."""
-    if y is None:
-        raise DataError("evaluate needs the true labels: pass y, or the name of the column that holds them")
-    if isinstance(y, str) and y in (model.names or ()):
-        raise DataError(f"column {y!r} is one that the model reads: it cannot hold the labels, too")
+    check_labels(model, y)
 
     def of(batch: Batch, scores: Array) -> list[tuple[Array, Array, Array]]:
         weights = np.ones(len(batch)) if batch.weight is None else batch.weight
@@ -171,17 +168,30 @@ def _scored(model: Model, X: Any, y: Any, weight: Any) -> tuple[Array, Array, Ar
 
     parts = reduce_scores(model._source(X, y, weight), model._scorer, of, lambda a, b: [*a, *b])
     scores, labels, weights = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    return scores, model.classes[class_codes(labels, model.classes, y)], weights
+
+
+def check_labels(model: Model, y: Any) -> None:
+    """Raise an error if there are no labels, or if they are a column that the model reads."""
+    if y is None:
+        raise DataError("the true labels are needed: pass y, or the name of the column that holds them")
+    if isinstance(y, str) and y in (model.names or ()):
+        raise DataError(f"column {y!r} is one that the model reads: it cannot hold the labels, too")
+
+
+def class_codes(labels: Array, classes: Array, y: Any) -> Array:
+    """Return the index of the class of each label, or raise an error if one is missing or not known."""
     if missing := count_missing(labels):
         raise MissingLabelsError(missing_message(missing))
-    index = positions(labels, model.classes)
+    index = positions(labels, classes)
     if (index < 0).any():
-        unknown, known = dict.fromkeys(labels[index < 0].tolist()), listed(model.classes, 10)
+        unknown, known = dict.fromkeys(labels[index < 0].tolist()), listed(classes, 10)
         where = f"column {y!r}" if isinstance(y, str) else "y"
         raise DataError(f"{where} holds {listed(unknown)}, but the classes of the model are {known}")
-    return scores, model.classes[index], weights
+    return index
 
 
-def _figures(model: Model, scores: Array, labels: Array, weight: Array, prior: Any, cost: Any) -> Evaluation:
+def figures(model: Model, scores: Array, labels: Array, weight: Array, prior: Any, cost: Any) -> Evaluation:
     classes, used, case = model.classes, model._as_prior(prior), model._application(prior, cost)
     actions = case.actions
     decided = actions[case.decide(case.log_posterior(scores + case.log_prior))]

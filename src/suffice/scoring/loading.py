@@ -80,6 +80,7 @@ def model_of(file: ModelFile, path: str) -> Model:
         if file.calibration is not None:
             calibration = Calibration.from_header(file.calibration, len(classes))
         own: dict[str, Any] = {"owner": file.estimator, "choice": choice, "calibration": calibration}
+        own["target"] = file.target
         return Model(density, classes, prior, file.names, **own)
 
 

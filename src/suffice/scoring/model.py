@@ -16,7 +16,7 @@ from .. import decisions, modelfile
 from ..densities import Density
 from ..densities.base import chosen
 from ..densities.scorer import Edge, Scorer
-from ..errors import DataError, listed
+from ..errors import DataError, listed, remedy
 from ..export.outputs import check_kept, check_outputs
 from ..sources import LocalSource, RowResults, Source
 from ..sources.frames.filling import with_cells
@@ -62,6 +62,8 @@ class Model:
         What else was tried, where the model was chosen automatically.
     calibration : Calibration or None
         What is done to log-likelihoods before they count as log-likelihood ratios.
+    target : str or None
+        The name of the column that held the labels, where the model file knows it.
 
     Examples
     --------
@@ -82,6 +84,7 @@ class Model:
     owner: str  # who speaks in messages: the estimator that has learnt this model
     choice: Choice | None  # what else was tried, where the model was chosen automatically
     calibration: Calibration | None
+    target: str | None = None
 
     def __init__(
         self,
@@ -93,6 +96,7 @@ class Model:
         owner: str = "Model",
         choice: Choice | None = None,
         calibration: Calibration | None = None,
+        target: str | None = None,
     ) -> None:
         if not isinstance(density, Scorer):
             raise DataError(
@@ -118,7 +122,7 @@ class Model:
             "prior": known,
             "names": None if names is None else tuple(names),
         }
-        vars(self).update(own, n_jobs=n_jobs, owner=owner, choice=choice, calibration=calibration)
+        vars(self).update(own, n_jobs=n_jobs, owner=owner, choice=choice, calibration=calibration, target=target)
 
     @classmethod
     def _known(cls, density: Scorer, classes: Array, prior: Array | None, **settings: Any) -> Model:
@@ -693,7 +697,8 @@ class Model:
         learnt = modelfile.learnt_of(self.density, self.classes)
         params = {"prior": None if self.prior is None else self.prior.tolist()}
         calibration = None if self.calibration is None else self.calibration.to_header()
-        modelfile.write(path, modelfile.ModelFile("Model", params, self.names, learnt, calibration=calibration))
+        own: dict[str, Any] = {"calibration": calibration, "target": self.target}
+        modelfile.write(path, modelfile.ModelFile("Model", params, self.names, learnt, **own))
 
     # What the rest of this room builds on.
 
@@ -728,7 +733,8 @@ class Model:
     def _generative(self, what: str) -> Density:
         if not self.density.has_likelihoods:
             raise DataError(
-                f"{what} needs a generative model; a logistic model gives only log-likelihood ratios: use llr"
+                f"{what} needs a generative model; a logistic model gives only log-likelihood ratios: "
+                + remedy("use llr", "use suffice predict, or fit a generative model with suffice fit --generative")
             )
         return cast("Density", self.density)
 

@@ -32,18 +32,18 @@ Write = Callable[[Any], object]  # of an Arrow table
 _ROWS = 1 << 16  # fewest rows that are written at a time, but the last
 
 
-def parquet_file(path: str | os.PathLike[str]) -> Callable[[Source, Any], AbstractContextManager[Write]]:
+def parquet_file(path: str | os.PathLike[str]) -> Callable[[Source | None, Any], AbstractContextManager[Write]]:
     """Open a Parquet file for rows of a source, with the columns of a schema; it is there at the end, or not at all."""
     name = without_credentials(path)
     if os.path.splitext(name)[1].lower() not in (".parquet", ".pq"):
         raise DataError(f"{name}: scores are written as Parquet; give a file name that ends in .parquet")
 
     @contextmanager
-    def opened(source: Source, schema: Any) -> Iterator[Write]:
+    def opened(source: Source | None, schema: Any) -> Iterator[Write]:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        if source.reads(path):
+        if source is not None and source.reads(path):
             raise DataError(f"{name} is one of the input files; write to another file")
         # Hardly a score is like another: to look for those that are takes four times as long as to write them.
         repetitive = [column.name for column in schema if not pa.types.is_floating(column.type)]
@@ -56,7 +56,7 @@ def parquet_file(path: str | os.PathLike[str]) -> Callable[[Source, Any], Abstra
 def write_scores(
     model: Model,
     X: Any,
-    opened: Callable[[Source, Any], AbstractContextManager[Write]],
+    opened: Callable[[Source | None, Any], AbstractContextManager[Write]],
     prior: Any,
     cost: Any,
     keep: Any,
@@ -72,9 +72,9 @@ def write_scores(
     import pyarrow as pa
 
     density, results, kept = model.density, _Results(model, prior, cost, outputs), check_kept(keep)
-    source, features = _sources(model, X, kept or [])
+    source, features = sources_of(model, X, kept or [])
     own = [features.indices[j] for j in density.columns_read]
-    repeated = _Repeated(source, own if kept is None else _indices(kept, source))
+    repeated = RepeatedColumns(source, own if kept is None else indices_of(kept, source))
     refuse_taken(results.schema.names, repeated.schema.names)
     schema = pa.schema([*repeated.schema, *results.schema])
 
@@ -114,7 +114,7 @@ class _Sink:
             self.waiting.clear()
 
 
-class _Repeated:
+class RepeatedColumns:
     """Columns of the table, as they are."""
 
     def __init__(self, source: Source, indices: Sequence[int]) -> None:
@@ -186,7 +186,7 @@ def _by_column(values: Any) -> Iterable[Any]:
     return values.T if isinstance(values, np.ndarray) else [values]
 
 
-def _sources(model: Model, X: Any, kept: list[str]) -> tuple[Source, ColumnsSource]:
+def sources_of(model: Model, X: Any, kept: list[str]) -> tuple[Source, ColumnsSource]:
     """The rows, and their columns that the model reads; the others are there to be repeated."""
     known = model.names
     more = [name for name in kept if name not in (known or ())]
@@ -204,13 +204,13 @@ def _sources(model: Model, X: Any, kept: list[str]) -> tuple[Source, ColumnsSour
     else:
         here = set(known or ()) <= set(names)  # or else the error tells what is missing
         own = known if known is not None and here else tuple(name for name in names if name not in more)
-        features = ColumnsSource(source, _indices(own, source), own)
+        features = ColumnsSource(source, indices_of(own, source), own)
     model._columns.check(features)
     refuse_empty(source)
     return source, features
 
 
-def _indices(columns: Sequence[str], source: Source) -> list[int]:
+def indices_of(columns: Sequence[str], source: Source) -> list[int]:
     """Where columns stand in a source."""
     names = source.names or ()
     lacking = [name for name in columns if name not in names]

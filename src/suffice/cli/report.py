@@ -1,0 +1,103 @@
+"""`suffice report`: a page on what a model is worth."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from ..errors import DataError, listed
+from . import options
+from .data import Data, reads_data
+from .output import Output, writes
+
+_FOLDS = 5
+_ROWS = 20_000  # that are scored by models which have not seen them
+
+
+@click.command(epilog="Example: suffice report birds.safetensors test.csv -o birds.html --prior uniform")
+@options.model
+@options.labels
+@options.prior
+@options.cost
+@options.weight
+@click.option("--title", help="The heading. Default: the model and its classes.")
+@writes("The HTML file to write.", "report.html", "report")
+@reads_data
+def report(
+    model: str,
+    data: Data,
+    target: str | None,
+    prior: str | None,
+    cost: str | None,
+    weight: str | None,
+    title: str | None,
+    out: Output,
+) -> None:
+    """Write a report on a model, as one HTML file.
+
+    It shows what the model is worth on labelled, held-out rows, and works offline. Prior and
+    costs are sliders in the report, which start with --prior and --cost.
+
+    MODEL is a model file, written by suffice fit. DATA are files, directories or globs of Parquet, Arrow, CSV or
+    JSON lines; - for the standard input; or a database URL, with --query.
+    """
+    from ..report import write_report
+    from ..scoring import load_model
+
+    out.check()
+    loaded = load_model(model)
+    case, labels = options.application(prior, cost, loaded.classes), options.target_of(target, loaded, model)
+    with data.opened() as rows, out.file() as path:
+        out.check(rows)
+        asked: dict[str, Any] = {"prior": case.prior, "cost": case.cost, "sample_weight": weight, "title": title}
+        write_report(loaded, rows, labels, path, **asked)
+    out.done(f"A report on {loaded.owner}, classes {listed(loaded.classes)}")
+
+
+def report_of_fit(fitted: Any, rows: Any, target: str, weight: str | None, out: Output) -> None:
+    """Write a report on a model and the rows that it was fitted to, each scored by a model of other rows.
+
+    Parameters
+    ----------
+    fitted : classifier
+        The model.
+    rows : anything tabular
+        Its rows, with the labels in the column `target`.
+    target, weight : str
+        The names of columns.
+    out : Output
+        Where to write.
+    """
+    import numpy as np
+    from sklearn.base import clone
+    from sklearn.model_selection import StratifiedKFold
+
+    from ..progress import progress
+    from ..report.rows import most_rows, score, scored
+    from ..report.writing import write_page
+    from ..sources.sampling import sampled
+
+    model = fitted.to_model()
+    source = model._source(rows, target, weight)
+    held = sampled(source, min(_ROWS, most_rows(len(model.classes))), 0)
+    labels = np.asarray(held.y)
+    known, counts = np.unique(labels, return_counts=True)
+    if counts.min() < 2 or len(known) < len(model.classes):
+        raise DataError(
+            f"a report needs two rows of every class to hold one out, but {known[counts.argmin()]!r} has only one; "
+            "write it with suffice report and rows of its own"
+        )
+    n_folds = min(_FOLDS, int(counts.min()))
+    scores = np.empty((len(labels), len(model.classes)))
+    with progress("Report", n_folds) as advance:
+        for train, test in StratifiedKFold(n_folds, shuffle=True, random_state=0).split(labels, labels):
+            part = clone(fitted).fit(held.rows(train), labels[train]).to_model()
+            scores[test] = score(part, held.table[test])
+            advance(1)
+    if model.calibration is not None:
+        scores = model.calibration(scores)
+    how = f"Each row was scored by a model of the other rows, in {n_folds} folds."
+    n_rows = source.n_rows if len(labels) >= _ROWS else None
+    with out.file() as path:
+        write_page(scored(model, held, source, target, n_rows, how, scores), path)

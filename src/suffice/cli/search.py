@@ -1,0 +1,119 @@
+"""`suffice search`: the best parameters of a model, by cross-validation in one pass."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from ..errors import listed
+from ..text import aligned
+from . import options
+from .data import Data, reads_data
+from .fit import estimator_of
+from .options import UsageError
+from .output import Output, as_json_text, writes
+
+_FEW = 20  # candidates that are shown to people
+
+
+@click.command(epilog="Example: suffice search birds.csv -t species --model mixed --grid covariance=full,tied_diag")
+@options.target
+@click.option("--model", default="mixed", show_default=True, help="As of suffice fit, but not auto.")
+@click.option(
+    "--grid",
+    multiple=True,
+    required=True,
+    help="A parameter and the values to try, as in --grid covariance=full,diag or --grid 'alpha=[0.5, 1]'. Repeat it "
+    "for more parameters.",
+)
+@click.option("--folds", default=5, show_default=True, type=click.IntRange(2), help="Folds of held-out rows.")
+@click.option(
+    "--scoring",
+    default="neg_log_loss",
+    show_default=True,
+    help="What is best on held-out rows: neg_log_loss, accuracy, neg_log_cost, neg_dcf, or any score of scikit-learn.",
+)
+@writes("The file for the best model, fitted to all rows. Default: none is written.")
+@options.families
+@click.option("--columns", help="The columns to learn from, separated by commas. Default: all.")
+@options.weight
+@options.as_json
+@reads_data
+def search(
+    data: Data,
+    target: str,
+    model: str,
+    grid: tuple[str, ...],
+    folds: int,
+    scoring: str,
+    out: Output | None,
+    families: tuple[str, ...],
+    columns: str | None,
+    weight: str | None,
+    as_json: bool,
+) -> None:
+    """Search the best parameters of a model.
+
+    All combinations of the values in --grid are tried by cross-validation, without refitting.
+
+    DATA are files, directories or globs of Parquet, Arrow, CSV or JSON lines; - for the standard input; or a database
+    URL, with --query.
+    """
+    if model == "auto":
+        raise UsageError("--model auto tries models by itself: use suffice fit, or name a model to search")
+    kind, own = estimator_of(model, options.families_of(families))
+    values = _grid(grid, kind)
+    if out is not None:
+        out.check()
+
+    from ..selection import OnePassSearchCV
+
+    with data.opened(options.names(columns), bar=False) as rows:
+        if out is not None:
+            out.check(rows)
+        tried = OnePassSearchCV(kind(**own), values, scoring=scoring, cv=folds)
+        given = {} if weight is None else {"sample_weight": weight}
+        tried.fit(rows, target, **given)
+    best = tried.best_estimator_
+    best.target_ = target
+    if out is not None:
+        with out.file() as path:
+            best.save(path)
+    results = tried.cv_results_
+    order = results["rank_test_score"].argsort(kind="stable")
+    found = [
+        results["params"][i] | {"score": results["mean_test_score"][i], "deviation": results["std_test_score"][i]}
+        for i in order
+    ]
+    if as_json:
+        facts = {"model": type(best).__name__, "scoring": scoring, "folds": folds, "candidates": found}
+        print(as_json_text(facts)) if out is None else out.done("", facts)
+        return
+    heading = (*values, "score", "of folds")
+    lines = [(*(each[name] for name in values), f"{each['score']:.4f}", f"± {each['deviation']:.4f}") for each in found]
+    table = aligned([heading, *lines[:_FEW]])
+    more = f"\nand {len(lines) - _FEW} more; --json prints all" if len(lines) > _FEW else ""
+    said = f"{scoring} of held-out rows in {folds} folds, best first:\n\n{table}{more}"
+    print(said) if out is None else out.done(f"{said}\n")
+
+
+def _grid(texts: tuple[str, ...], kind: Any) -> dict[str, list[Any]]:
+    """Return the values to try by parameter, from name=a,b,c texts; the values are JSON, or text."""
+    known, found = kind().get_params(deep=False), {}
+    for text in texts:
+        name, equals, given = text.partition("=")
+        if not equals or not given.strip() or name not in known:
+            own = listed(known, len(known))
+            raise UsageError(f"--grid {text}: give name=a,b,c with one of the parameters of {kind.__name__}: {own}")
+        whole = _value(given)
+        found[name] = whole if isinstance(whole, list) else [_value(part.strip()) for part in given.split(",")]
+    return found
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return text

@@ -1,0 +1,5 @@
+"""Reports: what a model is worth on labelled rows, as one HTML file."""
+
+from .writing import write_report
+
+__all__ = ["write_report"]

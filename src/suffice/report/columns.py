@@ -1,0 +1,223 @@
+"""What a report says of each column: its values by class, what the model makes of them, and how much they tell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..densities import Density
+from ..errors import DataError, SufficeError
+from ..tables.summary import ColumnSummary
+from ..tables.table import ArrayColumn, Column, Frame, looked_at
+from .rows import COLUMNS, ReportRows, score
+
+Array = NDArray[Any]
+
+_CELLS = 4_000_000  # of shares at a time
+_SOME = 2000  # rows for what each column tells
+_SHUFFLED = 60  # columns that are shuffled at most
+_GRID = 120  # points of a curve
+_CATEGORIES = 8  # bars
+
+
+@dataclass(frozen=True)
+class ColumnFacts:
+    """A column of the evaluated rows."""
+
+    index: int
+    name: str
+    kind: str  # number, category, or other, of which nothing is shown
+    missing: float  # share of the rows
+    unknown: int  # cells with categories that training rows did not have
+    summary: str
+    tells: float | None = None  # evidence, in nats
+
+
+def facts_of(rows: ReportRows) -> list[ColumnFacts]:
+    """Return all columns in their order; none of sparse tables and very wide ones."""
+    frame = rows.frame
+    if frame is None or frame.n_features > COLUMNS:
+        return []
+    tells, unknown = evidence(rows), _unknown(rows, frame)
+    return [_facts(rows, j, column, unknown[j], tells) for j, column in enumerate(frame.columns())]
+
+
+def is_category(rows: ReportRows, column: Column, j: int) -> bool:
+    """Whether a column holds categories, for the model or by itself."""
+    return j in rows.model.density.category_kinds() or not ColumnSummary(looked_at(column)).is_number
+
+
+def evidence(rows: ReportRows) -> Array | None:
+    """Return how much each column tells, (d,), in nats.
+
+    For a generative model: its mean share in the log-likelihood ratio of the true class over the strongest other one.
+    For others: how much the mean log loss grows if the values of the column are shuffled.
+    """
+    frame = rows.frame
+    if frame is None or rows.n_classes < 2:
+        return None
+    n = max(1, min(len(frame), _SOME, _CELLS // (max(frame.n_features, 1) * rows.n_classes)))
+    chosen = np.sort(np.random.default_rng(0).choice(len(frame), n, replace=False))
+    some, code, density = frame[chosen], rows.code[chosen], rows.model.density
+    scores = rows.scores[chosen].copy()
+    if not density.has_likelihoods:
+        return _shuffled(rows, some, code, scores)
+    assert isinstance(density, Density)
+    scores[np.arange(n), code] = -np.inf
+    rival = scores.argmax(axis=1)
+    scale = 1.0 if rows.model.calibration is None else rows.model.calibration.scale
+    x = density.read(some)
+    try:
+        with np.errstate(invalid="ignore"):
+            shares = np.stack([density.explain(x, c) for c in range(rows.n_classes)])
+            own = shares[code, np.arange(n)] - shares[rival, np.arange(n)]
+    except SufficeError:
+        return None
+    return np.asarray(scale * np.nan_to_num(own, nan=0.0, posinf=0.0, neginf=0.0).mean(axis=0))
+
+
+def _shuffled(rows: ReportRows, some: Frame, code: Array, scores: Array) -> Array | None:
+    if some.n_features > _SHUFFLED:
+        return None
+    prior = rows.model.prior if rows.model.prior is not None else np.full(rows.n_classes, 1 / rows.n_classes)
+    log_prior, order = np.log(np.maximum(prior, 1e-300)), np.random.default_rng(1).permutation(len(some))
+
+    def loss(table_scores: Array) -> float:
+        joint = table_scores + log_prior
+        top = joint.max(axis=1)
+        level = top + np.log(np.exp(joint - top[:, None]).sum(axis=1))
+        return float((level - joint[np.arange(len(code)), code]).mean())
+
+    before, read, out = loss(scores), set(rows.model.density.columns_read), np.zeros(some.n_features)
+    for j in read & set(range(some.n_features)):
+        parts = tuple(part[order] if i == j else part for i, part in enumerate(some.parts))
+        out[j] = loss(score(rows.model, Frame(parts, some.names, len(some)))) - before
+    return out
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """The values of a column of numbers by class: histograms, and the curves of the model."""
+
+    edges: Array  # (m + 1,)
+    heights: Array  # (k, m) densities
+    grid: Array  # (g,)
+    curves: Array | None  # (k, g) of the model, or None if it has no densities
+
+
+def numbers_of(rows: ReportRows, j: int) -> Numbers | None:
+    """Return what to draw of a column of numbers, or None if it has no values."""
+    frame = rows.frame
+    assert frame is not None
+    values = np.asarray(frame.parts[j].floats(), np.float64)
+    seen = np.isfinite(values)
+    if not seen.any():
+        return None
+    values, code, weight = values[seen], rows.code[seen], rows.weight[seen]
+    low, high = np.quantile(values, [0.002, 0.998]) if len(values) > 500 else (values.min(), values.max())
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    whole = bool((values == np.round(values)).all()) and high - low >= 1
+    bins = int(np.clip(2 * len(values) ** (1 / 3), 8, 40))
+    if whole:
+        width = max(1, round((high - low) / bins))
+        edges = np.arange(np.floor(low) - 0.5, np.ceil(high) + width, width)
+    else:
+        edges = np.linspace(low, high, bins + 1)
+    heights = np.stack(
+        [np.histogram(values[code == c], edges, weights=weight[code == c])[0] for c in range(rows.n_classes)]
+    )
+    totals = np.bincount(code, weight, rows.n_classes)
+    heights = heights / np.maximum(totals, 1e-300)[:, None] / np.diff(edges)
+    grid = np.linspace(edges[0], edges[-1], _GRID)
+    if whole:
+        grid = np.unique(np.round(grid))
+    return Numbers(edges, heights, grid, _curves(rows, j, grid))
+
+
+@dataclass(frozen=True)
+class Categories:
+    """The categories of a column by class."""
+
+    names: list[str]
+    observed: Array  # (k, m) shares of the rows
+    expected: Array | None  # (k, m) of the model
+
+
+def categories_of(rows: ReportRows, j: int) -> Categories | None:
+    """Return what to draw of a column of categories, the most frequent ones, or None if it has no values."""
+    frame = rows.frame
+    assert frame is not None
+    found = _coded(frame.parts[j])
+    if found is None or not (found[1] >= 0).any():
+        return None
+    distinct, code = found
+    known = code >= 0
+    counts = np.zeros((rows.n_classes, len(distinct)))
+    np.add.at(counts, (rows.code[known], code[known]), rows.weight[known])
+    most = np.argsort(-counts.sum(axis=0), kind="stable")[:_CATEGORIES]
+    most = np.sort(most) if len(distinct) <= _CATEGORIES else most
+    observed = counts[:, most] / np.maximum(counts.sum(axis=1, keepdims=True), 1e-300)
+    return Categories([str(value) for value in distinct[most].tolist()], observed, _curves(rows, j, distinct[most]))
+
+
+def _coded(column: Column) -> tuple[Array, Array] | None:
+    """The categories of a column and their codes, or None if it has none, as dates have not."""
+    try:
+        return column.coded()
+    except DataError:
+        return None
+
+
+def _curves(rows: ReportRows, j: int, values: Array) -> Array | None:
+    """p(value | class) under the model, of one column by itself, (k, m)."""
+    density, frame = rows.model.density, rows.frame
+    if not isinstance(density, Density) or frame is None or j not in density.columns_read:
+        return None
+    first = np.zeros(len(values), np.intp)
+    column = frame.parts[j]
+    own = ArrayColumn.of(
+        np.asarray(values, np.float64 if column.kind in ("float", "integer") and values.dtype.kind in "fiu" else object)
+    )
+    parts = tuple(own if i == j else part[first] for i, part in enumerate(frame.parts))
+    try:
+        with np.errstate(all="ignore"):
+            x = density.read(Frame(parts, frame.names, len(values)))
+            hidden = np.ones((len(values), frame.n_features), bool)
+            hidden[:, j] = False
+            found = np.exp(density.marginal(density.hide(x, hidden))).T
+    except (SufficeError, ValueError, TypeError):  # a family whose columns say nothing alone, such as counts of words
+        return None
+    return found if np.isfinite(found).any() else None
+
+
+def _unknown(rows: ReportRows, frame: Frame) -> Array:
+    density = rows.model.density
+    if not isinstance(density, Density):
+        return np.zeros(frame.n_features, int)
+    cells = density.unknown_cells(frame)
+    return np.asarray(cells.sum(axis=0))
+
+
+def _facts(rows: ReportRows, j: int, column: Column, unknown: int, tells: Array | None) -> ColumnFacts:
+    missing = float((rows.weight * column.missing()).sum() / rows.weight.sum())
+    own = ColumnFacts(j, rows.names[j], "number", missing, int(unknown), "", None if tells is None else float(tells[j]))
+    if is_category(rows, column, j):
+        found = _coded(column)
+        if found is None:
+            return replace(own, kind="other")
+        distinct, code = found
+        count = np.bincount(code[code >= 0], minlength=len(distinct))
+        most = np.argsort(-count, kind="stable")[:3]
+        words = ", ".join(str(distinct[i]) for i in most)
+        more = f" and {len(distinct) - 3} more" if len(distinct) > 3 else ""
+        return replace(own, kind="category", summary=f"{words}{more}")
+    values = np.asarray(column.floats(), np.float64)
+    values = values[np.isfinite(values)]
+    if not len(values):
+        return replace(own, summary="no values")
+    low, middle, high = np.quantile(values, [0, 0.5, 1])
+    return replace(own, summary=f"{low:.4g} to {high:.4g}, median {middle:.4g}")

@@ -1,0 +1,90 @@
+"""Models side by side on the same labelled rows, with the uncertainty of their differences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..decisions import log_posterior
+from ..errors import DataError, listed
+from ..tables.labels import positions
+from .choice import SURE
+from .evaluation import Evaluation, figures, scored_rows
+from .model import Model
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A model and what labelled rows say of it."""
+
+    name: str
+    evaluation: Evaluation
+    worse: float  # than the best model, in the log loss
+    low: float  # of a 95 % interval of `worse`
+    high: float
+
+
+def compared(models: Mapping[str, Model], X: Any, y: Any, prior: Any, cost: Any, weight: Any = None) -> list[Compared]:
+    """Evaluate models on the same rows and rank them by the log loss, best first.
+
+    Parameters
+    ----------
+    models : mapping of str to Model
+        The models by name, with the same classes.
+    X, y, weight : rows, labels and weights
+        As of `Model.evaluate`.
+    prior, cost : as in `predict`
+        For all models; without a prior, that of the first model.
+    """
+    first = next(iter(models.values()))
+    for name, model in models.items():
+        if set(model.classes.tolist()) != set(first.classes.tolist()):
+            raise DataError(
+                f"models of other classes cannot be compared: {name} has {listed(model.classes)}, not "
+                f"{listed(first.classes)}"
+            )
+    used = first._as_prior(prior)
+    found, losses = {}, {}
+    for name, model in models.items():
+        scores, labels, weights = scored_rows(model, X, y, weight)
+        kept = weights > 0
+        scores, labels, weights = scores[kept], labels[kept], weights[kept]
+        found[name] = figures(model, scores, labels, weights, used if prior is None else prior, cost)
+        code = positions(labels, model.classes)
+        posterior = log_posterior(scores + np.log(np.maximum(used, 1e-300)), np.log(np.maximum(used, 1e-300)))
+        losses[name] = -posterior[np.arange(len(code)), code]
+    if any(evaluation.log_loss is None for evaluation in found.values()):
+        raise DataError("some classes have no rows: the log loss that models are compared by is not known")
+    best = min(found, key=lambda name: found[name].log_loss or 0.0)
+    ranked = []
+    for name, evaluation in found.items():
+        mean, error = weighted_mean(losses[name] - losses[best], code, weights, used) if name != best else (0.0, 0.0)
+        ranked.append(Compared(name, evaluation, mean, mean - SURE * error, mean + SURE * error))
+    return sorted(ranked, key=lambda one: one.evaluation.log_loss or 0.0)
+
+
+def weighted_mean(values: Array, code: Array, weight: Array, prior: Array) -> tuple[float, float]:
+    """Return the mean of values, with the classes in the proportions of a prior, and its standard error.
+
+    Parameters
+    ----------
+    values, weight : array of shape (n,)
+        A value for each row, and its weight.
+    code : array of int of shape (n,)
+        The class of each row.
+    prior : array of shape (k,)
+        The proportions of the classes, each of which has rows or a prior of zero.
+    """
+    k = len(prior)
+    total = np.bincount(code, weight, k)
+    with np.errstate(invalid="ignore"):
+        means = np.bincount(code, weight * values, k) / np.maximum(total, 1e-300)
+        squares = np.bincount(code, weight**2 * (values - means[code]) ** 2, k) / np.maximum(total, 1e-300) ** 2
+    some = prior > 0
+    return float(prior[some] @ means[some]), float(np.sqrt(prior[some] ** 2 @ squares[some]))

@@ -1,0 +1,363 @@
+"""Commands that give rows, compare models and search: the same as in Python, and as scikit-learn finds."""
+
+import io
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.metrics import log_loss
+from sklearn.model_selection import GridSearchCV
+
+import suffice
+from suffice import GaussianClassifier, LogisticClassifier, MixedClassifier
+from suffice.cli import app
+from suffice.errors import DataError
+
+PENGUINS = str(Path(suffice.__file__).parent / "data" / "penguins.csv")
+FEATURES = ["bill_length_mm", "bill_depth_mm", "flipper_length_mm", "body_mass_g"]
+FRAME = pd.read_csv(PENGUINS)
+
+
+def run(*arguments, **how):
+    done = CliRunner().invoke(app, list(map(str, arguments)), catch_exceptions=False, **how)
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def refused(*arguments):
+    with pytest.raises(DataError) as told:
+        CliRunner().invoke(app, list(map(str, arguments)), catch_exceptions=False)
+    return str(told.value)
+
+
+def table(text):
+    return pd.read_csv(io.StringIO(text))
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    where = tmp_path_factory.mktemp("rows")
+    clf = MixedClassifier().fit(FRAME, "species")
+    clf.target_ = "species"
+    clf.save(where / "mixed.safetensors")
+    complete = FRAME.dropna()
+    GaussianClassifier("tied").fit(complete[FEATURES], complete["species"]).save(where / "tied.safetensors")
+    LogisticClassifier().fit(complete[FEATURES], complete["species"]).save(where / "logistic.safetensors")
+    complete.to_csv(where / "complete.csv", index=False)
+    two = complete[complete["species"] != "Gentoo"]
+    two.assign(species=two["species"].map({"Adelie": "fraud", "Chinstrap": "ok"})).to_csv(where / "two.csv")
+    return where
+
+
+@pytest.fixture(autouse=True)
+def here(files, monkeypatch):
+    monkeypatch.chdir(files)
+    return files
+
+
+class TestSample:
+    def test_rows_are_those_of_python(self):
+        rows, labels = suffice.load_model("mixed.safetensors").sample(50, random_state=3)
+        found = table(run("sample", "mixed.safetensors", "-n", 50, "--seed", 3))
+        assert found.pop("species").tolist() == labels.tolist()
+        pd.testing.assert_frame_equal(found, rows.to_pandas(), check_dtype=False)
+
+    def test_one_class_and_other_formats(self, tmp_path):
+        options = ("sample", "tied.safetensors", "-n", 7, "--seed", 1, "--class", "Gentoo", "-t", "kind")
+        lines = [json.loads(line) for line in run(*options, "--json").splitlines()]
+        for name in ("a.parquet", "a.csv", "a.jsonl"):
+            assert run(*options, "-o", tmp_path / name) == f"7 rows, written to {tmp_path / name}\n"
+        assert pq.read_table(tmp_path / "a.parquet").to_pylist() == lines
+        assert pd.read_csv(tmp_path / "a.csv").to_dict("records") == lines
+        assert [json.loads(line) for line in (tmp_path / "a.jsonl").read_text().splitlines()] == lines
+        assert {line["kind"] for line in lines} == {"Gentoo"}
+
+    def test_errors(self, tmp_path):
+        assert "there is no class 'Emu'" in refused("sample", "mixed.safetensors", "--class", "Emu")
+        assert "has a column 'sex' already" in refused("sample", "mixed.safetensors", "-t", "sex")
+        assert "suffice fit --generative" in refused("sample", "logistic.safetensors")
+        (tmp_path / "a.csv").write_text("mine")
+        assert "give --force" in refused("sample", "mixed.safetensors", "-o", tmp_path / "a.csv")
+        assert (tmp_path / "a.csv").read_text() == "mine"
+        run("sample", "mixed.safetensors", "-o", tmp_path / "a.csv", "--force")
+        assert (tmp_path / "a.csv").read_text() != "mine"
+
+
+class TestImpute:
+    def test_the_whole_table_with_filled_cells(self):
+        found = table(run("impute", "mixed.safetensors", PENGUINS))
+        expected = suffice.load_model("mixed.safetensors").impute(FRAME)
+        assert list(found) == list(FRAME)
+        assert not found.isna().any().any()
+        for name in expected:
+            left, right = found[name], expected[name]
+            same = np.isclose(left, right) if left.dtype.kind in "if" else left == right
+            assert same.all(), name
+        known = FRAME.notna()
+        assert (found.where(known) == FRAME.where(known)).where(known, True).all().all()
+
+    def test_known_classes_and_draws(self):
+        model = suffice.load_model("mixed.safetensors")
+        found = table(run("impute", "mixed.safetensors", PENGUINS, "-t", "species"))
+        expected = model.impute(FRAME, y="species")
+        np.testing.assert_allclose(found[FEATURES], expected[FEATURES])
+        drawn = table(run("impute", "mixed.safetensors", PENGUINS, "--draws", 3, "--seed", 0))
+        assert drawn["draw"].value_counts().to_dict() == dict.fromkeys(range(3), 344)
+        tables = model.impute(FRAME, n_draws=3, random_state=0)
+        np.testing.assert_allclose(drawn[FEATURES], pd.concat(tables)[FEATURES])
+
+
+class TestExplain:
+    def test_shares_are_of_the_decision_over_the_next_best(self):
+        found = pd.DataFrame(
+            [json.loads(s) for s in run("explain", "mixed.safetensors", PENGUINS, "--json").split("\n")[:-1]]
+        )
+        model = suffice.load_model("mixed.safetensors")
+        posterior = model.predict_proba(FRAME)
+        order = np.argsort(-posterior, axis=1)
+        for row, group in found.groupby("row"):
+            best, rival = model.classes[order[row, :2]]
+            assert {*group["for"]} == {best}
+            assert {*group["against"]} == {rival}
+            assert group["posterior"].iloc[0] == pytest.approx(posterior[row].max())
+            assert group["llr"].sum() == pytest.approx(model.llr(FRAME.iloc[[row]], rival, best).item())
+        assert found["row"].nunique() == 344
+
+    def test_classes_can_be_named(self):
+        text = run("explain", "mixed.safetensors", PENGUINS, "-n", 1, "--for", "Gentoo", "--against", "Adelie")
+        llr = suffice.load_model("mixed.safetensors").llr(FRAME.head(1), "Adelie", "Gentoo").item()
+        assert text.startswith("row 0: Gentoo (0.0%) rather than Adelie, llr " + f"{llr:+.2f}")
+        assert text.count("\n") >= 6
+        said = refused("explain", "mixed.safetensors", PENGUINS, "--for", "Gentoo", "--against", "Gentoo")
+        assert "name the same class" in said
+        assert "fit a generative model with suffice fit --generative" in refused(
+            "explain", "logistic.safetensors", "complete.csv"
+        )
+
+
+class TestOutliers:
+    @pytest.mark.parametrize("level", [0.02, 1.0])
+    def test_the_least_typical_come_first(self, level, tmp_path):
+        run("outliers", "mixed.safetensors", PENGUINS, "--level", level, "--keep", "sex", "-o", tmp_path / "o.parquet")
+        found = pd.read_parquet(tmp_path / "o.parquet")
+        model = suffice.load_model("mixed.safetensors")
+        typical = model.typicality(FRAME)
+        most = typical.max(axis=1)
+        assert found["typicality"].is_monotonic_increasing
+        assert {*found["row"]} == {*np.flatnonzero(most < level)}
+        np.testing.assert_array_equal(found["typicality"], most[found["row"]])
+        assert found["class"].tolist() == model.classes[typical[found["row"]].argmax(axis=1)].tolist()
+        assert found["sex"].isna().tolist() == FRAME["sex"].isna()[found["row"]].tolist()
+
+    def test_rows_are_counted_over_all_files(self, tmp_path):
+        for name, part in (("a", FRAME[:200]), ("b", FRAME[200:])):
+            part.to_csv(tmp_path / f"{name}.csv", index=False)
+        args = ("--level", 0.05, "--json")
+        assert run("outliers", "mixed.safetensors", tmp_path, *args) == run(
+            "outliers", "mixed.safetensors", PENGUINS, *args
+        )
+        text = run("outliers", "mixed.safetensors", PENGUINS, "--level", 1e-9)
+        assert "of 344 rows have a typicality below 1e-09 under every class" in text
+        assert "must lie between 0 and 1" in refused("outliers", "mixed.safetensors", PENGUINS, "--level", 2)
+
+
+class TestReduce:
+    def test_coordinates_are_those_of_scikit_learn(self, tmp_path):
+        columns = ("--columns", ",".join(FEATURES))
+        X = pd.read_csv("complete.csv")
+        for options, peer in (
+            ((), PCA(2).fit(X[FEATURES])),
+            (("-t", "species"), LinearDiscriminantAnalysis(solver="eigen").fit(X[FEATURES], X["species"])),
+        ):
+            found = table(run("reduce", "complete.csv", *columns, *options, "--save", tmp_path / f"r{len(options)}"))
+            own, expected = found.select_dtypes("number").to_numpy(), peer.transform(X[FEATURES])
+            expected = expected - expected.mean(axis=0)
+            scale = own.std(axis=0) / expected.std(axis=0)  # LDA whitens with another divisor
+            sign = np.sign((own * expected).sum(axis=0))
+            np.testing.assert_allclose(own, expected * sign * scale, atol=1e-6 * own.std())
+            np.testing.assert_allclose(scale, scale[0], rtol=1e-3)
+            again = run("reduce", "complete.csv", "--use", tmp_path / f"r{len(options)}")
+            np.testing.assert_allclose(table(again), own)
+
+    def test_errors(self, tmp_path):
+        assert "2 rows have missing values" in refused("reduce", PENGUINS)
+        assert "needs the labels" in refused("reduce", "complete.csv", "--method", "lda")
+        assert "not a PCA or an LDA" in refused("reduce", "complete.csv", "--use", "tied.safetensors")
+        assert "leave out" in refused("reduce", "complete.csv", "--use", "x", "-n", "2")
+        assert "-n many" in refused("reduce", "complete.csv", "-n", "many")
+        assert "no column 'q'" in refused("reduce", "complete.csv", "--columns", "q")
+        (tmp_path / "r").write_text("mine")
+        assert "exists already" in refused("reduce", "complete.csv", "--save", tmp_path / "r")
+
+
+class TestSearch:
+    def test_scores_are_those_of_a_grid_search(self, tmp_path):
+        grid = {"covariance": ["full", "diag", "tied"], "shrinkage": [0.0, 0.1]}
+        text = (
+            "--grid",
+            "covariance=full,diag,tied",
+            "--grid",
+            "shrinkage=[0.0, 0.1]",
+            "--columns",
+            ",".join(FEATURES),
+        )
+        options = ("-t", "species", "--model", "gaussian", *text, "-o", tmp_path / "best", "--json")
+        found = json.loads(run("search", "complete.csv", *options))
+        frame = pd.read_csv("complete.csv")
+        peer = GridSearchCV(GaussianClassifier(), grid, scoring="neg_log_loss", cv=5)
+        peer.fit(frame[FEATURES], frame["species"])
+        scores = {
+            tuple(p.values()): s
+            for p, s in zip(peer.cv_results_["params"], peer.cv_results_["mean_test_score"], strict=True)
+        }
+        for each in found["candidates"]:
+            assert each["score"] == pytest.approx(scores[each["covariance"], each["shrinkage"]])
+        best = suffice.load(tmp_path / "best")
+        assert {name: getattr(best, name) for name in grid} == peer.best_params_
+        assert best.target_ == "species"
+        assert found["candidates"][0]["score"] == pytest.approx(peer.best_score_)
+
+    def test_errors(self):
+        assert "use suffice fit" in refused("search", PENGUINS, "-t", "species", "--model", "auto", "--grid", "a=1")
+        assert "--grid beta=1" in refused("search", PENGUINS, "-t", "species", "--grid", "beta=1")
+
+
+class TestCompare:
+    def test_differences_have_intervals(self):
+        args = ("complete.csv", "-t", "species", "-m", "tied.safetensors", "-m", "mixed.safetensors")
+        found = json.loads(run("compare", *args, "--json"))
+        frame = pd.read_csv("complete.csv")
+        prior = suffice.load_model("tied.safetensors").prior
+        losses = {}
+        for name in ("tied", "mixed"):
+            model = suffice.load_model(f"{name}.safetensors")
+            posterior = model.predict_proba(frame, prior)
+            losses[f"{name}.safetensors"] = -np.log(
+                posterior[np.arange(len(frame)), np.searchsorted(model.classes, frame["species"])]
+            )
+            (own,) = (each for each in found if each["model"] == f"{name}.safetensors")
+            assert own["log_loss"] == pytest.approx(log_loss(frame["species"], posterior))
+        best, other = (each["model"] for each in found)
+        difference = losses[other] - losses[best]
+        assert found[1]["worse"] == pytest.approx(difference.mean())
+        # the classes are sampled apart: their proportions do not vary
+        parts = [difference[frame["species"] == label] for label in model.classes]
+        error = np.sqrt(sum(len(part) * part.var() for part in parts)) / len(frame)
+        assert found[1]["interval"] == pytest.approx(difference.mean() + 1.96 * error * np.array([-1, 1]))
+
+    def test_errors(self):
+        assert "at least two models" in refused("compare", PENGUINS, "-m", "tied.safetensors")
+        run("fit", "two.csv", "-t", "species", "--model", "gaussian", "--columns", FEATURES[0], "-o", "two.safetensors")
+        said = refused("compare", "two.csv", "-m", "two.safetensors", "-m", "tied.safetensors")
+        assert "models of other classes cannot be compared: tied.safetensors has 'Adelie'" in said
+        assert "does not say which column holds the labels" in refused("evaluate", "tied.safetensors", "complete.csv")
+
+
+def test_costs_and_priors_of_two_classes_have_names(tmp_path):
+    run("fit", "two.csv", "-t", "species", "--model", "gaussian", "--columns", ",".join(FEATURES), "-o", tmp_path / "m")
+    model, frame = suffice.load_model(tmp_path / "m"), pd.read_csv("two.csv")
+    assert model.target == "species"
+    asked = ("evaluate", tmp_path / "m", "two.csv", "--cost", "miss=100,false-alarm=2")
+    for prior, target in (("fraud=.01", 0), ("ok=.01", 1), (".01", 1)):
+        cost = np.zeros((2, 2))
+        cost[1 - target, target], cost[target, 1 - target] = 100, 2
+        expected = model.evaluate(frame, "species", np.where(np.arange(2) == target, 0.01, 0.99), cost)
+        found = json.loads(run(*asked, "--prior", prior, "--json"))
+        assert found["prior"] == pytest.approx(expected.prior)
+        assert found["confusion"] == expected.confusion
+        assert found["dcf"] == pytest.approx(expected.dcf)
+    text = run(*asked, "--prior", "fraud=.01")
+    assert text.startswith("Costs: 100 for a row of 'fraud' that is taken for 'ok' (a miss), 2 for the opposite")
+    assert "'misses' is not known" in refused(*asked[:-1], "miss=3,misses=2")
+
+
+def command(*arguments, **how):
+    executable = Path(sys.executable).with_name("suffice")
+    return subprocess.run([executable, *map(str, arguments)], capture_output=True, timeout=120, **how)
+
+
+def test_commands_make_a_pipe(tmp_path):
+    fitted = command("fit", PENGUINS, "-t", "species", "--model", "mixed", "-o", "-")
+    assert fitted.stderr == b"MixedClassifier of 7 columns, classes Adelie, Chinstrap, Gentoo\n"
+    drawn = command("sample", "-", "-n", "5", "--seed", "0", input=fitted.stdout)
+    (tmp_path / "m").write_bytes(fitted.stdout)
+    scored = command("predict", tmp_path / "m", "-", "-o", "-", "--outputs", "decision", input=drawn.stdout)
+    assert len(table(scored.stdout.decode())) == 5
+    assert drawn.stderr == scored.stderr == b""
+
+
+def test_a_traceback_comes_only_with_debug(tmp_path):
+    short, long = command("predict", "no", PENGUINS), command("predict", "no", PENGUINS, "--debug")
+    assert (short.returncode, long.returncode) == (1, 1)
+    assert short.stderr.count(b"\n") == 1
+    assert long.stderr.startswith(b"Traceback")
+    assert long.stderr.endswith(short.stderr)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["predict"], "Missing argument 'MODEL'; suffice predict --help lists what there is"),
+        (["fit", "a.csv", "--colums", "x"], "No such option"),
+        (["divine"], "No such command 'divine'; suffice --help lists what there is"),
+        (["fit", "a.csv", "-t", "y", "--folds", "1"], "Invalid value for '--folds'"),
+    ],
+)
+def test_wrong_arguments_are_told_in_one_line(arguments, message):
+    done = command(*arguments, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("suffice: ")
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_defect_has_a_code_of_its_own():
+    code = "import sys; sys.argv = ['suffice', 'inspect', 'x']\nimport suffice.description as d\n"
+    code += "d.describe = lambda _: 1 / 0\nfrom suffice.cli import main\nmain()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 3
+    assert done.stderr.startswith("suffice: ZeroDivisionError: division by zero; this is a defect in suffice")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shells_can_complete_commands(shell):
+    done = command(env=os.environ | {"_SUFFICE_COMPLETE": f"{shell}_source"})
+    assert b"_SUFFICE_COMPLETE" in done.stdout
+    words = os.environ | {"_SUFFICE_COMPLETE": f"{shell}_complete", "COMP_WORDS": "suffice out", "COMP_CWORD": "1"}
+    assert (
+        b"outliers"
+        in command(env=words | ({"COMP_WORDS": "suffice out", "COMP_CWORD": "out"} if shell == "fish" else {})).stdout
+    )
+
+
+SLOW = """
+import sys
+import suffice.progress
+from suffice.cli import main
+suffice.progress._PATIENCE = -1
+sys.argv[0] = "suffice"
+main()
+"""
+
+
+def test_progress_is_shown_on_a_terminal_alone(tmp_path):
+    arguments = [sys.executable, "-c", SLOW, "predict", "mixed.safetensors", PENGUINS, "-o"]
+    piped = subprocess.run([*arguments, tmp_path / "a.csv"], capture_output=True, timeout=60)
+    assert piped.stderr == b""
+    terminal, other = pty.openpty()
+    with subprocess.Popen([*arguments, tmp_path / "b.csv"], stderr=other, stdout=subprocess.PIPE) as process:
+        assert process.wait(60) == 0
+    os.close(other)
+    assert b"Reading" in os.read(terminal, 1 << 16)
+    os.close(terminal)
