@@ -81,7 +81,7 @@ public:
         }
         const std::size_t number = starts_.size();
         if (word.length > 0xFFFFFFFFull || number >= 0x7FFFFFFFull) throw std::length_error("too many words, or too long ones");
-        if (2 * (number + 1) > slots_.size()) {
+        if (4 * (number + 1) > 3 * slots_.size()) {
             grow();
             for (h = word.hash; slots_[h & (slots_.size() - 1)].number >= 0; ++h) {}
         }
@@ -144,7 +144,7 @@ private:
         }
     }
 
-    std::vector<Slot> slots_ = std::vector<Slot>(1024);  // open addressing, never more than half full
+    std::vector<Slot> slots_ = std::vector<Slot>(1024);  // open addressing, never more than three quarters full
     std::vector<char> letters_;                          // of all words, one after the other
     std::vector<std::size_t> starts_;
 };
@@ -509,7 +509,7 @@ private:
     };
 
     double& more(std::int32_t number) {
-        if (2 * (n_pairs_ + 1) > pairs_.size()) {
+        if (4 * (n_pairs_ + 1) > 3 * pairs_.size()) {
             std::vector<Pair> old(2 * pairs_.size());
             old.swap(pairs_);
             for (const Pair& pair : old)

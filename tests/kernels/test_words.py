@@ -21,7 +21,10 @@ from suffice.kernels.words import Documents, InvalidTextError, WordCounts, WordR
 KERNELS = [reference, *([kernels.native] if kernels.native else [])]
 
 # Letters that are put into lower case in their own ways, marks, digits of other scripts, and what is no letter.
-AWKWARD = "aAzZ09_ '-.\x00\n\t\xdf\u1e9e\u0130\u0131\u03a3\u03c3\u03c2\xc5\xe9\xc9e\u0301\u0307\xad\u01c5\u02bc\u0663\u2167\u65e5\u672c\u8a9e\u0e44\u0e17\u0e22\ud55c\U0001f600\U0001f1e6\U0001d538\u200d\ufeff\U00010400\ud7ff\ue000"
+AWKWARD = (
+    "aAzZ09_ '-.\x00\n\t\xdf\u1e9e\u0130\u0131\u03a3\u03c3\u03c2\xc5\xe9"
+    "\xc9e\u0301\u0307\xad\u01c5\u02bc\u0663\u2167\u65e5\u672c\u8a9e\u0e44\u0e17\u0e22\ud55c\U0001f600\U0001f1e6\U0001d538\u200d\ufeff\U00010400\ud7ff\ue000"
+)
 texts = st.lists(st.text(st.one_of(st.sampled_from(AWKWARD), st.characters(exclude_categories=["Cs"]))), max_size=6)
 
 

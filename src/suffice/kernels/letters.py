@@ -33,7 +33,7 @@ def letters(lowercase: bool, ascii_only: bool, context: bool = False) -> Letters
     than one letter, or dependent on the letters around it.
     """
     n = 128 if ascii_only else _ALL
-    is_letter, low, extra = _are_letters(n), np.arange(n, dtype=np.uint32), [(0, 0, 0, 0)]
+    is_letter, low, extra = _are_letters(n), np.arange(n, dtype=np.uint32), [[0, 0, 0, 0]]
     irregular: list[int] = []
     if lowercase:
         for start in range(0, n, _BLOCK):
@@ -49,7 +49,7 @@ def letters(lowercase: bool, ascii_only: bool, context: bool = False) -> Letters
         own = [ord(letter) for letter in chr(c).lower()]
         flagged = [letter | int(LETTER) * bool(is_letter[letter]) for letter in own]
         table[c] = IRREGULAR | np.uint32(len(extra))
-        extra.append((len(own), *[*flagged, 0, 0][:3]))
+        extra.append([len(own), *flagged, 0, 0][:4])
     if lowercase and not ascii_only:
         table[_SIGMA] = IRREGULAR
     if context:
