@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
-from ..errors import DataError
+from ..errors import DataError, EmptyClassWarning
 from ..kernels.words import Documents, InvalidTextError, WordCounts, Words
 from ..stats import CountStats, WordStats
 from ..stats.counts import DENSE
@@ -106,9 +107,11 @@ class TextDensity(Density):
         seen = seen_classes(stats)
         chosen = [_chosen(column, tokens, float(stats.weight.sum())) for column in stats.narrowed(tokens).columns]
         parts = []
-        for j, column in enumerate(chosen):
-            observed = stats.weight - stats.missing[:, j] if stats.presence else stats.weight
-            parts.append(_estimated(stats, column, observed, alpha, complement, predictive))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", EmptyClassWarning)  # of classes without any text in a column
+            for j, column in enumerate(chosen):
+                observed = stats.weight - stats.missing[:, j] if stats.presence else stats.weight
+                parts.append(_estimated(stats, column, observed, alpha, complement, predictive))
         return cls(tuple(parts), tuple(column.words or _NO_WORDS for column in chosen), tokens, seen)
 
     @classmethod
@@ -164,18 +167,50 @@ class TextDensity(Density):
         Returns
         -------
         dict
-            "words", for each column its words (v,); "log_probabilities", for each column those of the words (k, v), or
-            for complement weights "weights".
+            For each column: "words", the most telling ones of each class (k, 10); "categories", all words (v,);
+            "probabilities" (k, v), or for complement weights "weights". Only words where such a table is too large.
         """
-        found: dict[str, Any] = {"columns": list(names), "words": [self.vocabulary(j) for j in range(self.n_features)]}
-        if any(part.n_features * self.n_classes > DENSE for part in self.parts):
-            return found
-        tables = [np.stack([part.slopes.of_class(c) for c in range(self.n_classes)]) for part in self.parts]
-        if isinstance(self.parts[0], ComplementDensity):
-            return found | {"weights": tables}
-        if self.presence:  # slopes are log odds
-            return found | {"probabilities": [1 / (1 + np.exp(-table)) for table in tables]}
-        return found | {"probabilities": [np.exp(table) for table in tables]}
+        every = range(self.n_features)
+        if self.tokens.hashed or any(part.n_features * self.n_classes > DENSE for part in self.parts):
+            return {"columns": list(names)}
+        tables = [self._by_class(j) for j in every]
+        known = {
+            "columns": list(names),
+            "words": [self.top_words(column=j) for j in every],
+            "categories": [self.vocabulary(j) for j in every],
+        }
+        return known | {"weights" if isinstance(self.parts[0], ComplementDensity) else "probabilities": tables}
+
+    def _by_class(self, j: int) -> Array:
+        """The probabilities of the words of a column (k, v), or complement weights."""
+        part = self.parts[j]
+        slope = np.stack([part.slopes.of_class(c) for c in range(self.n_classes)])
+        if isinstance(part, ComplementDensity):
+            return slope
+        return np.asarray(1 / (1 + np.exp(-slope)) if self.presence else np.exp(slope))  # of presence: log odds
+
+    def top_words(self, n: int = 10, column: int = 0) -> Array:
+        """Return the words that tell most for each class: frequent there, and rarer in the others.
+
+        Parameters
+        ----------
+        n : int
+            How many words, at most.
+        column : int
+            The index of the column.
+
+        Returns
+        -------
+        array of str of shape (k, n)
+            The most telling ones first.
+        """
+        table = self._by_class(column)
+        if isinstance(self.parts[column], ComplementDensity):
+            telling = table - table.mean(axis=0)
+        else:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                telling = np.nan_to_num(table * np.log(table / table.mean(axis=0)))
+        return np.asarray(self.vocabulary(column)[np.argsort(-telling, axis=1, kind="stable")[:, :n]])
 
     def checked(self) -> Self:
         parts = tuple(part.checked() for part in self.parts)
@@ -517,4 +552,7 @@ def _drawn(part: LinearDensity, c: int, n: int, rng: np.random.Generator) -> lis
         return [rng.permutation(np.flatnonzero(rng.random(len(slope)) < present)) for _ in range(n)]
     p = np.exp(slope)
     length = part.mean_length[c] if isinstance(part, SparseCountDensity) else part.length[c]  # type: ignore[attr-defined]
-    return [rng.choice(len(p), size=size, p=p / p.sum()) for size in rng.poisson(length, n)]
+    sizes = rng.poisson(length, n)
+    reached = np.cumsum(p)
+    words = np.searchsorted(reached, rng.random(sizes.sum()) * reached[-1], side="right").clip(max=len(p) - 1)
+    return np.split(words, np.cumsum(sizes)[:-1])

@@ -257,6 +257,13 @@ class WordStats(Statistics):
     def _of_table(
         cls, table: Table, classes: Array, code: Array, weight: Array | None, tokens: Tokens, presence: bool
     ) -> Self:
+        if weight is not None and not weight.all():  # rows of weight zero are absent, whatever they hold
+            kept = np.flatnonzero(weight)
+            try:
+                some = cls._of_table(table[kept], classes, code[kept], weight[kept], tokens, presence)
+            except InvalidTextError as error:
+                raise InvalidTextError(int(kept[error.row])) from None
+            return some
         k, found, columns = len(classes), [], table.columns()
         missing, as_given = np.zeros((k, len(columns))), False
         for j, column in enumerate(columns):
@@ -345,7 +352,7 @@ class WordStats(Statistics):
         for a, b in zip(one.columns, two.columns, strict=True):
             a, b = _together(a, b)
             before, gone = a.matrix(k), b.matrix(k)
-            if (gone - before * (1 + 1e-9)).max() > 1e-9:
+            if (gone - before * (1 + 1e-9)).data.max(initial=0.0) > 1e-9:
                 raise StatisticsError(
                     "cannot forget rows that were never learnt: the count of a word would be negative"
                 )
