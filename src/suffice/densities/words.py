@@ -138,7 +138,7 @@ class TextDensity(Density):
         --------
         >>> density = TextDensity.from_parameters([{"good": 3, "film": 1}, {"bad": 2, "film": 1}])
         >>> density.log_likelihood(["a good film"]).round(3)
-        array([[-1.119, -1.705]])
+        array([[-1.119, -2.197]])
         """
         names = sorted({word for own in counts for word in own})
         table = np.array([[own.get(word, 0.0) for word in names] for own in counts], np.float64)

@@ -93,8 +93,7 @@ class BernoulliClassifier(TextOrCounts):
 
     @property
     def probabilities_(self) -> Any:
-        """The probability that each feature is present in each class, (k, d); for text a list with one array of words
-        for each column."""
+        """The probability that each feature is present in each class, (k, d); for text a list with one such array."""
         return _table_or_list(self.parameters_["probabilities"])
 
     def __sklearn_tags__(self) -> Any:
@@ -192,8 +191,7 @@ class MultinomialClassifier(TextOrCounts):
 
     @property
     def probabilities_(self) -> Any:
-        """The probability of each feature in each class, (k, d); for text a list with one array of words for each
-        column."""
+        """The probability of each feature in each class, (k, d); for text a list with one such array."""
         return _table_or_list(self.parameters_["probabilities"])
 
     def __sklearn_tags__(self) -> Any:

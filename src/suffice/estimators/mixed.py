@@ -99,9 +99,9 @@ class MixedClassifier(MixedTable, GenerativeClassifier):
     families : "auto", dict or Schema
         The family of every column: "gaussian", "bernoulli", "categorical", "poisson", "text", "multinomial" (all such
         columns together are one vector of occurrences), "exponential", "gamma", "lognormal", "inverse_gaussian",
-        "geometric", "negative_binomial"; "binned", "log", "yeo_johnson" or "zero_inflated", which learn bins or transforms of a
-        column; or "drop". "auto" goes by the types (see `schema_`); a dictionary says
-        otherwise for a column's name, a type such as int, "boolean" or "int64", or a selector such as scikit-learn's
+        "geometric", "negative_binomial"; "binned", "log", "yeo_johnson" or "zero_inflated", which learn bins or
+        transforms of a column; or "drop". "auto" goes by the types (see `schema_`); a dictionary says otherwise for a
+        column's name, a type such as int, "boolean" or "int64", or a selector such as scikit-learn's
         make_column_selector. The `schema_` of another model gives the same families, bins and transforms.
     alpha : float
         Pseudo-counts of the discrete families; 0 is maximum likelihood.

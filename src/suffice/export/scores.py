@@ -474,8 +474,8 @@ def stirling_series(z: Expression) -> Expression:
 @scores.register
 def _(density: TextDensity, steps: Steps, names: Sequence[str], strict: bool = True) -> Scores:  # noqa: ARG001
     raise DataError(
-        f"the words of column {', '.join(map(repr, names))} cannot be scored in SQL; read the rows and score them here, "
-        "as in predict(suffice.sql(...)) or suffice predict"
+        f"the words of column {', '.join(map(repr, names))} cannot be scored in SQL; read the rows and score them "
+        "here, as in predict(suffice.sql(...)) or suffice predict"
     )
 
 

@@ -140,12 +140,29 @@ class Tokens:
         return {name: value for name, value in listed.items() if own[name] != plain[name]}
 
     def to_array(self) -> Array:
-        """Return the fields as JSON, in an array."""
+        """Return the fields as JSON, in an array.
+
+        Returns
+        -------
+        array of uint8
+            To be kept in files.
+        """
         return np.frombuffer(json.dumps(self.to_dict()).encode(), np.uint8)
 
     @classmethod
     def from_array(cls, array: Array) -> Tokens:
-        """The inverse of `to_array`; ValueError, TypeError or DataError where the array is damaged."""
+        """Return what `to_array` has written.
+
+        Parameters
+        ----------
+        array : array of uint8
+            JSON.
+
+        Returns
+        -------
+        Tokens
+            ValueError, TypeError or DataError where the array is damaged.
+        """
         return cls.of(json.loads(np.asarray(array, np.uint8).tobytes()))
 
     @property
@@ -160,7 +177,7 @@ class Tokens:
         return WordRules(self.lowercase, *self.ngrams, stop, self.hashed or 0)
 
     def documents(self, column: Column, name: str) -> tuple[Documents, Array | None]:
-        """Return the documents of a column, and which of them are missing (n,), or None where none is.
+        """Return the documents of a column, and which of them are missing.
 
         Parameters
         ----------
@@ -168,6 +185,13 @@ class Tokens:
             Text, or lists of tokens.
         name : str
             Of the column, for messages.
+
+        Returns
+        -------
+        documents : Documents
+            The text for the kernels; empty where it is missing.
+        missing : array of bool of shape (n,), or None
+            None where no text is missing.
         """
         values = _as_arrow(column, name)
         missing = None if not values.null_count else np.asarray(values.is_null())
