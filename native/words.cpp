@@ -21,9 +21,9 @@ using Offsets = Flat<std::int64_t>;
 
 // An array that owns its numbers.
 template <class T>
-nb::object array(std::vector<T>&& values) {
-    auto* kept = new std::vector<T>(std::move(values));
-    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+nb::object array(Large<T>&& values) {
+    auto* kept = new Large<T>(std::move(values));
+    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<Large<T>*>(p); });
     return nb::cast(nb::ndarray<nb::numpy, T>(kept->data(), {kept->size()}, owner));
 }
 
@@ -50,12 +50,10 @@ template <class Places>
 nb::object counted(const Read& read, Places& places, const Labels& labels, bool presence) {
     CountWords sink(labels, presence);
     Problem found;
-    std::vector<std::int32_t> order;
-    std::vector<std::int32_t> label;
-    std::vector<double> count, documents;
-    std::vector<std::int64_t> starts;
-    std::vector<std::uint8_t> letters;
-    std::vector<std::int64_t> ends;
+    Large<std::int32_t> order, label;
+    Large<double> count, documents;
+    Large<std::uint8_t> letters;
+    Large<std::int64_t> starts, ends;
     {
         nb::gil_scoped_release free;
         found = read_words(read.documents(), read.how(), places, sink);
@@ -64,7 +62,7 @@ nb::object counted(const Read& read, Places& places, const Labels& labels, bool 
             if constexpr (std::is_same_v<Places, NewPlaces>) {
                 words = places.table.size();
                 order = places.table.sorted();
-                letters.reserve(places.table.n_letters());
+                letters.reserve(places.table.n_letters()), ends.reserve(words);
                 for (const std::int32_t i : order) {
                     const char* word = places.table.begin(std::size_t(i));
                     letters.insert(letters.end(), word, word + places.table.length(std::size_t(i)));
@@ -76,6 +74,7 @@ nb::object counted(const Read& read, Places& places, const Labels& labels, bool 
             }
             sink.complete(words);
             sink.write(order, starts, label, count);
+            documents.reserve(words);
             for (const std::int32_t i : order) documents.push_back(sink.documents(std::size_t(i)));
         }
     }

@@ -6,9 +6,14 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <new>
 #include <stdexcept>
 #include <utility>
 #include <vector>
+
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
 
 #include "kernels.hpp"
 
@@ -35,15 +40,55 @@ inline std::uint64_t fold(std::uint64_t a, std::uint64_t b) {
     return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }
 
+// Memory of large vectors comes from the system and goes back to it, so that nothing of a pass is left on the heap.
+template <class T>
+struct Pages {
+    using value_type = T;
+    Pages() = default;
+    template <class U>
+    Pages(const Pages<U>&) {}
+    T* allocate(std::size_t n) {
+#ifdef __linux__
+        if (n * sizeof(T) >= kLarge) {
+            void* found = mmap(nullptr, n * sizeof(T), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+            if (found == MAP_FAILED) throw std::bad_alloc();
+            return static_cast<T*>(found);
+        }
+#endif
+        return static_cast<T*>(::operator new(n * sizeof(T)));
+    }
+    void deallocate(T* p, std::size_t n) {
+#ifdef __linux__
+        if (n * sizeof(T) >= kLarge) {
+            munmap(p, n * sizeof(T));
+            return;
+        }
+#endif
+        ::operator delete(p);
+    }
+    bool operator==(const Pages&) const { return true; }
+    bool operator!=(const Pages&) const { return false; }
+
+private:
+    static constexpr std::size_t kLarge = 1 << 18;
+};
+
+template <class T>
+using Large = std::vector<T, Pages<T>>;
+
 struct Word {
     const char* start;  // with readable bytes after its end
     std::size_t length;
     std::uint64_t prefix, hash;
 };
 
+inline std::uint64_t short_hash(std::uint64_t prefix, std::size_t n) {
+    return fold(prefix ^ 0x9E3779B97F4A7C15ull, n ^ 0xD6E8FEB86659FD93ull);
+}
+
 inline Word word_of(const char* p, std::size_t n) {
     const std::uint64_t prefix = first_bytes(load_word(p), n);
-    std::uint64_t h = fold(prefix ^ 0x9E3779B97F4A7C15ull, n ^ 0xD6E8FEB86659FD93ull);
+    std::uint64_t h = short_hash(prefix, n);
     for (std::size_t i = 8; i < n; i += 8) h = fold(h ^ first_bytes(load_word(p + i), n - i), 0xA0761D6478BD642Full);
     return {p, n, prefix, h};
 }
@@ -80,12 +125,12 @@ public:
             if (same(slot, word)) return slot.number;
         }
         const std::size_t number = starts_.size();
-        if (word.length > 0xFFFFFFFFull || number >= 0x7FFFFFFFull) throw std::length_error("too many words, or too long ones");
+        if (word.length > 0x7FFFFFFFull || number >= 0x7FFFFFFFull) throw std::length_error("too many words, or too long ones");
         if (4 * (number + 1) > 3 * slots_.size()) {
             grow();
             for (h = word.hash; slots_[h & (slots_.size() - 1)].number >= 0; ++h) {}
         }
-        slots_[h & (slots_.size() - 1)] = {word.prefix, word.hash, letters_.size(), std::uint32_t(word.length), std::int32_t(number)};
+        slots_[h & (slots_.size() - 1)] = {key(word), check(word), std::int32_t(number)};
         starts_.push_back(letters_.size());
         letters_.insert(letters_.end(), word.start, word.start + word.length);
         return std::int32_t(number);
@@ -99,12 +144,12 @@ public:
     std::size_t n_letters() const { return letters_.size(); }
 
     // The numbers of the words in the order of their bytes, which is that of their code points.
-    std::vector<std::int32_t> sorted() const {
+    Large<std::int32_t> sorted() const {
         struct Key {
             std::uint64_t prefix;
             std::int32_t number;
         };
-        std::vector<Key> keys(size());
+        Large<Key> keys(size());
         for (std::size_t i = 0; i < size(); ++i) {
             std::uint64_t prefix = 0;
             for (std::size_t b = 0; b < 8; ++b) prefix = prefix << 8 | (b < length(i) ? std::uint8_t(begin(i)[b]) : 0);
@@ -116,37 +161,40 @@ public:
             const int order = std::memcmp(begin(i), begin(j), n);
             return order ? order < 0 : length(i) < length(j);
         });
-        std::vector<std::int32_t> order(size());
+        Large<std::int32_t> order(size());
         for (std::size_t i = 0; i < size(); ++i) order[i] = keys[i].number;
         return order;
     }
 
 private:
-    struct Slot {
-        std::uint64_t prefix = 0, hash = 0, start = 0;
-        std::uint32_t length = 0;
+    struct Slot {  // a short word is all here; of a long one its hash is, and the rest is looked up
+        std::uint64_t key = 0;
+        std::uint32_t check = 0;  // the length
         std::int32_t number = -1;
     };
 
+    static std::uint64_t key(const Word& word) { return word.length <= 8 ? word.prefix : word.hash; }
+    static std::uint32_t check(const Word& word) { return std::uint32_t(word.length); }
+
     bool same(const Slot& slot, const Word& word) const {
-        return slot.hash == word.hash && slot.prefix == word.prefix && slot.length == word.length &&
-               (word.length <= 8 || !std::memcmp(letters_.data() + slot.start + 8, word.start + 8, word.length - 8));
+        return slot.key == key(word) && slot.check == check(word) &&
+               (word.length <= 8 || !std::memcmp(begin(std::size_t(slot.number)), word.start, word.length));
     }
 
     void grow() {
-        std::vector<Slot> old(2 * slots_.size());
+        Large<Slot> old(2 * slots_.size());
         old.swap(slots_);
         for (const Slot& slot : old) {
             if (slot.number < 0) continue;
-            std::uint64_t h = slot.hash;
+            std::uint64_t h = slot.check <= 8 ? short_hash(slot.key, slot.check) : slot.key;
             while (slots_[h & (slots_.size() - 1)].number >= 0) ++h;
             slots_[h & (slots_.size() - 1)] = slot;
         }
     }
 
-    std::vector<Slot> slots_ = std::vector<Slot>(1024);  // open addressing, never more than three quarters full
-    std::vector<char> letters_;                          // of all words, one after the other
-    std::vector<std::size_t> starts_;
+    Large<Slot> slots_ = Large<Slot>(1024);  // open addressing, never more than three quarters full
+    Large<char> letters_;                // of all words, one after the other
+    Large<std::size_t> starts_;
 };
 
 struct Documents {
@@ -451,7 +499,10 @@ public:
         if (std::size_t(number) < words_.size()) __builtin_prefetch(&words_[std::size_t(number)], 1);
     }
     void take(std::int32_t number) {
-        if (std::size_t(number) >= words_.size()) complete(std::size_t(number) + 1);
+        if (std::size_t(number) >= words_.size()) {
+            if (std::size_t(number) >= words_.capacity()) words_.reserve(2 * std::size_t(number) + 1024);
+            complete(std::size_t(number) + 1);
+        }
         Counted& own = words_[std::size_t(number)];
         if (own.latest == row_) {
             if (presence_) return;
@@ -470,17 +521,17 @@ public:
     double documents(std::size_t number) const { return words_[number].documents; }
 
     // The classes of each word, words in this order, and its counts in them: starts (words + 1,), and a class and a count each.
-    void write(const std::vector<std::int32_t>& order, std::vector<std::int64_t>& starts, std::vector<std::int32_t>& label,
-               std::vector<double>& count) const {
-        std::vector<std::int64_t> place(order.size());
-        for (std::size_t i = 0; i < order.size(); ++i) place[std::size_t(order[i])] = std::int64_t(i);
+    void write(const Large<std::int32_t>& order, Large<std::int64_t>& starts, Large<std::int32_t>& label,
+               Large<double>& count) const {
+        Large<std::int32_t> place(order.size());
+        for (std::size_t i = 0; i < order.size(); ++i) place[std::size_t(order[i])] = std::int32_t(i);
         starts.assign(order.size() + 1, 0);
         for (std::size_t i = 0; i < order.size(); ++i) starts[std::size_t(place[i]) + 1] = words_[i].label >= 0;
         for (const Pair& pair : pairs_)
             if (pair.number >= 0) ++starts[std::size_t(place[std::size_t(pair.number)]) + 1];
         for (std::size_t i = 0; i < order.size(); ++i) starts[i + 1] += starts[i];
         label.resize(std::size_t(starts.back())), count.resize(label.size());
-        std::vector<std::int64_t> next(starts.begin(), starts.end() - 1);
+        Large<std::int64_t> next(starts.begin(), starts.end() - 1);
         const auto put = [&](std::size_t number, std::int32_t c, double n) {
             const std::size_t at = std::size_t(next[std::size_t(place[number])]++);
             label[at] = c, count[at] = n;
@@ -510,7 +561,7 @@ private:
 
     double& more(std::int32_t number) {
         if (4 * (n_pairs_ + 1) > 3 * pairs_.size()) {
-            std::vector<Pair> old(2 * pairs_.size());
+            Large<Pair> old(2 * pairs_.size());
             old.swap(pairs_);
             for (const Pair& pair : old)
                 if (pair.number >= 0) pairs_[place(pair.number, pair.label)] = pair;
@@ -532,8 +583,8 @@ private:
     Index row_ = 0;
     double weight_ = 1.0;
     std::int32_t class_ = 0;
-    std::vector<Counted> words_;
-    std::vector<Pair> pairs_ = std::vector<Pair>(1024);  // open addressing
+    Large<Counted> words_;
+    Large<Pair> pairs_ = Large<Pair>(1024);  // open addressing
     std::size_t n_pairs_ = 0;
 };
 
@@ -558,8 +609,9 @@ public:
     }
     void prefetch(std::int32_t number) {
         if (number < 0) return;
-        const double* slope = slopes_.slope + slopes_.starts[number];
-        __builtin_prefetch(slope), __builtin_prefetch(slope + 8);
+        const std::int64_t first = slopes_.starts[number], last = slopes_.starts[number + 1];
+        for (std::int64_t i = first; i < last; i += 8) __builtin_prefetch(slopes_.slope + i);
+        __builtin_prefetch(slopes_.label + first);
     }
     void take(std::int32_t number) {
         if (number < 0) {
@@ -591,8 +643,8 @@ private:
 };
 
 struct ListWords {
-    std::vector<std::int32_t> numbers;
-    std::vector<std::int64_t> ends = {0};
+    Large<std::int32_t> numbers;
+    Large<std::int64_t> ends = {0};
     bool wants(Index) { return true; }
     void prefetch(std::int32_t) {}
     void take(std::int32_t number) { numbers.push_back(number); }
@@ -613,13 +665,15 @@ struct WordList {  // sorted words, one after the other
 };
 
 struct MergedWords {
-    std::vector<std::uint8_t> letters;
-    std::vector<std::int64_t> ends, at_a, at_b;  // where the words of each went
+    Large<std::uint8_t> letters;
+    Large<std::int64_t> ends, at_a, at_b;  // where the words of each went
 };
 
 inline MergedWords merge_words(const WordList& a, const WordList& b) {
     MergedWords out;
     out.at_a.resize(std::size_t(a.size)), out.at_b.resize(std::size_t(b.size));
+    out.ends.reserve(std::size_t(a.size + b.size));
+    out.letters.reserve(std::size_t((a.size ? a.ends[a.size - 1] : 0) + (b.size ? b.ends[b.size - 1] : 0)));
     for (Index i = 0, j = 0; i < a.size || j < b.size;) {
         int order = i == a.size ? 1 : j == b.size ? -1 : 0;
         if (!order) {

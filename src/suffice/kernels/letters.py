@@ -72,6 +72,11 @@ def _context(irregular: list[int]) -> Array:
 
 def _stays_within(code_points: Array, after: str) -> Array:
     """Whether a sigma before each code point is not at the end of a word."""
+    parts = [code_points[i : i + _BLOCK] for i in range(0, len(code_points), _BLOCK)]
+    return np.concatenate([_sigma_within(part, after) for part in parts])
+
+
+def _sigma_within(code_points: Array, after: str) -> Array:
     words = np.array([[ord("A"), _SIGMA, 0, *map(ord, after), ord("\n")]], np.uint32).repeat(len(code_points), axis=0)
     words[:, 2] = code_points
     lowered = np.frombuffer(_utf32(_text(words).lower()), np.uint32)
