@@ -176,6 +176,28 @@ def docstrings() -> tuple[list[str], list[str]]:
     return texts, topics
 
 
+def passages(n: int = 200_000, topics: int = 20, lines: int = 16) -> tuple[list[str], list[str]]:
+    """Passages of the files of text that the packages installed here bring along, and which package each is of: those
+    of the packages that have most."""
+    site = Path(np.__file__).parent.parent
+    found = {}
+    for folder in sorted(path for path in site.iterdir() if path.is_dir()):
+        own: list[str] = []
+        for path in sorted(folder.rglob("*")):
+            if path.suffix not in (".py", ".pyi", ".md", ".rst", ".txt", ".h", ".hpp") or not path.is_file():
+                continue
+            try:
+                text = path.read_text(encoding="utf-8").splitlines()
+            except UnicodeDecodeError:
+                continue
+            own += ["\n".join(text[i : i + lines]) for i in range(0, len(text), lines)]
+        found[folder.name] = own
+    most = sorted(found, key=lambda name: -len(found[name]))[:topics]
+    pairs = [(text, name) for name in sorted(most) for text in found[name]]
+    chosen = np.random.default_rng(0).permutation(len(pairs))[:n].tolist()
+    return [pairs[i][0] for i in chosen], [pairs[i][1] for i in chosen]
+
+
 def mnist(folder: Path) -> tuple[Labelled, Labelled]:
     """The handwritten digits of MNIST, 28 x 28 pixels: 60 000 to learn from and 10 000 to be judged on."""
     return _digits(folder, "train"), _digits(folder, "t10k")

@@ -350,7 +350,10 @@ nb::list encode_objects(nb::handle items, OutCodes code) {
 
 }  // namespace
 
+void bind_words(nb::module_& m);  // words.cpp
+
 NB_MODULE(_native, m) {
+    bind_words(m);
     bind<float>(m);
     bind<double>(m);
     bind_columns(m);

@@ -21,6 +21,7 @@ ALLOWED = {
     ("families.py", "MomentStats"),
     ("families.py", "PatternStats"),
     ("families.py", "TransformedStats"),
+    ("families.py", "WordStats"),
     ("estimators/logistic.py", "LogisticModel"),
 }
 

@@ -180,7 +180,7 @@ def test_a_selector_of_columns_whose_names_are_numbers():
 
 
 BAD = {
-    "a family": ({"sex": "oracle"}, "family 'oracle' is not known; choose one of 'bernoulli', 'categorical'"),
+    "a family": ({"sex": "oracle"}, "family 'oracle' is not known; choose one of 'bernoulli', 'text', 'categorical'"),
     "a list for a family": ({"sex": ["gaussian"]}, "not known"),
     "one for all": ("oracle", "'oracle' is not known"),
     "a column": ({"hight": "gaussian"}, r"'hight', which is neither a column nor a type here; .*'height', 'weight'"),

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         PoissonDensity,
         ProductDensity,
         StudentDensity,
+        TextDensity,
         TreeDensity,
     )
     from .estimators import (
@@ -42,7 +43,8 @@ if TYPE_CHECKING:
     from .selection import OnePassSearchCV, fit, scorer
     from .sources.files import files
     from .sources.sql import sql
-    from .stats import BundleStats, CategoryStats, CountStats, MomentStats, PairStats
+    from .stats import BundleStats, CategoryStats, CountStats, MomentStats, PairStats, WordStats
+    from .tables.tokens import Tokens
     from .unlabelled import fit_density
     from .versions import show_versions
 
@@ -77,7 +79,10 @@ _HOMES = {
     "ProductDensity": "densities",
     "SemiSupervisedClassifier": "estimators",
     "StudentDensity": "densities",
+    "TextDensity": "densities",
+    "Tokens": "tables.tokens",
     "TreeDensity": "densities",
+    "WordStats": "stats",
     "as_llr": "estimators",
     "cross_val_llr": "estimators",
     "files": "sources.files",
@@ -122,7 +127,10 @@ __all__ = [
     "ProductDensity",
     "SemiSupervisedClassifier",
     "StudentDensity",
+    "TextDensity",
+    "Tokens",
     "TreeDensity",
+    "WordStats",
     "__version__",
     "as_llr",
     "cross_val_llr",

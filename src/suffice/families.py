@@ -36,6 +36,7 @@ from .densities import (
     ProductDensity,
     SparseCountDensity,
     StudentDensity,
+    TextDensity,
     TreeDensity,
 )
 from .densities.categorical import POLICIES
@@ -58,16 +59,19 @@ from .stats import (
     CollectMoments,
     CollectPairs,
     CollectTransformed,
+    CollectWords,
     ComponentStats,
     CountStats,
     MomentStats,
     PairStats,
     PatternStats,
     TransformedStats,
+    WordStats,
 )
 from .stats.bundle import Collector
 from .stats.pairs import named_pairs
 from .tables.summary import FEW, ColumnSummary
+from .tables.tokens import Tokens
 
 COUNTED = 20  # integers with a mean of at most this may be counts: beyond, a Gaussian does as well
 
@@ -129,7 +133,7 @@ class Mixed(Recipe):
 
     classifies = True
     floor_by = "within"  # which variance of a Gaussian column the variance floor is relative to
-    defaults: Choices = MappingProxyType({**_OF_BLOCKS, "structure": None, "joint": None})
+    defaults: Choices = MappingProxyType({**_OF_BLOCKS, "structure": None, "joint": None, "tokens": None})
 
     def check_choices(self, choices: dict[str, Any]) -> None:
         if "joint" in choices:
@@ -285,7 +289,17 @@ def _holds_counts(presence: bool, statistics: Any) -> bool:
     return isinstance(statistics, CountStats) and statistics.presence == presence
 
 
-def _bernoulli(statistics: CountStats, choices: Choices, _: Names) -> Density:
+def _holds_words(presence: bool, statistics: Any) -> bool:
+    return isinstance(statistics, WordStats) and statistics.presence == presence
+
+
+def _holds_occurrences(presence: bool, statistics: Any) -> bool:
+    return _holds_counts(presence, statistics) or _holds_words(presence, statistics)
+
+
+def _bernoulli(statistics: Any, choices: Choices, _: Names) -> Density:
+    if _holds_words(True, statistics):
+        return _text(statistics, choices, _)
     density = SparseCountDensity if statistics.is_sparse else BernoulliDensity
     return density.estimate(statistics, choices["alpha"])
 
@@ -298,14 +312,16 @@ def _poisson(statistics: CountStats, choices: Choices, _: Names) -> Density:
 
 
 def _check_multinomial(choices: dict[str, Any]) -> None:
-    _check_alpha(choices)
+    _check_words(choices)
     if choices["complement"] not in (False, True, "normalized"):
         raise DataError(f'complement={choices["complement"]!r} is not known; give False, True or "normalized"')
     if choices["complement"] and choices["predictive"]:
         raise DataError("complement weights have no predictive; choose one of the two")
 
 
-def _multinomial(statistics: CountStats, choices: Choices, _: Names) -> Density:
+def _multinomial(statistics: Any, choices: Choices, _: Names) -> Density:
+    if _holds_words(False, statistics):
+        return _text(statistics, choices, _)
     alpha, complement, predictive = choices["alpha"], choices.get("complement"), choices.get("predictive")
     if statistics.is_sparse:
         if complement or predictive:
@@ -321,11 +337,44 @@ def _poisson_held_out(statistics: CountStats, density: Any, choices: Choices) ->
     return kind(statistics, density, choices["alpha"])
 
 
-def _multinomial_held_out(statistics: CountStats, density: Any, choices: Choices) -> leave_one_out.LeaveOneOut:
+def _bernoulli_held_out(statistics: Any, density: Any, choices: Choices) -> leave_one_out.LeaveOneOut:
+    if _holds_words(True, statistics):
+        return _text_held_out(statistics, density, choices)
+    return leave_one_out.BernoulliLeaveOneOut(statistics, density, choices["alpha"])
+
+
+def _multinomial_held_out(statistics: Any, density: Any, choices: Choices) -> leave_one_out.LeaveOneOut:
+    if _holds_words(False, statistics):
+        return _text_held_out(statistics, density, choices)
     if choices.get("complement"):
         raise DataError("complement weights are not probabilities: leave_one_out is not defined")
     kind = leave_one_out.PolyaLeaveOneOut if choices.get("predictive") else leave_one_out.MultinomialLeaveOneOut
     return kind(statistics, density, choices["alpha"])
+
+
+# Columns of text.
+
+
+def _tokens(choices: Choices) -> Tokens:
+    return Tokens.of(choices.get("tokens"))
+
+
+def _check_words(choices: dict[str, Any]) -> None:
+    _check_alpha(choices)
+    choices["tokens"] = _tokens(choices)
+
+
+def _text(statistics: WordStats, choices: Choices, _: Names) -> TextDensity:
+    how = choices.get("complement", False), choices.get("predictive", False)
+    return TextDensity.estimate(statistics, choices["alpha"], _tokens(choices), *how)
+
+
+def _text_held_out(statistics: Any, density: Any, choices: Choices) -> leave_one_out.LeaveOneOut:  # noqa: ARG001
+    raise no_closed_form("text, whose vocabulary depends on every row")
+
+
+def _why_text(column: ColumnSummary) -> str | None:
+    return f"{column.dtype}, {column.is_prose}" if column.is_prose else None
 
 
 def _why_bernoulli(column: ColumnSummary) -> str | None:
@@ -468,17 +517,30 @@ FAMILIES: dict[str, Family] = {
         Family(
             name="bernoulli",
             estimator="BernoulliClassifier",
-            needs="CountStats of presence",
-            is_held_by=partial(_holds_counts, True),
-            collect=lambda _: CollectCounts(presence=True),
+            needs="CountStats or WordStats of presence",
+            is_held_by=partial(_holds_occurrences, True),
+            collect=lambda c: CollectCounts(presence=True, tokens=_tokens(c).counting),
             collect_in_table=lambda _: CollectBooleans(),
             estimated=_bernoulli,
-            held_out=lambda s, density, c: leave_one_out.BernoulliLeaveOneOut(s, density, c["alpha"]),
-            defaults={"alpha": 1.0},
-            check=_check_alpha,
+            held_out=_bernoulli_held_out,
+            defaults={"alpha": 1.0, "tokens": None},
+            check=_check_words,
             merges_columns=True,
             has_mean=False,
             infer=_why_bernoulli,
+        ),
+        Family(
+            name="text",
+            needs="WordStats of sums",
+            is_held_by=partial(_holds_words, False),
+            collect=lambda c: CollectWords(_tokens(c).counting),
+            estimated=_text,
+            held_out=_text_held_out,
+            defaults={"alpha": 1.0, "tokens": None},
+            check=_check_words,
+            merges_columns=True,
+            has_mean=False,
+            infer=_why_text,
         ),
         Family(
             name="categorical",
@@ -511,12 +573,12 @@ FAMILIES: dict[str, Family] = {
         Family(
             name="multinomial",
             estimator="MultinomialClassifier",
-            needs="CountStats of sums",
-            is_held_by=partial(_holds_counts, False),
-            collect=lambda _: CollectCounts(),
+            needs="CountStats or WordStats of sums",
+            is_held_by=partial(_holds_occurrences, False),
+            collect=lambda c: CollectCounts(tokens=_tokens(c).counting),
             estimated=_multinomial,
             held_out=_multinomial_held_out,
-            defaults={"alpha": 1.0, "complement": False, "predictive": False},
+            defaults={"alpha": 1.0, "complement": False, "predictive": False, "tokens": None},
             check=_check_multinomial,
             merges_columns=True,
         ),

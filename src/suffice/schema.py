@@ -18,6 +18,7 @@ from .tables.parsing import temporal
 from .tables.recognition import convertible, identifies_rows, reading, tells_nothing
 from .tables.summary import ColumnSummary
 from .tables.table import Column, Table, looked_at
+from .tables.tokens import holds_tokens
 
 Array = NDArray[Any]
 
@@ -29,7 +30,8 @@ _KINDS: dict[Any, str] = {float: "float", int: "integer", bool: "boolean", str: 
 class Schema:
     """The family of every column, and why.
 
-    Text, categories and strings are categorical, floats Gaussian, booleans Bernoulli. Integers, and floats that are
+    Columns of many different strings of five words or more, and of lists of tokens, are text. Other strings and
+    categories are categorical, floats Gaussian, booleans Bernoulli. Integers, and floats that are
     whole numbers with missing values among them, go by their values: zeros and ones are Bernoulli, at most 16 different
     values categorical, not negative with a mean of at most 20 and a variance of at most three times that Poisson, and
     the rest Gaussian. Objects are what their values are: text unless all are numbers. Numbers, Booleans and dates that
@@ -90,7 +92,7 @@ class Schema:
         if all(each.family == DROP for each in found):
             raise DataError("every column is dropped: there is nothing to learn from")
         for j, column in enumerate(columns):
-            if j in chosen and names[j] not in known and found[j].family not in (DROP, "categorical"):
+            if j in chosen and names[j] not in known and found[j].family not in (DROP, "categorical", "text"):
                 found[j] = found[j]._replace(steps=convertible(column))
         features = _features(found, names, columns, known)
         warned = tuple(f"column {name!r} {each.warning}" for name, each in zip(own, found, strict=True) if each.warning)
@@ -195,7 +197,7 @@ class Schema:
 
 
 def _is_unfit(column: Column) -> bool:
-    return column.kind == "other" and temporal(column) is None
+    return column.kind == "other" and temporal(column) is None and not holds_tokens(column)
 
 
 def _features(
@@ -238,6 +240,8 @@ def inferred(column: Column, name: str | int = 0, leaves_out: bool = False, is_s
         Whether there are more rows, so that what is constant here may vary.
     """
     summary = ColumnSummary(column)
+    if holds_tokens(column):
+        return Found(*_suggested(summary))
     if leaves_out and not is_sample and (reason := tells_nothing(summary)):
         return Found(DROP, reason)
     read = reading(column)
@@ -246,7 +250,7 @@ def inferred(column: Column, name: str | int = 0, leaves_out: bool = False, is_s
         why = read.reason if read.family or family == "gaussian" else f"{read.reason}, {reason.partition(', ')[2]}"
         keep = f"; these become missing values; use {as_family(name, 'categorical')} to keep the text"
         return Found(read.family or family, why, read.steps, read.lost and read.lost + keep)
-    if leaves_out and isinstance(name, str) and (reason := identifies_rows(summary, name)):
+    if leaves_out and isinstance(name, str) and not summary.is_prose and (reason := identifies_rows(summary, name)):
         keep = "gaussian" if column.kind == "integer" else "categorical"
         return Found(DROP, reason, warning=f"is left out: {reason}; use {as_family(name, keep)} to keep it")
     return Found(*_suggested(summary))

@@ -665,7 +665,7 @@ BAD_COUNTS = [
     (np.where(np.arange(D) == 3, np.inf, X), "column 3 holds infinity"),
     (sp.csr_array(np.where(np.arange(D) == 3, np.nan, X)), "column 3 holds infinity or, in a sparse matrix, NaN"),
     (X.astype(complex), "Complex"),
-    (np.array([["a"]] * N), "not numbers"),
+    (np.array([["a", 1.0]] * N, object), "not hold numbers"),
     (pd.DataFrame({"a": X[:, 0], "b": ["x"] * N}), "'b'"),
 ]
 

@@ -22,6 +22,7 @@ from suffice.stats import (
     MomentStats,
     PairStats,
     TransformedStats,
+    WordStats,
     counts,
 )
 from suffice.stats.support import POSITIVE
@@ -29,6 +30,7 @@ from suffice.tables import vocabulary as vocabularies
 from suffice.tables.batch import Batch
 from suffice.tables.labels import SoftLabels
 from suffice.tables.table import ArrayColumn, Frame, Matrix
+from suffice.tables.tokens import Tokens
 
 D = 3
 SMALL = st.integers(0, 5)
@@ -125,6 +127,16 @@ def pair_case(cells, array=objects, **rest):
     return Case(PairStats.of, lambda classes: PairStats.zeros(classes, D), cells, array, **rest)
 
 
+def word_case(presence, tokens=None):
+    return Case(
+        lambda batch: WordStats.of(batch, tokens, presence),
+        lambda classes: WordStats.zeros(classes, D, tokens, presence),
+        st.lists(st.sampled_from(["ab", "AB", "é1", "x", "ab\0cd"]), max_size=4).map(" ".join) | st.none(),
+        objects,
+        poison="\ud800",
+    )
+
+
 NAN = st.just(np.nan)
 TEXT = st.sampled_from(["", "a", "é", "\ud800", "1", "b c"])
 NUMBERS = st.sampled_from([0, 1, -2, 2**60, -7])
@@ -154,6 +166,9 @@ CASES = {
         lambda batch: PairStats.of(batch, [(2, 0)]),
         lambda classes: PairStats.zeros(classes, D, pairs=[(0, 2)]), st.booleans() | st.none(), objects,
     ),
+    "words": word_case(False),
+    "words, presence": word_case(True),
+    "words, hashed": word_case(False, Tokens(ngrams=(1, 2), hashed=7)),
     "moments, missing": Case(moments, lambda classes: MomentStats.zeros(classes, D), st.floats(-99, 99) | NAN),
     "transformed": Case(
         CollectTransformed(("identity", "log", "reciprocal"), POSITIVE, "gamma"),
@@ -208,6 +223,11 @@ def said(stats):
                 names = [[vocabularies.text(category) for category in stats.categories[e]] for e in (i, j)]
                 cells = [(names[0][a], names[1][b], table[c, a, b]) for a, b in np.argwhere(table[c]).tolist()]
                 found |= {(label, i, j, one, two): weight for one, two, weight in cells}
+        elif isinstance(stats, WordStats):
+            for j in range(stats.n_features):
+                words = range(7) if stats.tokens.hashed else stats.words(j)
+                found |= {(label, j, w): n for w, n in zip(words, stats.counts(j).toarray()[c], strict=True) if n}
+            found[label, "missing"] = stats.missing[c]
         elif isinstance(stats, CountStats):
             found[label, "count"] = dense(stats.count)[c]
             found[label, "observed"] = np.broadcast_to(stats.observed[c], D)

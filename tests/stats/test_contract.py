@@ -1,5 +1,6 @@
 """What every statistic offers beside its sums: an identity, a number of features, and whether digits are left."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -17,17 +18,27 @@ from suffice.stats import (
     PatternStats,
     Statistics,
     WideMomentStats,
+    WordStats,
 )
 from suffice.stats.components import relabelled
 from suffice.stats.support import NOT_NEGATIVE
 from suffice.stats.transformed import TransformedStats
 from suffice.tables.batch import Batch
+from suffice.tables.table import Matrix
 
 BLOCKS = {"moments": ((0,), MomentStats.of), "counts": ((2, 1), CountStats.of)}
 NO_ROWS = {
     "moments": ((0,), lambda classes: MomentStats.zeros(classes, 1)),
     "counts": ((2, 1), lambda classes: CountStats.zeros(classes, 2)),
 }
+
+
+def words(batch):
+    """Numbers as text: 2 is said twice, and NaN is missing."""
+    texts = [[None if np.isnan(x) else f"w{x:.0f} " * int(x) for x in row] for row in batch.X.tolist()]
+    return WordStats.of(replace(batch, table=Matrix(np.array(texts, object))))
+
+
 KINDS = {  # how a statistic is collected, and that of no rows
     MomentStats: (MomentStats.of, lambda classes: MomentStats.zeros(classes, 3)),
     WideMomentStats: (WideMomentStats.of, lambda classes: WideMomentStats.zeros(classes, 3)),
@@ -35,6 +46,7 @@ KINDS = {  # how a statistic is collected, and that of no rows
     CountStats: (CountStats.of, lambda classes: CountStats.zeros(classes, 3)),
     CategoryStats: (CategoryStats.of, lambda classes: CategoryStats.zeros(classes, 3)),
     PairStats: (PairStats.of, lambda classes: PairStats.zeros(classes, 3)),
+    WordStats: (words, lambda classes: WordStats.zeros(classes, 3)),
     TransformedStats: (
         lambda batch: TransformedStats.of(batch, ("identity",), NOT_NEGATIVE, "exponential"),
         lambda classes: TransformedStats.zeros(classes, 3, ("identity",)),
@@ -80,7 +92,7 @@ def test_faded_statistics_are_those_of_rows_with_smaller_weights(kind):
     of, _ = KINDS[kind]
     rng = np.random.default_rng(0)
     X, y, weight = rng.integers(0, 4, (9, 3)).astype(float), np.resize(["a", "b"], 9), rng.random(9)
-    if kind in (MomentStats, PatternStats, CountStats, CategoryStats, PairStats, TransformedStats):
+    if kind in (MomentStats, PatternStats, CountStats, CategoryStats, PairStats, TransformedStats, WordStats):
         X[2, 1] = X[5, 0] = np.nan
     if kind is MomentStats:
         of = partial(MomentStats.of, skip_missing=True)

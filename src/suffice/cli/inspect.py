@@ -119,7 +119,7 @@ def _table(title: str, array: Any, axes: Sequence[Sequence[Any]]) -> str:
         return f"{title}\n{aligned(_few([('', ''), *rows])[1:])}"
     more = ["..."] * (len(labels[0]) > _WIDE)
     rows = [
-        (label, *(f"{value:.6g}" for value in values), *more)
+        (label, *(value if isinstance(value, str) else f"{value:.6g}" for value in values), *more)
         for label, values in zip(labels[1], array[:_WIDE].T, strict=True)
     ]
     return f"{title}\n{aligned(_few([('', *labels[0][:_WIDE], *more), *rows]))}"

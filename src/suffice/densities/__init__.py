@@ -18,6 +18,7 @@ from .sparse import SparseCountDensity
 from .student import StudentDensity
 from .tree import TreeDensity
 from .wide import WideGaussianDensity
+from .words import TextDensity
 
 __all__ = [
     "BernoulliDensity",
@@ -42,6 +43,7 @@ __all__ = [
     "ProductDensity",
     "SparseCountDensity",
     "StudentDensity",
+    "TextDensity",
     "TreeDensity",
     "WideGaussianDensity",
 ]

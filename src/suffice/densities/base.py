@@ -285,6 +285,24 @@ class Density(Scorer):
             The shares of a row sum to its log p(x | class).
         """
 
+    def explain_parts(self, X: Any, a: int, b: int) -> list[tuple[int, Array, Array, Array]]:  # noqa: ARG002
+        """Return the shares of the parts of cells in the log-likelihood ratio, where cells have parts, such as words.
+
+        Parameters
+        ----------
+        X : rows
+            The n rows, in the form of `read`.
+        a, b : int
+            The indices of the classes.
+
+        Returns
+        -------
+        list of (int, array, array, array)
+            For columns whose cells have parts: the index of the column, and for each part its row, its name and its
+            share.
+        """
+        return []
+
     @abstractmethod
     def typicality(self, X: Any) -> Array:
         """Return how probable rows are that are no more likely than these, under each class.

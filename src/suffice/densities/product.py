@@ -346,6 +346,13 @@ class ProductDensity(Density):
                 shares[:, j] += share  # features of one column add up
         return shares
 
+    def explain_parts(self, X: BlockRows, a: int, b: int) -> list[tuple[int, Array, Array, Array]]:
+        return [
+            (int(self._sources[name][j]), row, word, share)
+            for name, part in self.parts.items()
+            for j, row, word, share in part.explain_parts(X.parts[name], a, b)
+        ]
+
     def typicality(self, X: BlockRows) -> Array:
         return drawn_typicality(self, X)
 

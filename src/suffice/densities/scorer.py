@@ -140,7 +140,7 @@ class Scorer(ABC):
         Returns
         -------
         dict of int to str
-            "text", "numbers" or "Booleans" (Booleans), by the index of the column.
+            "text", "numbers" or "Booleans", or "words" of a column of text, by the index of the column.
         """
         kinds = {j: kind_of(categories) for j, categories in self.categories_of_columns().items()}
         return {j: kind for j, kind in kinds.items() if kind is not None}

@@ -125,6 +125,12 @@ class SparseCountDensity(LinearDensity):
         total = np.asarray(self.count.sum(axis=1)).reshape(-1) + self.alpha * self.n_features
         return np.asarray(self.weight + 2 * self.alpha if self.presence else np.where(total > 0, total, 1.0))
 
+    @property
+    def mean_length(self) -> Array:
+        """The mean total of a row, (k,)."""
+        total = np.asarray(self.count.sum(axis=1)).reshape(-1)
+        return np.asarray(total / np.where(self.weight > 0, self.weight, 1.0))
+
     def _stored(self, values: Array) -> Any:
         return type(self.count)((values, self.count.indices, self.count.indptr), shape=self.count.shape)
 

@@ -8,9 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..densities.scorer import Edge
+from ..errors import DataError
 from ..families import FAMILIES
 from ..scoring.model import Model, Prior
-from ..stats import CategoryStats, CountStats, PairStats
+from ..sources import Source
+from ..stats import CategoryStats, CountStats, PairStats, WordStats
+from ..tables.readers import as_documents
+from ..tables.tokens import Tokens
 from .classifier import of_model
 from .generative import GenerativeClassifier
 
@@ -21,7 +25,7 @@ class CountClassifier(GenerativeClassifier):
     """What the classifiers of counts share. Columns without a value do not count."""
 
     alpha: float
-    statistics_: CountStats
+    statistics_: CountStats | WordStats
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -30,8 +34,33 @@ class CountClassifier(GenerativeClassifier):
         return tags
 
 
-class BernoulliClassifier(CountClassifier):
-    """Booleans: each feature is present (above zero) or absent.
+class TextOrCounts(CountClassifier):
+    """What the classifiers share that take text as well as counts."""
+
+    def _new_source(self, X: Any, y: Any = None, weight: Any = None) -> Source:
+        return super()._new_source(as_documents(X), y, weight)
+
+    def vocabulary(self, column: int = 0) -> Array:
+        """Return the words of a column of text that the model uses.
+
+        Parameters
+        ----------
+        column : int
+            The index of the column.
+
+        Returns
+        -------
+        array of str of shape (v,)
+            In the order of their code points, which is that of CountVectorizer.
+        """
+        density = self.density_
+        if not hasattr(density, "vocabulary"):
+            raise DataError("this model was fitted to counts, not to text: its features are columns")
+        return np.asarray(density.vocabulary(column))
+
+
+class BernoulliClassifier(TextOrCounts):
+    """Booleans: each feature is present (above zero) or absent. Text: each word is present in a document or absent.
 
     Parameters
     ----------
@@ -39,6 +68,8 @@ class BernoulliClassifier(CountClassifier):
         Pseudo-counts of presence and of absence; 0 is maximum likelihood.
     prior : array, dict, "uniform" or None
         Class probabilities for decisions, unless a call gives others; None takes the frequencies of the training rows.
+    tokens : Tokens or None
+        How text is cut into words; None means `Tokens()`.
     n_jobs : int or None
         Threads; None uses every processor unless SUFFICE_NUM_THREADS or OMP_NUM_THREADS says otherwise.
 
@@ -52,15 +83,18 @@ class BernoulliClassifier(CountClassifier):
 
     _recipe = FAMILIES["bernoulli"]
 
-    def __init__(self, alpha: float = 1.0, prior: Prior = None, *, n_jobs: int | None = None) -> None:
+    def __init__(
+        self, alpha: float = 1.0, prior: Prior = None, *, tokens: Tokens | None = None, n_jobs: int | None = None
+    ) -> None:
         self.alpha = alpha
         self.prior = prior
+        self.tokens = tokens
         self.n_jobs = n_jobs
 
     @property
-    def probabilities_(self) -> Array:
-        """The probability that each feature is present in each class, (k, d)."""
-        return np.asarray(self.parameters_["probabilities"])
+    def probabilities_(self) -> Any:
+        """The probability that each feature is present in each class, (k, d); for text a list with one such array."""
+        return _table_or_list(self.parameters_["probabilities"])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -106,8 +140,8 @@ class PoissonClassifier(CountClassifier):
         return np.asarray(self.parameters_["rates"])
 
 
-class MultinomialClassifier(CountClassifier):
-    """Occurrences, such as the words of documents of any length.
+class MultinomialClassifier(TextOrCounts):
+    """Occurrences, such as the words of documents of any length: text as it is, lists of tokens, or counts.
 
     Parameters
     ----------
@@ -120,12 +154,17 @@ class MultinomialClassifier(CountClassifier):
         ``prior="uniform"`` is what scikit-learn's ComplementNB predicts.
     predictive : bool
         Integrate over the probabilities (a Dirichlet-multinomial) instead of plugging in their estimates.
+    tokens : Tokens or None
+        How text is cut into words; None means `Tokens()`, which does as scikit-learn's CountVectorizer.
     n_jobs : int or None
         Threads.
 
     Examples
     --------
     >>> from suffice import MultinomialClassifier
+    >>> clf = MultinomialClassifier().fit(["a good film", "good fun", "a bad film"], ["+", "+", "-"])
+    >>> clf.predict(["such good fun"]).tolist(), clf.vocabulary().tolist()
+    (['+'], ['bad', 'film', 'fun', 'good'])
     >>> clf = MultinomialClassifier(alpha=0).fit([[6, 1], [4, 1], [2, 4], [2, 6]], ["C", "C", "Python", "Python"])
     >>> clf.llr([[1, 1]]).round(3)
     array([0.385])
@@ -140,23 +179,29 @@ class MultinomialClassifier(CountClassifier):
         *,
         complement: bool | str = False,
         predictive: bool = False,
+        tokens: Tokens | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self.alpha = alpha
         self.prior = prior
         self.complement = complement
         self.predictive = predictive
+        self.tokens = tokens
         self.n_jobs = n_jobs
 
     @property
-    def probabilities_(self) -> Array:
-        """The probability of each feature in each class, (k, d)."""
-        return np.asarray(self.parameters_["probabilities"])
+    def probabilities_(self) -> Any:
+        """The probability of each feature in each class, (k, d); for text a list with one such array."""
+        return _table_or_list(self.parameters_["probabilities"])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True  # on features that are no counts, as scikit-learn's own
         return tags
+
+
+def _table_or_list(probabilities: Any) -> Any:
+    return probabilities if isinstance(probabilities, list) else np.asarray(probabilities)
 
 
 class CategoricalClassifier(GenerativeClassifier):

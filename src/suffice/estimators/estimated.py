@@ -19,6 +19,7 @@ from ..sources import Source
 from ..stats import Statistics
 from ..stats.bundle import Collector
 from ..tables.readers import library
+from ..tables.tokens import Tokens
 from .table_estimator import TableEstimator
 
 
@@ -134,7 +135,8 @@ class Estimated(TableEstimator):
 
     def _saved_params(self) -> dict[str, Any]:
         """The parameters as a file can hold them."""
-        return dict(self.get_params(deep=False))
+        params = self.get_params(deep=False)
+        return {name: value.to_dict() if isinstance(value, Tokens) else value for name, value in params.items()}
 
     @classmethod
     def _from_file(cls, model: modelfile.ModelFile) -> Self:

@@ -16,6 +16,7 @@ from ..sources import Source
 from ..stats import BundleStats, ComponentStats
 from ..stats.bundle import Collector
 from ..tables.table import LOOK
+from ..tables.tokens import Tokens
 from .classifier import of_model
 from .estimated import Estimated
 from .generative import GenerativeClassifier
@@ -96,11 +97,11 @@ class MixedClassifier(MixedTable, GenerativeClassifier):
     Parameters
     ----------
     families : "auto", dict or Schema
-        The family of every column: "gaussian", "bernoulli", "categorical", "poisson", "multinomial" (all such columns
-        together are one vector of occurrences), "exponential", "gamma", "lognormal", "inverse_gaussian", "geometric",
-        "negative_binomial"; "binned", "log", "yeo_johnson" or "zero_inflated", which learn bins or transforms of a
-        column; or "drop". "auto" goes by the types (see `schema_`); a dictionary says
-        otherwise for a column's name, a type such as int, "boolean" or "int64", or a selector such as scikit-learn's
+        The family of every column: "gaussian", "bernoulli", "categorical", "poisson", "text", "multinomial" (all such
+        columns together are one vector of occurrences), "exponential", "gamma", "lognormal", "inverse_gaussian",
+        "geometric", "negative_binomial"; "binned", "log", "yeo_johnson" or "zero_inflated", which learn bins or
+        transforms of a column; or "drop". "auto" goes by the types (see `schema_`); a dictionary says otherwise for a
+        column's name, a type such as int, "boolean" or "int64", or a selector such as scikit-learn's
         make_column_selector. The `schema_` of another model gives the same families, bins and transforms.
     alpha : float
         Pseudo-counts of the discrete families; 0 is maximum likelihood.
@@ -119,6 +120,8 @@ class MixedClassifier(MixedTable, GenerativeClassifier):
         `edges_`.
     joint : list of pairs of columns, or None
         Columns of categories that depend on each other in any case, by name or index.
+    tokens : Tokens or None
+        How columns of text are cut into words; None means `Tokens()`.
     n_jobs : int or None
         Threads.
 
@@ -151,6 +154,7 @@ class MixedClassifier(MixedTable, GenerativeClassifier):
         variance_floor: float = 1e-9,
         structure: str | None = None,
         joint: Any = None,
+        tokens: Tokens | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self.families = families
@@ -162,6 +166,7 @@ class MixedClassifier(MixedTable, GenerativeClassifier):
         self.variance_floor = variance_floor
         self.structure = structure
         self.joint = joint
+        self.tokens = tokens
         self.n_jobs = n_jobs
 
     @property

@@ -30,6 +30,7 @@ from ..densities import (
     PolyaDensity,
     ProductDensity,
     StudentDensity,
+    TextDensity,
 )
 from ..densities.linear import SOME
 from ..errors import DataError
@@ -468,6 +469,14 @@ def stirling_series(z: Expression) -> Expression:
     for coefficient in (1 / 1188, -1 / 1680, 1 / 1260, -1 / 360, 1 / 12):
         series = Total(Number(coefficient), series / z / z)
     return series / z
+
+
+@scores.register
+def _(density: TextDensity, steps: Steps, names: Sequence[str], strict: bool = True) -> Scores:  # noqa: ARG001
+    raise DataError(
+        f"the words of column {', '.join(map(repr, names))} cannot be scored in SQL; read the rows and score them "
+        "here, as in predict(suffice.sql(...)) or suffice predict"
+    )
 
 
 # Blocks, and logistic models.

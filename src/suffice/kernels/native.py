@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from . import _native, reference
+from .letters import letters
 from .reference import Array, Moments, Numbers
+from .words import Documents, InvalidTextError, WordCounts, WordRules, Words
 
 instruction_sets = _native.instruction_sets
 use = _native.use
@@ -213,3 +216,73 @@ def pool_violators(target: Array, other: Array) -> tuple[Array, Array]:
     steps = np.empty((min(len(target), len(other)) + 2, 2))
     targets, others = steps[: _native.pool_violators(target, other, steps)].T.copy()
     return targets, others
+
+
+_needs_context: list[bool] = []  # whether a capital sigma was met: what its lower case depends on takes time to find
+
+
+def _words_read(kernel: Callable[..., Any], documents: Documents, rules: WordRules, *rest: Any) -> Any:
+    """What a kernel finds in documents."""
+    plain = documents.lists is None
+    offsets, n = np.array(documents.offsets, np.int64), len(documents.text)
+    starts = [offsets] if plain else [offsets, np.array(documents.lists, np.int64)]
+    for own, stop in zip(starts, (n, len(offsets) - 1), strict=False):
+        if not len(own) or own[0] < 0 or own[-1] > stop or (np.diff(own) < 0).any():
+            raise ValueError("documents do not begin and end where there is text")
+    used = documents.text[offsets[0] : offsets[-1]]
+    is_ascii = not len(used) or bool(used.view(np.int8).min() >= 0)
+    lowers, lists = rules.lowercase and plain, None if plain else starts[1]
+    table = letters(lowers, is_ascii, context=bool(lowers and not is_ascii and _needs_context))
+    words = None if rules.stop is None else word_table(rules.stop)
+    found = kernel(documents.text, offsets, lists, *table, rules.least, rules.most, words, *rest)
+    row, needs_context = found[:2]
+    if not isinstance(row, int) or row < 0:
+        return found
+    if not needs_context:
+        raise InvalidTextError(row)
+    _needs_context.append(True)
+    return _words_read(kernel, documents, rules, *rest)
+
+
+def word_counts(
+    documents: Documents, rules: WordRules, code: Array, weight: Array | None, presence: bool
+) -> tuple[Words | None, WordCounts, Array]:
+    _check(len(documents), code, weight)
+    rest = rules.buckets, code, weight, presence
+    letters, ends, starts, label, count, having = _words_read(_native.word_counts, documents, rules, *rest)
+    return None if rules.buckets else Words(letters, ends), WordCounts(starts, label, count), having
+
+
+def word_table(words: Words) -> Any:
+    return _native.WordTable(words.letters, words.ends)
+
+
+def word_codes(documents: Documents, rules: WordRules, table: Any) -> tuple[Array, Array]:
+    starts, codes, _ = _words_read(_native.word_codes, documents, rules, table, rules.buckets)
+    return starts, codes
+
+
+def word_scores(
+    documents: Documents,
+    rules: WordRules,
+    table: Any,
+    slopes: WordCounts,
+    by_class: Array,
+    presence: bool,
+    out: Array,
+) -> int:
+    if out.shape != (len(documents), len(by_class)):
+        raise ValueError(f"scores of shape {out.shape} for {len(documents)} documents and {len(by_class)} classes")
+
+    def scored(*arguments: Any) -> Any:
+        own = np.zeros(out.shape)  # which is of no use where the documents have to be read again
+        return *_native.word_scores(*arguments, table, *slopes, by_class, presence, own), own
+
+    *_, unknown, own = _words_read(scored, documents, rules)
+    out += own
+    return int(unknown)
+
+
+def merge_words(a: Words, b: Words) -> tuple[Words, Array, Array]:
+    letters, ends, at_a, at_b = _native.merge_words(*a, *b)
+    return Words(letters, ends), at_a, at_b

@@ -13,6 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .words import merge_words as merge_words
+from .words import word_codes as word_codes
+from .words import word_counts as word_counts
+from .words import word_scores as word_scores
+from .words import word_table as word_table
+
 Array = NDArray[Any]
 Numbers = Array | tuple[Array, ...]
 Moments = tuple[Array, Array, Array]

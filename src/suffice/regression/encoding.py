@@ -18,7 +18,7 @@ from ..tables.table import Matrix, Table, looked_at
 
 Array = NDArray[Any]
 
-DROP, CATEGORICAL = "drop", "categorical"
+DROP, CATEGORICAL, TEXT = "drop", "categorical", "text"
 _INDICES = ("numbers", "marked", "categorical", "truths")
 _SPARSE = 8  # times as many features as stored cells: then sparse rows are faster than dense ones
 _SMALL = 1 << 20  # cells of a table that is faster dense in any case
@@ -72,8 +72,8 @@ class Encoding:
         table : Table
             The rows.
         families : sequence of str
-            The family of each column, as a `Schema` has them: categorical columns become one-hot, "drop" leaves a
-            column out, and all others are numbers.
+            The family of each column, as a `Schema` has them: categorical columns become one-hot, text and "drop" are
+            left out, and all others are numbers.
         weight : array of shape (n,)
             Row weights.
         derived : tuple of Feature
@@ -87,7 +87,7 @@ class Encoding:
             Ready to encode other rows.
         """
         replaced = {feature.source for feature in derived}
-        families = [DROP if j in replaced else family for j, family in enumerate(families)]
+        families = [DROP if j in replaced or family == TEXT else family for j, family in enumerate(families)]
         families += [feature.family for feature in derived]
         whole = extended(table, derived)
         categorical = tuple(j for j, family in enumerate(families) if family == CATEGORICAL)

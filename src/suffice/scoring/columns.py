@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..errors import DataError
 from ..sources import Source, as_source, with_texts
 from ..tables.labels import family
+from ..tables.readers import as_documents
 from .rows import refuse_empty
 
 Array = NDArray[Any]
@@ -43,10 +44,10 @@ class Columns:
 
     def as_learnt(self, X: Any, y: Any = None) -> Any:
         """X, with the columns as text that were learnt as text: 01 in a CSV file is not the number 1 there."""
-        texts = [self.names[j] for j, kind in self.kinds.items() if kind == "text"] if self.names else []
+        texts = [self.names[j] for j, kind in self.kinds.items() if kind in ("text", "words")] if self.names else []
         if isinstance(y, str) and self.classes is not None and len(self.classes) and family(self.classes) == "str":
             texts.append(y)
-        return with_texts(X, texts)
+        return with_texts(as_documents(X) if self.kinds == {0: "words"} else X, texts)
 
     def source(self, X: Any, y: Any = None, weight: Any = None, n_jobs: int | None = None) -> Source:
         """X as a source of these columns; extra columns are ignored."""

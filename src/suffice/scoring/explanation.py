@@ -12,16 +12,31 @@ from ..tables.table import Sparse, Table
 
 Array = NDArray[Any]
 
+_ROUNDING = 1e-9  # of a share: less is none
 
-def tidy_shares(shares: Array, source: LocalSource, names: tuple[str, ...] | None) -> Any:
-    """Shares (n, d) as an Arrow table with a line for each cell that has one."""
+
+Parts = list[tuple[int, Array, Array, Array]]  # for a column the row, the name and the share of each part of a cell
+
+
+def tidy_shares(shares: Array, source: LocalSource, names: tuple[str, ...] | None, parts: Parts = []) -> Any:  # noqa: B006
+    """Shares (n, d) as an Arrow table with a line for each cell that has one, or for each of its parts."""
     import pyarrow as pa
 
+    shares = shares.copy()
+    for j, rows, _, own in parts:  # what is left is that of the cell as a whole
+        left = shares[:, j] - np.bincount(rows, own, minlength=len(shares))
+        shares[:, j] = np.where(np.abs(left) > _ROUNDING * (1 + np.abs(shares[:, j])), left, 0.0)
     row, column = np.nonzero(shares)
     share = shares[row, column]
+    whole = np.isin(column, [j for j, *_ in parts])
+    values = np.full(len(row), None, object)
+    values[~whole] = cell_texts(source.batch(0, source.n_rows).table, row[~whole], column[~whole])
+    for j, rows, texts, own in parts:
+        kept = own != 0
+        row, column = np.append(row, rows[kept]), np.append(column, np.full(kept.sum(), j))
+        share, values = np.append(share, own[kept]), np.append(values, texts[kept])
     order = np.lexsort((column, -np.abs(share), row))
-    row, column, share = row[order], column[order], share[order]
-    values = cell_texts(source.batch(0, source.n_rows).table, row, column)
+    row, column, share, values = row[order], column[order], share[order], values[order]
     labels = pa.array(column) if names is None else pa.array(names, pa.string()).take(pa.array(column))
     return pa.table({"row": row, "column": labels, "value": pa.array(values, pa.string()), "llr": share})
 

@@ -235,7 +235,10 @@ class Model:
         if not tidy:
             return self._table(X, "llr", shares, columns)
         source = self._source(X).in_memory()  # once: to convert a table may take longer than to score it
-        table = tidy_shares(self._table(source, "llr", shares, columns), source, self.names)
+        scale = 1.0 if self.calibration is None else self.calibration.scale
+        found = density.explain_parts(density.read(source.batch(0, source.n_rows).table), i, j)
+        parts = [(column, row, name, share * scale) for column, row, name, share in found]
+        table = tidy_shares(self._table(source, "llr", shares, columns), source, self.names, parts)
         return in_library(table, None, library(source.frame))
 
     def typicality(self, X: Any) -> Any:

@@ -29,6 +29,8 @@ Score = Callable[[Batch, Array], bool]  # writes the results of a batch; False i
 # rows must be converted. It does not depend on the number of threads, hence neither does any result.
 PIECE = 1 << 21
 
+TEXT_PIECE = 1 << 24  # bytes of text in a piece of work
+
 SPREAD = 16  # places of a source that a sample is taken from
 
 # Cells decoded at a time by each thread that reads: few enough to be still in the cache when they are used.

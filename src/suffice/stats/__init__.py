@@ -15,6 +15,7 @@ from .collectors import (
     CollectPairs,
     CollectTogether,
     CollectTransformed,
+    CollectWords,
 )
 from .components import ComponentStats
 from .counts import CountStats
@@ -23,6 +24,7 @@ from .pairs import PairStats
 from .patterns import PatternStats
 from .transformed import TransformedStats
 from .wide import WideMomentStats
+from .words import WordStats
 
 __all__ = [
     "BundleStats",
@@ -38,6 +40,7 @@ __all__ = [
     "CollectPairs",
     "CollectTogether",
     "CollectTransformed",
+    "CollectWords",
     "ComponentStats",
     "CountStats",
     "MomentStats",
@@ -46,4 +49,5 @@ __all__ = [
     "Statistics",
     "TransformedStats",
     "WideMomentStats",
+    "WordStats",
 ]

@@ -65,7 +65,7 @@ class Statistics(ABC):
         Returns
         -------
         dict of int to str
-            "text", "numbers" or "Booleans" (Booleans), by the index of the column.
+            "text", "numbers" or "Booleans", or "words" of a column of text, by the index of the column.
         """
         return {}
 

@@ -15,7 +15,8 @@ from ..errors import DataError, FamilyError, as_family, listed
 from ..tables.batch import Batch
 from ..tables.features import Feature
 from ..tables.labels import SoftLabels
-from ..tables.table import Matrix
+from ..tables.table import Matrix, Sparse, looked_at
+from ..tables.tokens import Tokens, is_text
 from .base import Statistics
 from .bundle import BundleStats, Collector
 from .categories import CategoryStats
@@ -26,6 +27,7 @@ from .patterns import PatternStats
 from .support import WHOLE, Support
 from .transformed import TransformedStats
 from .wide import WideMomentStats, is_wide
+from .words import WordStats
 
 
 @dataclass(frozen=True)
@@ -107,13 +109,29 @@ def for_table(of: Any, n_rows: int | None, n_features: int) -> Any:
 
 
 @dataclass(frozen=True)
-class CollectCounts:
-    """Sums of columns of counts, or how often they are above zero."""
+class CollectWords:
+    """The words of columns of text, or how many documents have them."""
 
+    tokens: Tokens
     presence: bool = False
 
-    def __call__(self, batch: Batch) -> CountStats:
-        return CountStats.of(batch, self.presence)
+    def __call__(self, batch: Batch) -> WordStats:
+        return WordStats.of(batch, self.tokens, self.presence)
+
+
+@dataclass(frozen=True)
+class CollectCounts:
+    """Sums of columns of counts, or how often they are above zero; with tokens, also of the words of text."""
+
+    presence: bool = False
+    tokens: Tokens | None = None
+
+    def __call__(self, batch: Batch) -> CountStats | WordStats:
+        plain = self.tokens is None or isinstance(batch.table, Sparse)
+        text = [] if plain else [is_text(looked_at(each)) for each in batch.table.columns()]
+        if not text or not all(text):
+            return CountStats.of(batch, self.presence)
+        return WordStats.of(batch, self.tokens, self.presence)
 
 
 @dataclass(frozen=True)

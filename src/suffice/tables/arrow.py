@@ -67,6 +67,9 @@ class ArrowColumn(Column):
             return np.asarray(self.coded()[1] < 0)
         return np.asarray(self.values.is_null(nan_is_null=True))
 
+    def bytes_per_row(self) -> float:
+        return self.values.nbytes / max(len(self), 1) if self.kind in ("text", "other") else 0.0
+
 
 def arrow_column(values: Any, dtype: str) -> ArrowColumn:
     import pyarrow as pa

@@ -13,7 +13,20 @@ from numpy.typing import NDArray
 from ..errors import DataError, alike, listed
 from .arrow import arrow_column, arrow_frame, from_arrow
 from .batch import as_matrix, check_ndim
-from .table import ArrayColumn, CodedColumn, Column, Frame, Matrix, Sparse, Table, check_rows, column_names
+from .table import (
+    LOOK,
+    ArrayColumn,
+    CodedColumn,
+    Column,
+    Frame,
+    Matrix,
+    Sparse,
+    Table,
+    check_rows,
+    column_names,
+    looked_at,
+)
+from .tokens import is_text
 
 Array = NDArray[Any]
 
@@ -26,8 +39,51 @@ def converted(X: Any, y: Any = None, weight: Any = None) -> Converted:
         return X, y, weight, None
     if (name := library(X)) is not None:
         return _READERS[name][1](X, y, weight)
+    if (text := _text_column(X)) is not None:
+        column, label = text
+        return Frame((column,), (label,) if isinstance(label, str) else None, len(column)), y, weight, X
     matrix = as_matrix(X)
     return Matrix(matrix), y, weight, matrix
+
+
+def _text_column(X: Any) -> tuple[Column, Any] | None:
+    """A column of text that is no table, and its name; None for anything else."""
+    if isinstance(X, list | tuple):
+        if not X or not any(isinstance(each, str) for each in X[:LOOK]):
+            return None
+        if not all(isinstance(each, str) or each is None for each in X):
+            return None
+        X = np.array(X, object)
+    if isinstance(X, np.ndarray):
+        if X.ndim != 1 or not (X.dtype.kind == "U" or (X.dtype == object and len(X))):
+            return None
+        column: Column = ArrayColumn.of(X)
+        name = None
+        if X.dtype == object and looked_at(column).kind != "text":
+            return None
+    elif is_of(X, "pandas", "Series"):
+        column, name = looked_at(pandas_column(X)), X.name
+    elif is_of(X, "polars", "Series") or is_of(X, "pyarrow", "Array", "ChunkedArray"):
+        values, name = (X.to_arrow(), X.name or None) if hasattr(X, "to_arrow") else (X, None)
+        import pyarrow as pa
+
+        values = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
+        column = arrow_column(values, str(values.type))
+    else:
+        return None
+    return (column, name) if is_text(column) else None
+
+
+def as_documents(X: Any) -> Any:
+    """Return lists of lists of strings as one column of lists of tokens; anything else unchanged."""
+    if not (isinstance(X, list | tuple) and X and all(isinstance(row, list | tuple) for row in X)):
+        return X
+    if not any(X) or not all(isinstance(token, str) for row in X for token in row):
+        return X
+    values = np.empty(len(X), object)
+    for i, row in enumerate(X):
+        values[i] = list(row)
+    return values
 
 
 def _sparse(X: Any, y: Any, weight: Any) -> Converted:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..errors import listed
 from . import parsing
 from .features import Steps, read
-from .summary import FEW, ColumnSummary
+from .summary import CATEGORIES, FEW, ColumnSummary
 from .table import LOOK, ArrayColumn, Column
 
 Array = NDArray[Any]
@@ -45,7 +45,7 @@ def reading(column: Column) -> Reading | None:
         steps: Steps = (("date", "ymd"),) if kind == "date" else (("duration",),)
         family, unit = ("date", "") if kind == "date" else (None, " in seconds")
         return Reading(steps, _as_numbers(column, steps), f"{column.dtype}{unit}", family)
-    if column.kind != "text" or column.dtype.startswith(("category", "dictionary", "Categorical", "Enum")):
+    if column.kind != "text" or column.dtype.startswith(CATEGORIES):
         return None  # categories are meant
     tried: Sequence[_Try] = (_truths, _dates, _some_numbers)
     if len(column) > _FIRST:  # these rows are enough to see of most text that it is nothing else

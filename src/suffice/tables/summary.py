@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -9,12 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .table import Column
+from .table import ArrayColumn, Column
+from .tokens import PATTERN, holds_tokens
 
 Array = NDArray[Any]
 
 FEW = 16  # integers with at most this many different values are categories
 _FIRST = 1000  # rows that are looked at first: of most columns they tell what all rows would
+_DIFFERENT = 0.5  # the share of different values from which on text of many words is prose
+_MANY_WORDS = 5  # of prose, on average
+_WORD = re.compile(PATTERN)
+CATEGORIES = ("category", "dictionary", "Categorical", "Enum")  # dtypes of columns that are meant to be categories
 _RANGE = 1 << 16  # integers within so wide a range are counted by their value
 
 
@@ -89,6 +95,25 @@ class ColumnSummary:
             return False
         low, high = self.values.min(initial=np.inf), self.values.max(initial=-np.inf)
         return not len(self.values) or bool(low == high and np.isfinite(low))
+
+    @cached_property
+    def is_prose(self) -> str:
+        """Why the column is text of many words; empty where it is not."""
+        if holds_tokens(self.column):
+            return "lists of tokens"
+        if self.column.kind != "text" or self.column.dtype.startswith(CATEGORIES):
+            return ""
+        some = (
+            self.column[:: max(1, len(self.column) // _FIRST)]
+            if isinstance(self.column, ArrayColumn)
+            else self.column[:_FIRST]
+        )
+        distinct, code = some.coded()
+        known = _n_codes(code)
+        if known <= FEW or known < _DIFFERENT * (code >= 0).sum():
+            return ""
+        words = np.array([len(_WORD.findall(str(text))) for text in distinct.tolist()])
+        return f"{known} different values of {words.mean():.0f} words" if words.mean() >= _MANY_WORDS else ""
 
     @cached_property
     def all_differ(self) -> bool:

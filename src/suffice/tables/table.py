@@ -45,6 +45,10 @@ class Column(ABC):
     def missing(self) -> Array:
         """Which values are missing, (n,)."""
 
+    def bytes_per_row(self) -> float:
+        """About how many bytes of text a value has; 0 for numbers and codes."""
+        return 0.0
+
 
 _KINDS = {"f": "float", "i": "integer", "u": "integer", "b": "boolean", "O": "text", "U": "text", "S": "text"}
 
@@ -85,6 +89,17 @@ class ArrayColumn(Column):
 
     def missing(self) -> Array:
         return missing_cells(self.values)
+
+    def bytes_per_row(self) -> float:
+        if self.values.dtype != object:
+            return 0.0
+        some = self.values[:: max(1, len(self.values) // _FEW)].tolist()
+        lengths = (len(v) if isinstance(v, str) else _LONG * len(v) for v in some if isinstance(v, str | list))
+        return sum(lengths) / max(len(some), 1)
+
+
+_FEW = 256  # values that tell how long text is
+_LONG = 64  # bytes of text that is not a category; a list of tokens has more
 
 
 def _booleans_apart(values: Array, distinct: Array, code: Array) -> tuple[Array, Array]:
@@ -445,11 +460,15 @@ def looked_at(column: Column) -> Column:
 
 
 def encoded(table: Table) -> Table:
-    """Return the table with the categories of text found once, and not again for some of its rows."""
+    """Return the table with the categories of text found once, and not again for some of its rows.
+
+    Long text is left as it is: its values are hardly ever categories.
+    """
     parts = [] if isinstance(table, Sparse) else [looked_at(column) for column in table.columns()]
-    if not any(column.kind == "text" for column in parts):
+    short = [column.kind == "text" and column.bytes_per_row() <= _LONG for column in parts]
+    if not any(short):
         return table
-    parts = [_encoded(column) if column.kind == "text" else column for column in parts]
+    parts = [_encoded(column) if is_short else column for column, is_short in zip(parts, short, strict=True)]
     return Frame(tuple(parts), table.names, len(table))
 
 

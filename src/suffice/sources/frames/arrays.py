@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from ...errors import DataError
 from ...tables.batch import Batch, as_labels, as_weight
 from ...tables.readers import as_column, converted
-from ...tables.table import Sparse, Table, contiguous
-from ..base import PIECE, LocalSource
+from ...tables.table import Frame, Sparse, Table, contiguous
+from ..base import PIECE, TEXT_PIECE, LocalSource
 
 Array = NDArray[Any]
 
@@ -34,6 +34,9 @@ class ArraySource(LocalSource):
         self.weight = as_weight(as_column(weight), self.n_rows)
 
     def step(self) -> int:
+        if isinstance(self.table, Frame) and self.table.parts:
+            width = sum(part.bytes_per_row() for part in self.table.parts)
+            return max(min(super().step(), int(TEXT_PIECE / max(width, 1.0))), 1)
         if not isinstance(self.table, Sparse):
             return super().step()
         # Equal pieces, and few of them: what a piece adds up to is as wide as the vocabulary.

@@ -1,0 +1,558 @@
+"""Columns of text: the words of each document, scored as they are read."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import kernels
+from ..errors import DataError, EmptyClassWarning
+from ..kernels.words import Documents, InvalidTextError, WordCounts, Words
+from ..stats import CountStats, WordStats
+from ..stats.counts import DENSE
+from ..stats.words import ColumnWords
+from ..tables.arrow import arrow_column
+from ..tables.table import Sparse, Table
+from ..tables.tokens import Tokens, texts_of
+from .base import Density, seen_classes
+from .linear import Counts, LinearDensity
+from .multinomial import ComplementDensity
+from .predictive import PolyaDensity, PredictiveCounts
+from .scorer import Wanted
+from .sparse import SparseCountDensity
+from .typicality import drawn_typicality
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class TextRows:
+    """Rows of text, column by column."""
+
+    values: tuple[Any, ...]  # Arrow arrays, as the users have them
+    documents: tuple[Documents, ...]
+    missing: Array  # (n, d) bool
+
+    def __len__(self) -> int:
+        return len(self.missing)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TextDensity(Density):
+    """The words of columns of text: each column has its own probabilities of words, and columns are independent.
+
+    Missing text drops out, and so do words that were never seen in training. Use `estimate` or `from_parameters` to
+    make one.
+
+    Parameters
+    ----------
+    parts : tuple of LinearDensity
+        For each column the density of the counts of its words.
+    words : tuple of Words
+        These words, as UTF-8; empty where words are hashed.
+    tokens : Tokens
+        How text is cut into words.
+    seen : array of bool of shape (k,)
+        Which classes had rows; the others have log-likelihood -inf.
+
+    Examples
+    --------
+    >>> TextDensity.from_parameters([{"good": 3, "film": 1}, {"bad": 2, "film": 1}])
+    TextDensity(2 classes, 1 features, 3 words)
+    """
+
+    parts: tuple[LinearDensity, ...]
+    words: tuple[Words, ...]
+    tokens: Tokens
+    seen: Array
+
+    reads_sparse = True
+
+    @classmethod
+    def estimate(
+        cls,
+        stats: WordStats,
+        alpha: float = 1.0,
+        tokens: Tokens | None = None,
+        complement: bool | str = False,
+        predictive: bool = False,
+    ) -> Self:
+        """Estimate p(word) = (count + alpha) / sum over all words, or what the other models of counts have.
+
+        Parameters
+        ----------
+        stats : WordStats
+            How often words occur, or in how many documents.
+        alpha : float, default=1.0
+            The pseudo-count of every word; 0 for maximum likelihood.
+        tokens : Tokens, optional
+            Which words count; all of them by default.
+        complement : bool or "normalized"
+            Score by the words of all other classes.
+        predictive : bool
+            Integrate over the probabilities.
+
+        Returns
+        -------
+        TextDensity
+            The density of the classes of the statistic.
+        """
+        tokens = replace(stats.tokens) if tokens is None else tokens
+        seen = seen_classes(stats)
+        chosen = [_chosen(column, tokens, float(stats.weight.sum())) for column in stats.narrowed(tokens).columns]
+        parts = []
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", EmptyClassWarning)  # of classes without any text in a column
+            for j, column in enumerate(chosen):
+                observed = stats.weight - stats.missing[:, j] if stats.presence else stats.weight
+                parts.append(_estimated(stats, column, observed, alpha, complement, predictive))
+        return cls(tuple(parts), tuple(column.words or _NO_WORDS for column in chosen), tokens, seen)
+
+    @classmethod
+    def from_parameters(
+        cls, counts: Sequence[Mapping[str, float]], alpha: float = 1.0, tokens: Tokens | None = None
+    ) -> Self:
+        """Make the density of one column of text from the counts of words in every class.
+
+        Parameters
+        ----------
+        counts : sequence of k mappings of str to float
+            How often every class has each of its words.
+        alpha : float
+            The pseudo-count of every word.
+        tokens : Tokens, optional
+            How text is cut into words.
+
+        Returns
+        -------
+        TextDensity
+            The density of k classes.
+
+        Examples
+        --------
+        >>> density = TextDensity.from_parameters([{"good": 3, "film": 1}, {"bad": 2, "film": 1}])
+        >>> density.log_likelihood(["a good film"]).round(3)
+        array([[-1.119, -2.197]])
+        """
+        names = sorted({word for own in counts for word in own})
+        table = np.array([[own.get(word, 0.0) for word in names] for own in counts], np.float64)
+        part = SparseCountDensity.from_parameters(table, np.ones(len(table)), alpha)
+        words = Words(*_as_arrays(names))
+        return cls((part,), (words,), Tokens.of(tokens), np.ones(len(table), bool))
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the densities of the counts of words, the words, and how text is cut into them.
+
+        Returns
+        -------
+        dict
+            "parts", "words", "tokens" and "seen".
+        """
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def labelled_parameters(self, names: Sequence[Any]) -> dict[str, Any]:
+        """Return the words of each column, and their probabilities or weights in each class.
+
+        Parameters
+        ----------
+        names : sequence of str or int
+            The names of the columns, or their indices.
+
+        Returns
+        -------
+        dict
+            For each column: "words", the most telling ones of each class (k, 10); "categories", all words (v,);
+            "probabilities" (k, v), or for complement weights "weights". Only words where such a table is too large.
+        """
+        every = range(self.n_features)
+        if self.tokens.hashed or any(part.n_features * self.n_classes > DENSE for part in self.parts):
+            return {"columns": list(names)}
+        tables = [self._by_class(j) for j in every]
+        known = {
+            "columns": list(names),
+            "words": [self.top_words(column=j) for j in every],
+            "categories": [self.vocabulary(j) for j in every],
+        }
+        return known | {"weights" if isinstance(self.parts[0], ComplementDensity) else "probabilities": tables}
+
+    def _by_class(self, j: int) -> Array:
+        """The probabilities of the words of a column (k, v), or complement weights."""
+        part = self.parts[j]
+        slope = np.stack([part.slopes.of_class(c) for c in range(self.n_classes)])
+        if isinstance(part, ComplementDensity):
+            return slope
+        return np.asarray(1 / (1 + np.exp(-slope)) if self.presence else np.exp(slope))  # of presence: log odds
+
+    def top_words(self, n: int = 10, column: int = 0) -> Array:
+        """Return the words that tell most for each class: frequent there, and rarer in the others.
+
+        Parameters
+        ----------
+        n : int
+            How many words, at most.
+        column : int
+            The index of the column.
+
+        Returns
+        -------
+        array of str of shape (k, n)
+            The most telling ones first.
+        """
+        table = self._by_class(column)
+        if isinstance(self.parts[column], ComplementDensity):
+            telling = table - table.mean(axis=0)
+        else:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                telling = np.nan_to_num(table * np.log(table / table.mean(axis=0)))
+        return np.asarray(self.vocabulary(column)[np.argsort(-telling, axis=1, kind="stable")[:, :n]])
+
+    def checked(self) -> Self:
+        parts = tuple(part.checked() for part in self.parts)
+        sizes = [self.tokens.hashed or len(words.ends) for words in self.words]
+        if [part.n_features for part in parts] != sizes or {part.n_classes for part in parts} != {len(self.seen)}:
+            raise DataError("the words do not fit their counts")
+        return replace(self, parts=parts)
+
+    def vocabulary(self, column: int = 0) -> Array:
+        """Return the words of a column: none where they are hashed.
+
+        Parameters
+        ----------
+        column : int
+            The index of the column.
+
+        Returns
+        -------
+        array of str of shape (v,)
+            In the order of their code points.
+        """
+        return np.array(texts_of(self.words[column]).to_pylist(), object)
+
+    def __repr__(self) -> str:
+        size = sum(part.n_features for part in self.parts)
+        what = "buckets" if self.tokens.hashed else "words"
+        return f"TextDensity({self.n_classes} classes, {self.n_features} features, {size} {what})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # without tables of the kernels
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.seen)
+
+    @property
+    def n_features(self) -> int:
+        return len(self.parts)
+
+    @property
+    def presence(self) -> bool:
+        """Whether only the presence of a word counts."""
+        return self.parts[0].presence
+
+    @property
+    def has_zeros(self) -> bool:
+        return any(part.has_zeros for part in self.parts)
+
+    def n_parameters(self) -> int:
+        return self.n_classes * sum(part.n_features - (not self.presence) for part in self.parts)
+
+    def category_kinds(self) -> dict[int, str]:
+        return dict.fromkeys(range(self.n_features), "words")
+
+    def of_classes(self, indices: Sequence[int]) -> Self:
+        kept = list(indices)
+        return replace(self, parts=tuple(part.of_classes(kept) for part in self.parts), seen=self.seen[kept])
+
+    # Rows.
+
+    def read(self, table: Table) -> TextRows:
+        values, documents, missing = [], [], np.zeros((len(table), table.n_features), bool)
+        for j, column in enumerate(table.columns()):
+            try:
+                found, gone = self.tokens.documents(column, table.column_name(j))
+            except InvalidTextError as error:
+                raise _invalid(error) from None
+            values.append(column)
+            documents.append(found)
+            if gone is not None:
+                missing[:, j] = gone
+        return TextRows(tuple(values), tuple(documents), missing)
+
+    def write(self, x: TextRows) -> Array:
+        from ..tables.arrow import to_arrow
+
+        out = np.empty(x.missing.shape, object)
+        for j, column in enumerate(x.values):
+            texts = to_arrow(column).to_pylist()
+            out[:, j] = [None if gone else text for text, gone in zip(texts, x.missing[:, j], strict=True)]
+        return out
+
+    @cached_property
+    def _tables(self) -> dict[tuple[str, int], Any]:
+        return {}
+
+    def _table(self, j: int) -> Any:
+        """What the kernels look words up in; None where they are hashed."""
+        if self.tokens.hashed:
+            return None
+        key = kernels.active_name, j
+        if key not in self._tables:
+            self._tables[key] = kernels.active.word_table(self.words[j])
+        return self._tables[key]
+
+    @cached_property
+    def _slopes(self) -> tuple[tuple[WordCounts, Array], ...]:
+        """For each column what every word adds to the scores: of the class, and beyond."""
+        found = []
+        for part in self.parts:
+            slopes, k = part.slopes, part.n_classes
+            if slopes.by_class is None:
+                starts = np.arange(part.n_features + 1, dtype=np.int64) * k
+                label = np.tile(np.arange(k, dtype=np.int32), part.n_features)
+                found.append((WordCounts(starts, label, np.ascontiguousarray(slopes.table.T).ravel()), np.zeros(k)))
+                continue
+            by_word = slopes.table.tocsc()
+            by_word.sort_indices()
+            own = by_word.indptr.astype(np.int64), by_word.indices.astype(np.int32), by_word.data
+            found.append((WordCounts(*own), np.asarray(slopes.by_class, np.float64)))
+        return tuple(found)
+
+    def _counts(self, X: TextRows, j: int) -> Counts:
+        """The counts of known words of a column, for what is not a sum over words."""
+        starts, codes = self._codes(X, j)
+        known = codes >= 0
+        reached = np.concatenate([[0], np.cumsum(known)])
+        if not known.all():
+            self._refuse_unknown(int(np.searchsorted(starts, np.argmin(known), side="right")) - 1)
+        table = Sparse(reached[starts], codes[known], np.ones(int(known.sum())), self.parts[j].n_features)
+        return self.parts[j].read(table.canonical())
+
+    def _codes(self, X: TextRows, j: int) -> tuple[Array, Array]:
+        try:
+            return kernels.active.word_codes(X.documents[j], self.tokens.rules, self._table(j))  # type: ignore[no-any-return]
+        except InvalidTextError as error:
+            raise _invalid(error) from None
+
+    def _refuse_unknown(self, row: int) -> None:
+        if self.tokens.unknown == "error" and row >= 0:
+            raise DataError(f'row {row} has words that were never seen in training, and Tokens has unknown="error"')
+
+    # Scores.
+
+    def _score(self, X: TextRows, offset: Array | float, wanted: Wanted, relative: bool) -> bool:
+        scores = np.empty((len(X), self.n_classes)) if wanted.all is None else wanted.all
+        scores[:] = np.where(self.seen, 0.0, -np.inf) + offset
+        for j in range(self.n_features):
+            self._add(X, j, scores, relative)
+        if wanted.best is not None or wanted.evidence is not None:
+            kernels.active.reduce(scores, None, wanted.best, wanted.evidence)
+        return True
+
+    def _add(self, X: TextRows, j: int, scores: Array, relative: bool) -> None:
+        """Add log p(words of a column | class) to scores (n, k)."""
+        part, gone = self.parts[j], X.missing[:, j]
+        if part.violations is not None or isinstance(part, PredictiveCounts):
+            own = np.empty_like(scores)
+            part.score(self._counts(X, j), all=own, relative=relative)
+        else:
+            own = np.where(part.seen, part.constant, 0.0)[None].repeat(len(X), axis=0)
+            slopes, by_class = self._slopes[j]
+            known = X.documents[j], self.tokens.rules, self._table(j)
+            try:
+                self._refuse_unknown(kernels.active.word_scores(*known, slopes, by_class, self.presence, own))
+            except InvalidTextError as error:
+                raise _invalid(error) from None
+            if not relative and not self.presence and not isinstance(part, ComplementDensity):
+                own += part._shared(self._counts(X, j))[:, None]
+        own[gone] = 0.0
+        with np.errstate(invalid="ignore"):
+            scores += np.where(part.seen, own, 0.0)  # a class whose texts are all missing knows no words
+
+    def marginal(self, X: TextRows) -> Array:
+        out = np.empty((len(X), self.n_classes))
+        self.score(X, all=out)
+        return out
+
+    def explain(self, X: TextRows, c: int) -> Array:
+        own, shares = self.of_classes([c]), np.empty((len(X), self.n_features))
+        for j in range(self.n_features):
+            scores = np.zeros((len(X), 1))
+            own._add(X, j, scores, relative=False)
+            shares[:, j] = scores[:, 0] if own.seen[0] else -np.inf
+        return shares
+
+    def explain_parts(self, X: TextRows, a: int, b: int) -> list[tuple[int, Array, Array, Array]]:
+        found = []
+        for j, part in enumerate(self.parts):
+            counts = self._counts(X, j).values
+            row = np.repeat(np.arange(len(X)), np.diff(counts.indptr))
+            index, count = counts.stored()
+            if isinstance(part, PredictiveCounts) or part.violations is not None or self.tokens.hashed:
+                continue
+            slope = part.slopes.of_class(b) - part.slopes.of_class(a)
+            fine = ~X.missing[row, j]
+            found.append((j, row[fine], self.vocabulary(j)[index[fine]], (count * slope[index])[fine]))
+        return found
+
+    def unknown_cells(self, table: Table) -> Array:
+        X = self.read(table)
+        unknown = np.zeros(X.missing.shape, bool)
+        for j in range(self.n_features):
+            starts, codes = self._codes(X, j)
+            row = np.repeat(np.arange(len(X)), np.diff(starts))
+            unknown[row[codes < 0], j] = True
+        return unknown
+
+    # Missing text, and draws.
+
+    def missing(self, X: TextRows) -> Array:
+        return X.missing
+
+    def hide(self, X: TextRows, hidden: Array) -> TextRows:
+        return replace(X, missing=X.missing | hidden)
+
+    def is_complete(self, X: TextRows) -> bool:  # noqa: ARG002  missing text drops out
+        return True
+
+    def fill(self, X: TextRows, posterior: Array) -> TextRows:  # noqa: ARG002  no text is what to expect
+        return X
+
+    def _completed(self, X: TextRows, by: TextRows) -> TextRows:
+        texts = np.where(X.missing, self.write(by), self.write(replace(X, missing=np.zeros_like(X.missing))))
+        return self._of_texts(texts)
+
+    def _of_texts(self, texts: Array) -> TextRows:
+        """Rows from texts (n, d)."""
+        import pyarrow as pa
+
+        columns = [
+            pa.chunked_array([pa.array(texts[:, j].tolist(), pa.large_string())]) for j in range(self.n_features)
+        ]
+        from ..tables.table import Frame
+
+        parts = tuple(arrow_column(column, "large_string") for column in columns)
+        return self.read(Frame(parts, None, len(texts)))
+
+    def sample(self, code: Array, rng: np.random.Generator) -> TextRows:
+        """Draw documents: words in random order, as many as the class has on average.
+
+        Parameters
+        ----------
+        code : array of int of shape (n,)
+            The class of each row to draw.
+        rng : numpy.random.Generator
+            The source of randomness.
+
+        Returns
+        -------
+        rows
+            Text.
+        """
+        if self.tokens.hashed or isinstance(self.parts[0], ComplementDensity):
+            raise DataError("hashed words and complement weights are no probabilities of words: text cannot be drawn")
+        texts = np.empty((len(code), self.n_features), object)
+        for j, part in enumerate(self.parts):
+            words = self.vocabulary(j)
+            for c in np.unique(code):
+                rows = np.flatnonzero(code == c)
+                for r, drawn in zip(rows, _drawn(part, int(c), len(rows), rng), strict=True):
+                    texts[r, j] = " ".join(words[drawn])
+        return self._of_texts(texts)
+
+    def typicality(self, X: TextRows) -> Array:
+        return drawn_typicality(self, X)
+
+    def to_arrays(self) -> dict[str, Array]:
+        arrays = {"tokens": self.tokens.to_array(), "seen": self.seen}
+        for j, (part, words) in enumerate(zip(self.parts, self.words, strict=True)):
+            arrays |= {f"letters_{j}": words.letters, f"ends_{j}": words.ends}
+            arrays |= {f"{j}.{type(part).__name__}:{name}": array for name, array in part.to_arrays().items()}
+        return arrays
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Array]) -> Self:
+        parts: list[LinearDensity] = []
+        words: list[Words] = []
+        while (j := len(parts)) < sum(name.startswith("letters_") for name in arrays):
+            prefix = next(name for name in arrays if name.startswith(f"{j}.")).partition(":")[0]
+            own = {k.removeprefix(f"{prefix}:"): a for k, a in arrays.items() if k.startswith(f"{prefix}:")}
+            part = Density.kinds[prefix.partition(".")[2]].from_arrays(own)
+            if not isinstance(part, LinearDensity):
+                raise ValueError(f"the words of column {j} have no counts")
+            parts.append(part)
+            words.append(Words(np.array(arrays[f"letters_{j}"], np.uint8), np.array(arrays[f"ends_{j}"], np.int64)))
+            if (np.diff(words[-1].ends, prepend=0) < 0).any() or words[-1].ends[-1:].sum() != len(words[-1].letters):
+                raise ValueError("words do not end where they should")
+        seen = np.array(arrays["seen"], bool)
+        return cls(tuple(parts), tuple(words), Tokens.from_array(arrays["tokens"]), seen)
+
+
+_NO_WORDS = Words(np.empty(0, np.uint8), np.empty(0, np.int64))
+
+
+def _as_arrays(names: list[str]) -> tuple[Array, Array]:
+    encoded = [name.encode() for name in names]
+    return np.frombuffer(b"".join(encoded), np.uint8), np.cumsum([len(name) for name in encoded], dtype=np.int64)
+
+
+def _invalid(error: InvalidTextError) -> DataError:
+    return DataError(
+        f"the text of row {error.row} is not valid UTF-8; decode it again, as in bytes.decode('utf-8', 'replace')"
+    )
+
+
+def _chosen(column: ColumnWords, tokens: Tokens, documents: float) -> ColumnWords:
+    """The words that are frequent enough, as CountVectorizer chooses them."""
+    least = tokens.min_df if not isinstance(tokens.min_df, float) else tokens.min_df * documents
+    kept = column.having >= least * (1 - 1e-12)
+    if tokens.hashed:
+        return column
+    if tokens.max_features is not None and kept.sum() > tokens.max_features:
+        total = np.add.reduceat(np.append(column.count.value, 0.0), column.count.starts[:-1])
+        total[np.diff(column.count.starts) == 0] = 0.0
+        whole = total[kept] if (total != np.rint(total)).any() else total[kept].astype(np.int64)
+        kept[np.delete(np.flatnonzero(kept), (-whole).argsort()[: tokens.max_features])] = False
+    return column.kept(kept)
+
+
+def _estimated(
+    stats: WordStats, column: ColumnWords, weight: Array, alpha: float, complement: bool | str, predictive: bool
+) -> LinearDensity:
+    """The density of the counts of the words of one column."""
+    from scipy.sparse import csr_array
+
+    matrix = column.matrix(len(stats.classes))
+    if not (complement or predictive):
+        count = CountStats(stats.classes, weight, csr_array(matrix.tocsr()), None, stats.presence)
+        return SparseCountDensity.estimate(count, alpha)
+    if matrix.shape[0] * matrix.shape[1] > DENSE:
+        raise DataError(
+            f"complement and predictive models keep a table of all classes and words, {matrix.shape[0]} x "
+            f"{matrix.shape[1]} here; keep fewer words with Tokens(max_features=...)"
+        )
+    dense = CountStats(stats.classes, weight, matrix.toarray(), None, stats.presence)
+    if complement:
+        return ComplementDensity.estimate(dense, alpha, normalize=complement == "normalized")
+    return PolyaDensity.estimate(dense, alpha)
+
+
+def _drawn(part: LinearDensity, c: int, n: int, rng: np.random.Generator) -> list[Array]:
+    """The indices of the words of n documents of a class, in random order."""
+    slope = part.slopes.of_class(c)
+    if not len(slope):
+        return [np.empty(0, np.intp)] * n
+    if part.presence:
+        present = 1 / (1 + np.exp(-slope))
+        return [rng.permutation(np.flatnonzero(rng.random(len(slope)) < present)) for _ in range(n)]
+    p = np.exp(slope)
+    length = part.mean_length[c] if isinstance(part, SparseCountDensity) else part.length[c]  # type: ignore[attr-defined]
+    sizes = rng.poisson(length, n)
+    reached = np.cumsum(p)
+    words = np.searchsorted(reached, rng.random(sizes.sum()) * reached[-1], side="right").clip(max=len(p) - 1)
+    return np.split(words, np.cumsum(sizes)[:-1])
