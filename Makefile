@@ -19,7 +19,8 @@ test: $(VENV)/dev.stamp chromium
 # The tests of the page need a browser: that of the system, which is installed on Debian and Ubuntu where we may.
 chromium:
 	@command -v chromium > /dev/null || command -v chromium-browser > /dev/null || command -v google-chrome > /dev/null \
-		|| { command -v apt-get > /dev/null && test "$$(id -u)" = 0 && apt-get install --yes --quiet chromium > /dev/null; } \
+		|| { command -v apt-get > /dev/null && test "$$(id -u)" = 0 && apt-get update --quiet > /dev/null \
+			&& apt-get install --yes --quiet chromium > /dev/null; } \
 		|| echo "The tests of the page need Chromium. Install it with the package manager of your system."
 
 # Which lines and branches the tests reach; tracing them makes the tests take twice as long.

@@ -1,3 +1,4 @@
+import shutil
 import subprocess
 import tempfile
 import time
@@ -12,12 +13,28 @@ from suffice import kernels
 hypothesis.settings.register_profile("suffice", deadline=None, print_blob=True, max_examples=40)
 hypothesis.settings.load_profile("suffice")
 
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+FLAGS += ["--disable-sync", "--no-first-run"]
+
 
 @pytest.fixture(params=kernels.available(), scope="module")
 def kernel(request):
     """Every implementation of the kernels in turn."""
     with kernels.using(request.param):
         yield request.param
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """A real Chromium; it has an event loop of its own, which others in the same thread cannot have meanwhile."""
+    from playwright.sync_api import sync_playwright
+
+    assert CHROMIUM, "these tests need Chromium: make chromium installs it"
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield launched
+        launched.close()
 
 
 @pytest.fixture(scope="session")

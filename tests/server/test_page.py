@@ -3,7 +3,6 @@
 import json
 import math
 import re
-import shutil
 
 import numpy as np
 import pyarrow as pa
@@ -16,9 +15,6 @@ from .conftest import serving
 
 pytestmark = pytest.mark.xdist_group("page")
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
-FLAGS += ["--disable-sync", "--no-first-run"]
 HOSTILE = [
     "<script>window.hacked=1</script>",
     "<img src=x onerror=window.hacked=1>",
@@ -26,17 +22,6 @@ HOSTILE = [
     "javascript:window.hacked=1",
     "${window.hacked=1}",
 ]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    from playwright.sync_api import sync_playwright
-
-    assert CHROMIUM, "the tests of the page need Chromium: apt-get install chromium (make test does it on Debian)"
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield launched
-        launched.close()
 
 
 class Page:
