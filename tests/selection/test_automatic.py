@@ -15,7 +15,7 @@ from sklearn.metrics import accuracy_score, log_loss
 from sklearn.model_selection import TimeSeriesSplit, cross_val_predict
 
 import suffice
-from suffice import GaussianClassifier, LogisticClassifier, MixedClassifier
+from suffice import GaussianClassifier, LogisticClassifier, MixedClassifier, MultinomialClassifier
 from suffice.errors import (
     BaselineWarning,
     CalibrationWarning,
@@ -432,6 +432,22 @@ def test_a_logistic_model_of_a_large_table_learns_more_rows_than_were_compared(m
     assert found.choice_.n_rows == 300
     whole = LogisticClassifier(**found.get_params()).fit(frame, "y")
     np.testing.assert_allclose(found.coef_, whole.coef_, atol=1e-3)
+
+
+def test_tables_of_occurrences_are_multinomial(rng):
+    probabilities, y = rng.dirichlet(np.full(40, 0.3), 3), rng.integers(3, size=300)
+    counts = np.array([rng.multinomial(1 + rng.poisson(9), probabilities[c]) for c in y])
+    found = suffice.fit(counts, y)
+    assert set(found.schema_.families) - {"drop"} == {"multinomial"}
+    wrong = MultinomialClassifier(alpha=found.alpha).fit(counts[::2], y[::2]).predict(counts[1::2]) != y[1::2]
+    assert abs(found.choice_.candidates[0].error - wrong.mean()) < 0.05
+
+
+def test_a_table_of_text_tries_no_logistic_model():
+    words = [f"a {'lovely' if i % 2 else 'dull'} film that lasts {i} minutes" for i in range(60)]
+    tried = models(suffice.fit(pd.DataFrame({"text": words, "y": np.arange(60) % 2}), "y"))
+    assert tried
+    assert all(isinstance(one, MixedClassifier) for one in tried)
 
 
 def test_the_choice_is_the_same_for_any_number_of_threads():

@@ -40,6 +40,7 @@ NUMBERS = {"float": "gaussian", "integer": "gaussian"}  # families if no number 
 POWERS = {"float": "yeo_johnson", "integer": "yeo_johnson"}
 BINNED = {"float": "binned", "integer": "binned"}
 CURVE = {"float": "curve", "integer": "curve"}
+OCCURRENCES = {"integer": "multinomial"}
 PENALTIES = (100.0, 10.0, 1.0, 0.1)  # values of 1 / C
 START = 10.0  # the one that is tried first
 ROWS = 40_000  # to which a chosen logistic model is fitted at most
@@ -48,6 +49,7 @@ _CELLS = 1 << 21  # rows times columns and classes, likewise
 _CURVED = 1 << 20  # the same for curves
 _PRODUCTS = 1 << 24  # and for products of columns, which are dense and take less time each
 _PATTERNS = 16  # of missing values, beyond which EM for covariances takes too long
+_FEW_COUNTS = 3  # columns of counts; with fewer, they are not tried as occurrences
 _WIDE = 200  # columns, beyond which bins and powers of each are not tried
 _PAIRS = 1 << 20  # of categories of all columns and classes; with more, trees are not tried
 _ENTRIES = 1 << 26  # of the covariances of all classes and folds; with more, only diagonal ones are tried
@@ -339,7 +341,8 @@ def _structures(trial: Trial, families: Any, n_jobs: int | None) -> Iterator[_St
         model = GaussianClassifier("full" if is_narrow or as_rows else "diag", predictive=True, n_jobs=n_jobs)
         covariances = (*own, "tied") if as_rows and not is_narrow else own
         yield _Structures(model, covariances, FoldSums(model, None, view.source), view)
-    for view in _views(trial, families, *((POWERS, BINNED) if source.n_features <= _WIDE else ())):
+    others = (POWERS, BINNED) if source.n_features <= _WIDE else ()
+    for view in _views(trial, families, *others, *([OCCURRENCES] if _are_occurrences(numbers) else [])):
         if gaussian and set(view.schema.families) == {"gaussian"}:
             continue
         n_numbers = sum(family in ("gaussian", "yeo_johnson") for family in view.schema.families)
@@ -351,7 +354,7 @@ def _structures(trial: Trial, families: Any, n_jobs: int | None) -> Iterator[_St
 
 def _smoothed(best: StatisticCandidate) -> Iterator[StatisticCandidate]:
     """Yield a model with less and with more smoothing, if it has counts."""
-    if best.view.has("categorical", "bernoulli", "poisson", "binned"):
+    if best.view.has("categorical", "bernoulli", "poisson", "binned", "multinomial", "text"):
         for alpha in ALPHAS:
             yield replace(best, estimator=clone(best.estimator).set_params(alpha=alpha))
 
@@ -359,6 +362,12 @@ def _smoothed(best: StatisticCandidate) -> Iterator[StatisticCandidate]:
 def _numbers(trial: Trial) -> list[Column]:
     columns = map(looked_at, trial.source.table.columns())
     return [column for column in columns if column.kind in ("integer", "float", "boolean")]
+
+
+def _are_occurrences(numbers: Sequence[Column]) -> bool:
+    """Whether whole numbers may count how often things occur, as words in a document: some are zero, none is less."""
+    whole = [column.floats() for column in numbers if column.kind == "integer"]
+    return len(whole) >= _FEW_COUNTS and all(not np.isnan(x).any() and x.min() == 0 for x in whole)
 
 
 def _is_complete(numbers: Sequence[Column]) -> bool:
@@ -418,6 +427,8 @@ def _is_soon(trial: Trial, view: View, n_products: int = 0) -> bool:
     """Whether a logistic model of columns, and of so many products of them, is fitted soon."""
     outputs = 1 if len(trial.classes) == 2 else len(trial.classes)
     families, columns = view.schema.families, map(looked_at, trial.source.table.columns())
+    if set(families) <= {"text", "drop"}:  # of which logistic regression learns nothing
+        return False
     different = [
         len(column.coded()[0]) if column.kind == "text" else FEW
         for family, column in zip(families, columns, strict=True)
