@@ -69,6 +69,9 @@ def drawn(name, rng, n=240):
     group = rng.integers(2, size=n)[:, None]
     if name == "categorical":
         return np.where(rng.random((n, 4)) < 0.3 + 0.4 * group, rng.integers(0, 3, (n, 4)), 3)
+    if name == "text":
+        words = np.array(["rain", "wind", "snow", "sun", "fog"])
+        return np.array([[" ".join(rng.choice(words[g : g + 4], 6))] for g in group[:, 0]], object)
     if name == "bernoulli":
         return (rng.random((n, 5)) < 0.2 + 0.5 * group).astype(float)
     if FAMILIES[name].needs.startswith(("CountStats", "CategoryStats")) or name == "geometric":

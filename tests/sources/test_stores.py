@@ -389,7 +389,7 @@ def test_commands_take_urls(partitions, table):
     assert "3000 rows, written to s3://bucket/scores.parquet\n" in run("predict", model, data, "-o", scores)
     assert pq.read_table("bucket/scores.parquet", filesystem=partitions.filesystem).num_rows == N
     assert "GaussianClassifier" in run("inspect", model)
-    assert f"Written to {shown}\n" in run("merge", model, model, "-o", model)
+    assert f"Written to {shown}\n" in run("merge", model, model, "-o", model, "--force")
     agrees(suffice.load(model), GaussianClassifier().fit(data, "label").partial_fit(data, "label"))
 
 
