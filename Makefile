@@ -82,7 +82,7 @@ $(BIN)/python:
 
 # The package is installed in editable mode, and again when the native code or the dependencies change.
 $(VENV)/demo.stamp: $(BIN)/python $(SOURCES)
-	$(BIN)/python -m pip install --quiet --editable ".[sql]"
+	$(BIN)/python -m pip install --quiet --editable ".[sql,serve]"
 	touch $@
 
 $(VENV)/dev.stamp: $(BIN)/python $(SOURCES)
