@@ -124,7 +124,10 @@ def discriminants(moments: MomentStats) -> Projection:
     within = scatter / moments.total
     refuse_overflow(moments.names, center, within)
     scale = np.sqrt(np.where(np.diag(within) > 0, np.diag(within), 1.0))
-    values, vectors = np.linalg.eigh(within / np.outer(scale, scale))
+    with np.errstate(over="ignore"):
+        correlation = within / scale / scale[:, None]  # the product of two small deviations may be zero
+    refuse_overflow(moments.names, correlation)
+    values, vectors = np.linalg.eigh(correlation)
     real = values > _NOTHING * max(values[-1], np.finfo(float).tiny)
     if not real.all():
         warnings.warn(
