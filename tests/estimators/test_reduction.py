@@ -208,7 +208,7 @@ def test_a_column_that_others_determine_is_left_out(wine):
 
 def test_a_scatter_that_no_rows_have_is_refused():
     impossible = np.array([[1e-300, 1e300], [1e300, 1e-300]])
-    with pytest.raises(DataError, match="overflow|too large"):
+    with pytest.raises(DataError, match=r"overflow|too large"):
         discriminants(MomentStats(np.arange(2), np.ones(2), np.eye(2), impossible, "pooled"))
 
 
