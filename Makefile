@@ -13,8 +13,9 @@ demo: $(VENV)/demo.stamp
 	$(BIN)/suffice demo --out build/demo --force
 	@echo "Here, suffice is $(abspath $(BIN))/suffice"
 
+# One process more than there are processors: some tests wait for servers, browsers and clusters.
 test: $(VENV)/dev.stamp chromium
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n $$(( $$(getconf _NPROCESSORS_ONLN) + 1 ))
 
 # The tests of the page need a browser: that of the system, which is installed on Debian and Ubuntu where we may.
 chromium:

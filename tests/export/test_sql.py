@@ -536,7 +536,7 @@ def test_without_sqlalchemy_there_is_an_error_that_helps(monkeypatch):
 @pytest.mark.parametrize(
     ("engine", "structure", "predictive", "d", "k"),
     [
-        ("duckdb", "full", False, 100, 10),
+        ("duckdb", "full", False, 100, 4),
         ("postgresql", "full", False, 100, 10),
         ("postgresql", "diag", True, 30, 60),  # more deviations from means than a query may have columns
     ],

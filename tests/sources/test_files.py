@@ -603,7 +603,6 @@ def mixed(source):
 @pytest.mark.parametrize(
     ("suffix", "moment"),
     [
-        ("parquet", "pieces 1"),
         ("parquet", "pieces 4"),
         ("parquet", "after 3"),
         ("csv.gz", "pieces 9"),

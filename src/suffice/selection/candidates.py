@@ -30,7 +30,7 @@ from ..tables.features import BINS, extended, with_features
 from ..tables.labels import encode
 from ..tables.summary import FEW
 from ..tables.table import Column, Table, encoded, looked_at
-from .fold_statistics import rounds, training_statistics
+from .fold_statistics import Round, rounds, training_statistics
 from .held_out import MOST, Trial
 
 Array = NDArray[Any]
@@ -44,6 +44,7 @@ OCCURRENCES = {"integer": "multinomial"}
 PENALTIES = (100.0, 10.0, 1.0, 0.1)  # values of 1 / C
 START = 10.0  # the one that is tried first
 ROWS = 40_000  # to which a chosen logistic model is fitted at most
+_FEW_ROWS = 2000  # which are read once more for every split sooner than statistics are added
 _SLOPES = 20_000  # of categories, bins or products of columns; with more, logistic models are not tried
 _CELLS = 1 << 21  # rows times columns and classes, likewise
 _CURVED = 1 << 20  # the same for curves
@@ -111,7 +112,8 @@ class FoldSums:
 
     def _collect(self, trial: Trial) -> Iterator[Any]:
         collector = self.owner._collector(self.inferred)
-        for part in rounds((train for train, _ in trial.splits), len(trial.code)):
+        training, n = [train for train, _ in trial.splits], len(trial.code)
+        for part in map(Round.alone, training) if n <= _FEW_ROWS else rounds(training, n):
             statistics = training_statistics(self.source, part, collector)
             for i in range(len(part.left)):
                 statistic = statistics.without(i)

@@ -35,6 +35,11 @@ class Round:
     left: list[Array]  # the rows that each split does not train on
     shared: Array  # the rows that all of them train on
 
+    @classmethod
+    def alone(cls, train: Array) -> Round:
+        """Return the round of a single split."""
+        return cls([np.empty(0, np.intp)], train)
+
 
 def rounds(training: Iterable[Array], n: int) -> Iterator[Round]:
     """Return rounds of consecutive splits, given the indices of the training rows of each split.
@@ -52,7 +57,7 @@ def rounds(training: Iterable[Array], n: int) -> Iterator[Round]:
             yield Round(left, np.flatnonzero(~gone))
             left, gone = [], np.zeros(n, bool)
         if alone:
-            yield Round([np.empty(0, np.intp)], train)
+            yield Round.alone(train)
         else:
             left.append(out)
             gone[out] = True
