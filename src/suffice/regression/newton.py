@@ -12,7 +12,8 @@ from .problem import LogisticProblem
 
 Array = NDArray[Any]
 
-UNKNOWNS = 400  # slopes and intercepts of all classes, whose Hessian is factored as a whole
+UNKNOWNS = 400  # slopes and intercepts of three classes or more, whose Hessian is factored as a whole
+OF_TWO = 1000  # the same for two classes, which share one output
 BLOCK = 400  # slopes of one class, whose part of the Hessian is factored
 WORK = 1 << 36  # products for a Hessian, at most
 CHEAP = 1 << 24  # products for a Hessian that is faster than an iteration of conjugate gradients
@@ -49,7 +50,7 @@ class Solver:
     def __init__(self, problem: LogisticProblem) -> None:
         k, p, n = problem.n_outputs, problem.n_columns + 1, problem.n_rows
         work = n * (k * p) ** 2
-        self.whole = k * p <= UNKNOWNS and work <= WORK
+        self.whole = k * p <= (OF_TWO if k == 1 else UNKNOWNS) and work <= WORK
         self.blocks = p <= BLOCK and n * k * p * p <= WORK
         self.cheap = self.whole and work <= CHEAP
         self.few = n > 50 * k * p and not self.cheap  # unknowns: one row has little influence
