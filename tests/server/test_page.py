@@ -286,6 +286,10 @@ def test_text_of_models_cannot_run(browser, tmp_path):
         assert page.page.evaluate("window.hacked") is None
         assert page.page.locator("main img, main script, main svg").count() == 0
         assert page.problems == []
+        page.page.goto(running.url + "/docs")
+        assert HOSTILE[0] in page.text("body")
+        assert page.page.evaluate("window.hacked") is None
+        assert page.problems == []
         page.page.close()
         policy = running.send("GET", "/")[1]["content-security-policy"]
         assert "default-src 'none'" in policy

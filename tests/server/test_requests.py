@@ -274,6 +274,8 @@ def test_a_token_is_asked_for(model_folder):
     with serving(model_folder / "birds.safetensors", token="secret") as running:
         assert running.get("/health")[0] == 200
         assert running.send("GET", "/")[0] == 200
+        status, _, page = running.send("GET", "/docs")  # which anybody may read, but not what the columns are
+        assert (status, b"island" in page) == (200, False)
         for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": "secret"}):
             for path in ("/model", "/metrics", "/openapi.json"):
                 status, own, _ = running.send("GET", path, headers=headers)
@@ -375,6 +377,18 @@ def test_models_are_reloaded_when_files_change(tmp_path, penguins):
         until(lambda: running.get("/health")[1]["status"] == "ok")
         (tmp_path / "n.safetensors").unlink()
         until(lambda: running.get("/models")[1]["models"] == ["m"])
+
+
+def test_a_page_describes_all_requests(birds):
+    status, headers, page = birds.send("GET", "/docs")
+    assert (status, headers["content-type"].partition(";")[0]) == (200, "text/html")
+    document = birds.get("/openapi.json")[1]
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            assert f"{method.upper()} {path}<" in page.decode()
+            assert operation["summary"] in page.decode()
+    for column in GOOD:
+        assert column in page.decode()
 
 
 def test_metrics_count_requests(birds):

@@ -24,6 +24,7 @@ from .lanes import Groups, Lanes
 from .limits import Limits
 from .metrics import Metrics
 from .models import Models, Served
+from .reference import reference_page
 from .rows import asked_of_bulk
 
 _SMALL = 4096  # bytes of a JSON body that is answered together with others
@@ -73,7 +74,7 @@ def create_app(
         title="suffice",
         version=__version__,
         description="Predictions of generative classifiers: the prior and the cost belong to the request.",
-        docs_url=None,  # these pages load scripts from elsewhere
+        docs_url=None,  # the pages of FastAPI load scripts from elsewhere; /docs is our own
         redoc_url=None,
         lifespan=server.lifespan,
         openapi_url=None,
@@ -135,6 +136,7 @@ class _Server:
         app.get("/health", response_model=Health, summary="Whether the server works", responses=health)(self.health)
         app.get("/metrics", include_in_schema=False)(self.show_metrics)
         app.get("/openapi.json", include_in_schema=False)(self._openapi(app, with_token))
+        app.get("/docs", include_in_schema=False)(self._reference(app, with_token))
         app.get("/", include_in_schema=False)(self.page)
         app.get("/page/{file}", include_in_schema=False)(self.page_file)
 
@@ -259,6 +261,13 @@ class _Server:
 
         return openapi
 
+    def _reference(self, app: FastAPI, with_token: bool) -> Callable[[], Any]:
+        async def reference() -> Response:
+            public = {} if with_token else self.models.served  # anybody may see this page
+            return Response(reference_page(described(app.openapi(), public, with_token)), media_type="text/html")
+
+        return reference
+
 
 _BULK = {ARROW: scored_arrow, CSV: scored_csv}
 _REFUSALS = {
@@ -300,7 +309,7 @@ async def _not_found(_: Request, error: HTTPException) -> Response:
         )
         response.headers.update(error.headers or {})
         return response
-    return _Refusal(RefusedError(404, "there is nothing at this path; see /openapi.json", "path"))
+    return _Refusal(RefusedError(404, "there is nothing at this path; see /docs", "path"))
 
 
 def _file(name: str) -> Response:

@@ -14,7 +14,7 @@ from .metrics import Metrics
 
 JSON = "application/json"
 HEADERS = "suffice.headers"  # of a request by name, in its scope
-PUBLIC = ("/", "/health")  # without a token; so are the files of the page
+PUBLIC = ("/", "/docs", "/health")  # without a token; so are the files of the page
 PAGE = "/page/"
 _POLICY = "; ".join(
     [
