@@ -15,7 +15,7 @@ from sklearn.metrics import accuracy_score, log_loss
 from sklearn.model_selection import TimeSeriesSplit, cross_val_predict
 
 import suffice
-from suffice import GaussianClassifier, LogisticClassifier, MixedClassifier, MultinomialClassifier
+from suffice import GaussianClassifier, LogisticClassifier, MixedClassifier, MultinomialClassifier, decisions
 from suffice.errors import (
     BaselineWarning,
     CalibrationWarning,
@@ -395,6 +395,18 @@ def test_a_time_limit_leaves_the_best_so_far():
     found = suffice.fit(PENGUINS, "species", time_limit=0)
     assert len(found.choice_.candidates) == 1
     assert found.predict(BIRDS).shape == (344,)
+
+
+def test_proportions_come_from_calibrated_scores():
+    """Six copies of a column count its evidence six times, which moves proportions to the ends."""
+    rng = np.random.default_rng(0)
+    y, new = np.arange(2000) % 2, np.arange(3000) % 10 < 2
+    table, rows = (pd.DataFrame(dict.fromkeys("abcdef", rng.binomial(4, 0.4 + 0.2 * code))) for code in (y, new))
+    clf = suffice.fit(table.assign(y=y), "y", families="categorical", generative=True)
+    assert clf.calibration_ is not None
+    np.testing.assert_allclose(clf.estimate_prior(rows), [0.8, 0.2], atol=0.03)
+    raw = decisions.estimate_prior(clf.log_likelihood(rows), np.full(2, 0.5))
+    assert abs(raw[1] - 0.2) > 0.05
 
 
 def test_an_interrupt_leaves_the_best_so_far(monkeypatch):

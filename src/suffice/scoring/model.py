@@ -392,6 +392,8 @@ class Model:
     def estimate_prior(self, X: Any) -> Array:
         """Estimate the class proportions of unlabelled rows, by expectation-maximisation.
 
+        Calibrated scores are used where the model has a calibration.
+
         Parameters
         ----------
         X : anything tabular, of shape (n, d)
@@ -403,7 +405,7 @@ class Model:
             The proportions sum to 1.
         """
         k = len(self.classes)
-        return decisions.estimate_prior(self.log_likelihood(self._here(X)), np.full(k, 1 / k))
+        return decisions.estimate_prior(self.predict_log_proba(self._here(X), "uniform"), np.full(k, 1 / k))
 
     def evaluate(
         self, X: Any, y: Any, prior: Prior = None, cost: Any = None, *, sample_weight: Any = None
