@@ -820,6 +820,12 @@ def test_text_has_no_bins():
         derived_model(families={"kind": "binned"})
 
 
+def test_mixtures_of_text_are_refused():
+    table = pd.DataFrame({"note": [f"word {i} and {i % 3}" for i in range(40)], "x": np.arange(40.0)})
+    with pytest.raises(DataError, match=r'of text are not supported; .* families={"name": "drop"}'):
+        MixtureModel(2, families={"note": "text"}, random_state=0).fit(table)
+
+
 @pytest.mark.parametrize("make", [MixtureClassifier, MixtureModel])
 def test_mixtures_have_features_too(make, tmp_path):
     clf = make(2, families=DERIVED_FAMILIES, random_state=0)

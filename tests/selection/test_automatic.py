@@ -1,5 +1,6 @@
 """The automatic model: what it tries, what it takes, and the table that says why."""
 
+from dataclasses import replace
 from importlib import resources
 
 import numpy as np
@@ -407,6 +408,21 @@ def test_proportions_come_from_calibrated_scores():
     np.testing.assert_allclose(clf.estimate_prior(rows), [0.8, 0.2], atol=0.03)
     raw = decisions.estimate_prior(clf.log_likelihood(rows), np.full(2, 0.5))
     assert abs(raw[1] - 0.2) > 0.05
+
+
+def test_shares_sum_to_the_calibrated_ratio():
+    rng = np.random.default_rng(1)
+    y = np.arange(400) % 2
+    day = pd.Timestamp("2026-01-01") + pd.to_timedelta(rng.poisson(20 + 9 * y), "D")
+    table = pd.DataFrame(dict.fromkeys("abc", rng.binomial(4, 0.4 + 0.2 * y))).assign(day=day)
+    families = dict.fromkeys("abc", "categorical")  # three copies, which a naive model counts thrice
+    clf = suffice.fit(table.assign(y=y), "y", families=families, generative=True)
+    assert clf.calibration_ is not None
+    clf.calibration_ = replace(clf.calibration_, offset=np.array([0.5, -0.75]))
+    shares = clf.explain(table[:9], 0, 1, tidy=True)
+    np.testing.assert_allclose(shares.groupby("row")["llr"].sum(), clf.llr(table[:9], 0, 1), rtol=1e-9)
+    assert set(shares["column"]) == {"a", "b", "c", "day", "(calibration)"}
+    assert str(day[0].date()) in shares["value"].tolist()
 
 
 def test_an_interrupt_leaves_the_best_so_far(monkeypatch):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from http.client import HTTPConnection
 from importlib import resources
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pytest
@@ -73,6 +74,23 @@ def penguins():
     return pa.csv.read_csv(str(resources.files("suffice") / "data/penguins.csv"))
 
 
+def tickets():
+    """A table with text, dates, and numbers as text."""
+    rng = np.random.default_rng(0)
+    words = np.array([["invoice", "refund", "card"], ["crash", "login", "screen"]])
+    team = np.arange(80) % 2
+    texts = [" ".join([*rng.choice(words[t], 4), "please", f"n{i % 31}"]) for i, t in enumerate(team)]
+    return pa.table(
+        {
+            "comment": texts,
+            "opened": [f"2026-{1 + i % 12:02}-{1 + i % 28:02}" for i in range(80)],
+            "amount": [f"{1000 + 37 * i:,}.50" for i in rng.permutation(80)],
+            "hours": rng.normal(5 + team),
+            "team": np.array(["billing", "support"])[team].tolist(),
+        }
+    )
+
+
 @pytest.fixture(scope="session")
 def model_folder(tmp_path_factory, penguins):
     """Models of several kinds."""
@@ -87,6 +105,7 @@ def model_folder(tmp_path_factory, penguins):
     suffice.GaussianClassifier().fit(X, whole["species"].to_numpy(zero_copy_only=False)).save(
         folder / "unnamed.safetensors"
     )
+    suffice.MixedClassifier().fit(tickets(), "team").save(folder / "tickets.safetensors")
     colors = pa.table({"color": ["black", "black", "white"] * 4, "label": [0, 0, 1] * 4})
     suffice.CategoricalClassifier(alpha=0).fit(colors, "label").save(folder / "cats.safetensors")
     return folder

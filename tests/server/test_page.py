@@ -299,7 +299,7 @@ def test_text_of_models_cannot_run(browser, tmp_path):
 def test_all_kinds_of_models_have_a_page(browser, server, model_folder):
     """Several models on a narrow, dark window: nothing is wider than the window, and every model answers."""
     page = Page(browser, server, viewport={"width": 380, "height": 800}, color_scheme="dark")
-    for name in ("sexes", "cats", "logistic", "unnamed", "birds"):
+    for name in ("sexes", "cats", "logistic", "unnamed", "tickets", "birds"):
         page.set("#models", name)
         model = suffice.load_model(model_folder / f"{name}.safetensors")
         if model.names is None:

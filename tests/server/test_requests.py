@@ -17,7 +17,7 @@ import pytest
 
 import suffice
 
-from .conftest import START, serving
+from .conftest import START, serving, tickets
 
 pytestmark = pytest.mark.xdist_group("server")
 
@@ -60,6 +60,21 @@ def test_answers_are_those_of_the_library(server, model_folder, penguins, name):
         np.testing.assert_allclose(likelihoods, model.log_likelihood(rows), rtol=1e-12)
     else:
         assert "log_likelihood" not in found[0]
+
+
+def test_text_dates_and_numbers_as_text_are_read_as_in_tables(server, model_folder):
+    model, table = suffice.load_model(model_folder / "tickets.safetensors"), tickets().drop_columns(["team"])
+    kinds = {column["name"]: column["kind"] for column in server.get("/models/tickets")[1]["columns"]}
+    assert kinds == {"comment": "text", "opened": "date", "amount": "numeral", "hours": "number"}
+    status, answer = server.post("/models/tickets/predict", {"rows": table.to_pylist(), "explain": True})
+    assert status == 200
+    found = [each["posterior"]["support"] for each in answer["predictions"]]
+    np.testing.assert_allclose(found, model.predict_proba(table)[:, 1], rtol=1e-12)
+    nothing = dict.fromkeys(table.column_names)
+    status, answer = server.post("/models/tickets/predict", {"rows": [nothing]})
+    assert (status, answer["predictions"][0]["posterior"]["support"]) == (200, pytest.approx(model.prior[1]))
+    status, told = server.post("/models/tickets/predict", {"rows": [{**nothing, "comment": 3}]})
+    assert (status, told["field"]) == (422, "rows[0].comment")
 
 
 def test_evidence_is_that_of_the_library(server, model_folder, penguins):
@@ -239,7 +254,7 @@ def test_names_are_no_paths(server, path):
 def test_several_models_have_no_default(server):
     assert server.get("/model")[0] == 404
     assert server.post("/predict", {"rows": [GOOD]})[0] == 404
-    assert server.get("/models")[1]["models"] == ["birds", "cats", "logistic", "sexes", "unnamed"]
+    assert server.get("/models")[1]["models"] == ["birds", "cats", "logistic", "sexes", "tickets", "unnamed"]
 
 
 def test_logistic_models_are_not_explained(server, model_folder, penguins):

@@ -240,6 +240,9 @@ class ProductDensity(Density):
     def columns_of_truths(self) -> frozenset[int]:
         return frozenset(self.columns[name][j] for name, part in self.parts.items() for j in part.columns_of_truths())
 
+    def columns_of_text(self) -> frozenset[int]:
+        return frozenset(self.columns[name][j] for name, part in self.parts.items() for j in part.columns_of_text())
+
     @property
     def columns_read(self) -> Sequence[int]:
         return sorted({j for indices in self._sources.values() for j in indices.tolist()})

@@ -155,6 +155,16 @@ class Scorer(ABC):
         """
         return frozenset()
 
+    def columns_of_text(self) -> frozenset[int]:
+        """Return the columns whose words are counted.
+
+        Returns
+        -------
+        frozenset of int
+            The indices of the columns.
+        """
+        return frozenset()
+
     @abstractmethod
     def usual_values(self) -> Array:
         """Return values that are usual for each column.

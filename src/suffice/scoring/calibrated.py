@@ -17,6 +17,8 @@ from ..tables.table import Table
 
 Array = NDArray[Any]
 
+SHARE = "(calibration)"  # its name among the shares of columns
+
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
@@ -57,6 +59,10 @@ class Calibration:
             scores *= self.scale
         scores += self.offset
         return scores
+
+    def share(self, i: int, j: int) -> float:
+        """Return what the offsets add to the log-likelihood ratio of class j over class i."""
+        return float(self.offset[j] - self.offset[i])
 
     def of_classes(self, indices: Sequence[int]) -> Calibration:
         """Return the same for some of the classes."""

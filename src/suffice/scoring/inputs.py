@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from .model import Model
 
 _MANY = 300  # columns: of more, nobody looks at what is usual
-_READ_AS = {"number": "text", "duration": "number", "date": "date"}  # what the first step of a feature reads
+_READ_AS = {"number": "numeral", "duration": "number", "date": "date"}  # what the first step of a feature reads
 
 
 @dataclass(frozen=True)
@@ -22,8 +22,8 @@ class Input:
     ----------
     name : str
         Its name; x0, x1 and so on where the columns have none.
-    kind : {"number", "truth", "category", "date", "text"}
-        Numbers; Booleans or 0 and 1; one of the categories, or another one; a date as text; a number as text.
+    kind : {"number", "truth", "category", "date", "numeral", "text"}
+        Numbers; Booleans or 0 and 1; one of the categories, or another one; a date as text; a number as text; words.
     is_read : bool
         Whether the scores depend on it.
     categories : tuple
@@ -45,7 +45,8 @@ def inputs(model: Model) -> tuple[Input, ...]:
     """Return what the columns of a model take, in their order."""
     density = model.density
     names = model.names or tuple(f"x{j}" for j in range(density.n_features))
-    categories, truths, read = density.categories_of_columns(), density.columns_of_truths(), set(density.columns_read)
+    categories, read = density.categories_of_columns(), set(density.columns_read)
+    kinds = dict.fromkeys(density.columns_of_truths(), "truth") | dict.fromkeys(density.columns_of_text(), "text")
     readers = {feature.source: feature.reads[0] for feature in density.features if feature.reads}
     usual = density.usual_values() if len(names) <= _MANY else np.full((len(names), 3), np.nan)
     found = []
@@ -55,7 +56,7 @@ def inputs(model: Model) -> tuple[Input, ...]:
             own = categories[j].tolist() if j in categories else parameters
             found.append(Input(name, "category", j in read, tuple(own)))
         else:
-            kind = "truth" if j in truths else _READ_AS.get(reader, "number")
+            kind = kinds.get(j, _READ_AS.get(reader, "number"))
             known = kind == "number" and not np.isnan(usual[j]).any()
             found.append(Input(name, kind, j in read, (), *(usual[j].tolist() if known else ())))
     return tuple(found)

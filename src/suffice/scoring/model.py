@@ -211,7 +211,7 @@ class Model:
             The two classes, as in `llr`.
         tidy : bool
             Return a table instead, with the columns row, column, value and llr: one line for each cell that has a
-            share, the largest shares of each row first.
+            share, the largest shares of each row first. The offset of a calibration has a line of its own.
 
         Returns
         -------
@@ -238,7 +238,8 @@ class Model:
         scale = 1.0 if self.calibration is None else self.calibration.scale
         found = density.explain_parts(density.read(source.batch(0, source.n_rows).table), i, j)
         parts = [(column, row, name, share * scale) for column, row, name, share in found]
-        table = tidy_shares(self._table(source, "llr", shares, columns), source, self.names, parts)
+        offset = 0.0 if self.calibration is None else self.calibration.share(i, j)
+        table = tidy_shares(self._table(source, "llr", shares, columns), source, self.names, parts, offset)
         return in_library(table, None, library(source.frame))
 
     def typicality(self, X: Any) -> Any:

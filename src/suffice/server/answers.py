@@ -11,6 +11,7 @@ from pydantic_core import to_json
 
 from ..errors import SufficeError
 from ..export.outputs import plain_labels
+from ..scoring.calibrated import SHARE
 from ..scoring.results import Results
 from .errors import RefusedError
 from .limits import Limits
@@ -102,10 +103,12 @@ def _evidence(wanted: Asked, served: Served, limits: Limits) -> list[list[dict[s
         raise RefusedError(413, f"that is more than {limits.shares} shares; explain fewer rows at a time", "explain")
     table = as_table(wanted.rows, served)
     found: list[list[dict[str, Any]]] = [[] for _ in wanted.rows]
+    calibration = served.model.calibration
     for a, b in pairs:
+        offset = {} if calibration is None else {SHARE: calibration.share(a, b)}
         for ratios, shares in zip(found, served.model.explain(table, own[a], own[b]).tolist(), strict=True):
             named = {name: share for (name, c), share in zip(served.columns.items(), shares, strict=True) if c.is_read}
-            ratios.append({"class": names[b], "over": names[a], "shares": named})
+            ratios.append({"class": names[b], "over": names[a], "shares": named | offset})
     return found
 
 

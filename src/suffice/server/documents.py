@@ -162,7 +162,8 @@ def row_schema(served: Served) -> dict[str, Any]:
         "truth": [{"type": "boolean"}, {"enum": [0, 1]}],
         "category": [{"type": "string"}, number, {"type": "boolean"}],
         "date": [{"type": "string"}],
-        "text": [{"type": "string"}, number],
+        "numeral": [{"type": "string"}, number],
+        "text": [{"type": "string"}],
     }
     properties: dict[str, Any] = {}
     for name, column in served.columns.items():

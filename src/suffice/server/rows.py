@@ -99,14 +99,16 @@ _ACCEPTS: dict[str, Callable[[Any], bool]] = {
     "truth": lambda value: value in (0, 1) and type(value) in (bool, int, float),
     "category": _is_scalar,
     "date": lambda value: type(value) is str,
-    "text": lambda value: type(value) is str or _is_number(value),
+    "numeral": lambda value: type(value) is str or _is_number(value),
+    "text": lambda value: type(value) is str,
 }
 WANTED = {
     "number": "a number",
     "truth": "true or false",
     "category": "text, a number or a Boolean",
     "date": "a date as text",
-    "text": "a number, or text that says one",
+    "numeral": "a number, or text that says one",
+    "text": "text",
 }
 
 

@@ -282,6 +282,8 @@ def _as_arrow(column: Column, name: str) -> Any:
         values = values.cast(pa.large_binary())
     elif _is_text(kind):
         values = values.cast(pa.large_string())
+    elif column.missing().all():  # a file without any text does not tell of which type it would be
+        values = pa.nulls(len(column), pa.large_string())
     else:
         raise FamilyError(f"column {name} is {kind}, not text", [0])
     if isinstance(values, pa.ChunkedArray):

@@ -102,7 +102,7 @@ function field(column, index) {
     element("label", { className: "known" }, known, "known"), wrong);
   box.dataset.column = column.name;
   known.setAttribute("aria-label", `${column.name} is known`);
-  const read = ({ number: numbers, category: categories, truth: truths, date: dates, text: texts })[column.kind](column, values, id);
+  const read = ({ number: numbers, category: categories, truth: truths, date: dates, numeral: texts, text: texts })[column.kind](column, values, id);
   const update = () => {
     box.classList.toggle("missing", !known.checked);
     for (const input of values.querySelectorAll("input, select")) input.disabled = !known.checked;
