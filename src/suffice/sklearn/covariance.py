@@ -7,13 +7,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import covariance as theirs
-from sklearn.utils.validation import validate_data
 
 from ..densities import shrinkage
 from ..stats import MomentStats
 from ..stats.collectors import CollectMoments
 from .private import checks_parameters
-from .work import THEIRS, Additive, statistics_together
+from .work import THEIRS, Additive, statistics_together, validated
 
 Array = NDArray[Any]
 
@@ -48,7 +47,7 @@ class Covariance(Additive):
         return self._learn(found)
 
     def _collected(self, X: Any, y: Any, sample_weight: Any, reset: bool = False) -> MomentStats | None:  # noqa: ARG002
-        X = validate_data(self, X, reset=reset, ensure_all_finite=False)
+        X = validated(self, X, reset=reset)
         if len(X) == 1 or X.shape[1] > _WIDE:
             return None
         found = statistics_together(CollectMoments(self.layout), X)

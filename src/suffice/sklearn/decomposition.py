@@ -13,11 +13,12 @@ from sklearn.utils.validation import validate_data
 
 from ..stats import MomentStats
 from ..stats.collectors import CollectMoments
-from .private import checks_parameters, likeliest_dimension
-from .work import THEIRS, Additive, statistics_together, takes_arrays
+from .private import checks_parameters, get_namespace, likeliest_dimension
+from .work import THEIRS, Additive, statistics_together, takes_arrays, validated
 
 Array = NDArray[Any]
 
+_OURS = ("auto", "covariance_eigh")  # solvers, for ten times more rows than columns
 _WIDE = 1000  # columns: of more, the matrix of moments is larger than what scikit-learn keeps
 
 
@@ -61,6 +62,16 @@ class PCA(Principal, theirs.PCA):
     >>> model.explained_variance_ratio_.round(6)
     array([1., 0.])
     """
+
+    def _fit(self, X: Any) -> Any:
+        floats = type(X) is np.ndarray and X.ndim == 2 and X.dtype in (np.float64, np.float32) and takes_arrays(X)
+        if floats and len(X) >= 10 * X.shape[1] > 0 and X.shape[1] <= _WIDE and self.svd_solver in _OURS:
+            self._fit_svd_solver, self._dtype = "covariance_eigh", X.dtype
+            found = self._together(validated(self, X, reset=True))
+            if found is not None:
+                self._learn(found)
+                return None, None, None, X, False, get_namespace(X)[0]
+        return super()._fit(X)
 
     def _fit_full(self, X: Any, n_components: Any, xp: Any, is_array_api_compliant: bool) -> Any:
         self.backend_ = THEIRS

@@ -22,7 +22,7 @@ from ..regression.model import LogisticModel
 from ..stats import MomentStats
 from ..stats.collectors import CollectMoments
 from .private import checks_parameters
-from .work import THEIRS, Generative, Scored, joint_of, statistics_of, takes_arrays
+from .work import THEIRS, Generative, Scored, joint_of, statistics_of, takes_arrays, validated
 
 Array = NDArray[Any]
 
@@ -103,9 +103,7 @@ class LinearDiscriminantAnalysis(Linear, Generative, theirs.LinearDiscriminantAn
         return bool(self.shrinkage != "auto" and (self.solver != "svd" or self.tol >= _TELLS))
 
     def _collected(self, X: Any, y: Any, sample_weight: Any, reset: bool = False) -> MomentStats | None:
-        X, y = validate_data(
-            self, X, y, ensure_min_samples=2, dtype=[np.float64, np.float32], reset=reset, ensure_all_finite=False
-        )
+        X, y = validated(self, X, y, reset=reset, ensure_min_samples=2, dtype=[np.float64, np.float32])
         self._dtype = X.dtype
         by_class = self.priors is not None and (self.solver != "svd" or self.store_covariance)
         found = statistics_of(CollectMoments("full" if by_class else "pooled"), X, y, sample_weight)
@@ -241,7 +239,7 @@ class QuadraticDiscriminantAnalysis(Generative, theirs.QuadraticDiscriminantAnal
         return self.shrinkage is None or self.solver == "eigen"
 
     def _collected(self, X: Any, y: Any, sample_weight: Any, reset: bool = False) -> MomentStats | None:
-        X, y = validate_data(self, X, y, reset=reset, ensure_all_finite=False)
+        X, y = validated(self, X, y, reset=reset)
         found = statistics_of(CollectMoments("full"), X, y, sample_weight)
         return None if found is None else found.plain()  # type: ignore[return-value]
 

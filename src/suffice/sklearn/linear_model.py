@@ -12,7 +12,6 @@ from sklearn import linear_model as theirs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
 from ..regression.problem import LogisticProblem
 from ..stats.collectors import CollectMoments
@@ -20,7 +19,7 @@ from ..tables.labels import encode
 from ..threads import thread_count
 from .discriminant_analysis import Linear
 from .private import checks_parameters
-from .work import OURS, THEIRS, statistics_together, takes_arrays, weights
+from .work import OURS, THEIRS, statistics_together, takes_arrays, validated, weights
 
 Array = NDArray[Any]
 
@@ -70,7 +69,7 @@ class LogisticRegression(Linear, theirs.LogisticRegression):
         if not self._is_ours() or issparse(X) or not takes_arrays(X, y):
             return super().fit(X, y, sample_weight)  # type: ignore[no-any-return]
         given = X, y, sample_weight
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], order="C", ensure_all_finite=False)
+        X, y = validated(self, X, y, reset=True, dtype=[np.float64, np.float32], order="C")
         check_classification_targets(y)
         classes, code = encode(y)
         weight = np.ones(len(X)) if sample_weight is None else np.asarray(weights(sample_weight, X))

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import naive_bayes as theirs
 from sklearn.preprocessing import binarize
-from sklearn.utils.validation import validate_data
 
 from ..densities import BernoulliDensity, CategoricalDensity, GaussianDensity, MultinomialDensity
 from ..densities.covariance import STRUCTURES
@@ -19,7 +18,7 @@ from ..errors import DataError
 from ..stats import CategoryStats, CountStats, MomentStats
 from ..stats.collectors import CollectMoments
 from .private import checks_parameters, is_first_partial_fit
-from .work import OURS, THEIRS, Generative, is_plain, joint_of, statistics_of, takes_arrays, weights
+from .work import OURS, THEIRS, Generative, is_plain, joint_of, statistics_of, takes_arrays, validated, weights
 
 Array = NDArray[Any]
 
@@ -32,7 +31,8 @@ class NaiveBayes(Generative):
         raise NotImplementedError
 
     def _validated(self, X: Any, y: Any, reset: bool) -> tuple[Any, Any]:
-        return self._check_X_y(X, y, reset=reset)  # type: ignore[attr-defined, no-any-return]
+        """Rows and labels as scikit-learn validates them; whether X is finite is left to the statistic."""
+        return validated(self, X, y, reset=reset)  # type: ignore[no-any-return]
 
     def _collected(self, X: Any, y: Any, sample_weight: Any, reset: bool = False) -> Any:
         X, y = self._validated(X, y, reset)
@@ -115,9 +115,6 @@ class GaussianNB(NaiveBayes, theirs.GaussianNB):
     ('a', 'a')
     """
 
-    def _validated(self, X: Any, y: Any, reset: bool) -> tuple[Any, Any]:
-        return validate_data(self, X, y, reset=reset, ensure_all_finite=False)  # type: ignore[no-any-return]
-
     def _collect(self, X: Any, y: Any, weight: Array | None) -> MomentStats | None:
         self._dtype = X.dtype if X.dtype == np.float32 else np.dtype(np.float64)
         return statistics_of(CollectMoments("diag"), X, y, weight)
@@ -167,6 +164,9 @@ class DiscreteNB(NaiveBayes):
     class_log_prior_: Array
     feature_log_prob_: Any
     presence = False
+
+    def _validated(self, X: Any, y: Any, reset: bool) -> tuple[Any, Any]:
+        return validated(self, X, y, reset=reset, accept_sparse="csr")  # type: ignore[no-any-return]
 
     def _collect(self, X: Any, y: Any, weight: Array | None) -> Any:
         found = statistics_of(partial(CountStats.of, presence=self.presence), X, y, weight)
@@ -256,7 +256,7 @@ class BernoulliNB(DiscreteNB, theirs.BernoulliNB):
     _collects_by = ("binarize",)
 
     def _validated(self, X: Any, y: Any, reset: bool) -> tuple[Any, Any]:
-        X, y = theirs.MultinomialNB._check_X_y(self, X, y, reset=reset)
+        X, y = super()._validated(X, y, reset)
         return self._above(X), y
 
     def _takes(self, X: Any) -> bool:
@@ -289,6 +289,9 @@ class CategoricalNB(DiscreteNB, theirs.CategoricalNB):
     >>> model.predict([[0, 1]])
     array([1])
     """
+
+    def _validated(self, X: Any, y: Any, reset: bool) -> tuple[Any, Any]:
+        return self._check_X_y(X, y, reset=reset)  # type: ignore[no-any-return]
 
     def _collect(self, X: Any, y: Any, weight: Array | None) -> CategoryStats | None:
         self._validate_n_categories(X[:1], self.min_categories)

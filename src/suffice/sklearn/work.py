@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn import get_config
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import decisions
 from ..collect import collect
@@ -48,6 +48,21 @@ def is_plain(estimator: Any, X: Any, kinds: str = "fiu") -> bool:
         return False
     with np.errstate(over="ignore", invalid="ignore"):
         return bool(np.isfinite(X.sum()))
+
+
+def validated(estimator: Any, X: Any, y: Any = None, *, reset: bool, **options: Any) -> Any:
+    """X, and y where there is one, as scikit-learn validates them before `fit`; not whether X is finite, which the
+    statistic tells."""
+    plain = type(X) is np.ndarray and X.ndim == 2 and X.dtype in (np.float32, np.float64) and X.size and len(X) > 1
+    if plain and y is not None:
+        plain = type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "iubU" and len(y) == len(X)
+    if not plain or not (reset or vars(estimator).get("n_features_in_") == X.shape[1]):
+        labels = {} if y is None else {"y": y}
+        return validate_data(estimator, X, **labels, reset=reset, ensure_all_finite=False, **options)
+    if reset:
+        estimator.n_features_in_ = X.shape[1]
+        estimator.__dict__.pop("feature_names_in_", None)
+    return X if y is None else (X, y)
 
 
 def rows(X: Any, y: Any = None, weight: Any = None) -> ArraySource:
