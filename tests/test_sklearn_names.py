@@ -216,6 +216,10 @@ def test_patch_puts_the_names_in_place_until_unpatch():
 
         assert GaussianNB is ours.GaussianNB
         assert sklearn.discriminant_analysis.LinearDiscriminantAnalysis is ours.LinearDiscriminantAnalysis
+        for name in ("GaussianNB", "BernoulliNB"):  # also where scikit-learn's own classes do the work
+            search = ours.GridSearchCV(THEIRS[name](), {}, cv=2).fit(X, y)
+            assert search.backend_ == "scikit-learn"
+            assert set(ours.GridSearchCV(getattr(ours, name)(), {}, cv=2).fit(X, y).predict(X.tolist())) <= {0, 1, 2}
     finally:
         ours.unpatch()
     assert sklearn.naive_bayes.GaussianNB is THEIRS["GaussianNB"]

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import linalg
 from sklearn import covariance as theirs
 
 from ..densities import shrinkage
@@ -59,7 +60,9 @@ class Covariance(Additive):
         if self.assume_centered:  # type: ignore[attr-defined]
             covariance = covariance + np.outer(mean, mean)
         self.location_ = np.zeros(len(mean)) if self.assume_centered else mean.copy()  # type: ignore[attr-defined]
-        self._set_covariance(self._shrunk(covariance, statistics))  # type: ignore[attr-defined]
+        self.covariance_ = self._shrunk(covariance, statistics)
+        stores = self.store_precision  # type: ignore[attr-defined]
+        self.precision_ = linalg.pinvh(self.covariance_, check_finite=False) if stores else None
 
     def _shrunk(self, covariance: Array, moments: MomentStats) -> Array:
         raise NotImplementedError

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from scipy import linalg
 from scipy.sparse import issparse
 from sklearn import discriminant_analysis as theirs
-from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import validate_data
 
 from .. import kernels
@@ -22,7 +21,7 @@ from ..regression.model import LogisticModel
 from ..stats import MomentStats
 from ..stats.collectors import CollectMoments
 from .private import checks_parameters
-from .work import THEIRS, Generative, Scored, joint_of, statistics_of, takes_arrays, validated
+from .work import THEIRS, Generative, Scored, check_labels, joint_of, statistics_of, takes_arrays, validated
 
 Array = NDArray[Any]
 
@@ -92,7 +91,7 @@ class LinearDiscriminantAnalysis(Linear, Generative, theirs.LinearDiscriminantAn
         if found is None:
             self.backend_ = THEIRS
             return super().fit(X, y)  # type: ignore[no-any-return]
-        unique_labels(found.classes)  # which refuses what are no labels
+        check_labels(found.classes)
         return self._learn(found)
 
     _collects_by = ("priors", "solver", "store_covariance")
@@ -230,7 +229,7 @@ class QuadraticDiscriminantAnalysis(Generative, theirs.QuadraticDiscriminantAnal
         if found is None:
             self.backend_ = THEIRS
             return super().fit(X, y)  # type: ignore[no-any-return]
-        check_classification_targets(found.classes)
+        check_labels(found.classes)
         return self._learn(found)
 
     def _is_ours(self) -> bool:

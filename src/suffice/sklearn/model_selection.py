@@ -9,8 +9,9 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn import model_selection as theirs
 from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV as PlainSearchCV  # now: `patch` changes what the name stands for
+from sklearn.model_selection import check_cv
 
 from ..estimators._sklearn import named_scorers, params_of_rows, score_of_fold
 from ..selection.search import OnePassSearchCV
@@ -61,7 +62,7 @@ class GridSearchCV(OnePassSearchCV):
         self._folds = _Folds.of(self, X, y) if self._is_ours(X, y, params) else None
         try:
             self.backend_ = THEIRS if self._folds is None else OURS
-            search = theirs.GridSearchCV if self._folds is None else OnePassSearchCV
+            search = PlainSearchCV if self._folds is None else OnePassSearchCV
             return search.fit(self, X, y, **params)
         finally:
             del self._folds
@@ -96,7 +97,7 @@ class _Folds:
         """None where some row is in no fold or in several, or a training set is not the rest."""
         if X.ndim != 2 or len(X) != len(y):
             return None
-        splitter, n = theirs.check_cv(search.cv, y, classifier=True), len(X)
+        splitter, n = check_cv(search.cv, y, classifier=True), len(X)
         try:
             splits = [(np.arange(n)[train], np.arange(n)[test]) for train, test in splitter.split(X, y)]
         except ValueError:  # scikit-learn says what is wrong

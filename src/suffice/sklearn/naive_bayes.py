@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import naive_bayes as theirs
 from sklearn.preprocessing import binarize
+from sklearn.utils.validation import validate_data
 
 from ..densities import BernoulliDensity, CategoricalDensity, GaussianDensity, MultinomialDensity
 from ..densities.covariance import STRUCTURES
@@ -18,7 +19,18 @@ from ..errors import DataError
 from ..stats import CategoryStats, CountStats, MomentStats
 from ..stats.collectors import CollectMoments
 from .private import checks_parameters, is_first_partial_fit
-from .work import OURS, THEIRS, Generative, is_plain, joint_of, statistics_of, takes_arrays, validated, weights
+from .work import (
+    OURS,
+    THEIRS,
+    Generative,
+    check_labels,
+    is_plain,
+    joint_of,
+    statistics_of,
+    takes_arrays,
+    validated,
+    weights,
+)
 
 Array = NDArray[Any]
 
@@ -60,8 +72,7 @@ class NaiveBayes(Generative):
         if found is None:
             self.backend_ = THEIRS
             return super().fit(X, y, sample_weight)  # type: ignore[misc, no-any-return]
-        self.classes_ = None  # type: ignore[assignment]
-        is_first_partial_fit(self, found.classes)
+        check_labels(found.classes)
         return self._learn(found)
 
     @checks_parameters(prefer_skip_nested_validation=True)
@@ -263,7 +274,7 @@ class BernoulliNB(DiscreteNB, theirs.BernoulliNB):
         return not self.binarize and super()._takes(X)
 
     def _check_X(self, X: Any) -> Any:  # noqa: N802
-        return self._above(theirs.MultinomialNB._check_X(self, X))
+        return self._above(validate_data(self, X, accept_sparse="csr", reset=False))
 
     def _above(self, X: Any) -> Any:
         """Rows whose values above zero are those above the threshold."""

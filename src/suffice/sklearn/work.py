@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn import get_config
+from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import decisions
@@ -63,6 +64,12 @@ def validated(estimator: Any, X: Any, y: Any = None, *, reset: bool, **options: 
         estimator.n_features_in_ = X.shape[1]
         estimator.__dict__.pop("feature_names_in_", None)
     return X if y is None else (X, y)
+
+
+def check_labels(classes: Array) -> None:
+    """Raise scikit-learn's error if these are no labels of classes; integers, truths and text are."""
+    if classes.dtype.kind not in "iubU":
+        unique_labels(classes)
 
 
 def rows(X: Any, y: Any = None, weight: Any = None) -> ArraySource:
