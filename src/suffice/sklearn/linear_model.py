@@ -23,7 +23,7 @@ from .work import OURS, THEIRS, statistics_together, takes_arrays, validated, we
 
 Array = NDArray[Any]
 
-_TOL = 1e-8  # of the gradient: Newton's method gets there one step after it gets near
+_TOL = 1e-12  # of the gradient: Newton's method gets there a step or two after it gets near
 _WIDE = 500  # columns, of which the matrix of moments is no longer a small part of the work
 
 
