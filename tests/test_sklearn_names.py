@@ -206,6 +206,12 @@ def test_a_grid_search_gives_the_scores_of_scikit_learn(name, grid):
     assert (own.predict(digits, prior="uniform") == own.best_estimator_.predict(digits, prior="uniform")).all()
 
 
+def test_a_category_out_of_bounds_is_an_index_error_that_says_what_to_do():
+    model = ours.CategoricalNB().fit([[0, 1], [1, 0], [1, 2]], [0, 1, 1])
+    with pytest.raises(IndexError, match=r"column 1 holds 5, which is out of bounds: there are 3 .* min_categories"):
+        model.predict([[0, 5]])
+
+
 def test_patch_puts_the_names_in_place_until_unpatch():
     import sklearn.naive_bayes
 

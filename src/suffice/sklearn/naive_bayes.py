@@ -311,6 +311,17 @@ class CategoricalNB(DiscreteNB, theirs.CategoricalNB):
     def _takes(self, X: Any) -> bool:
         return is_plain(self, X, "iu") and X.min() >= 0
 
+    def _checked(self, X: Any) -> Any:
+        X = super()._checked(X)
+        largest = X.max(axis=0)
+        if (beyond := largest >= self.n_categories_).any():
+            j = int(np.argmax(beyond))
+            raise IndexError(
+                f"column {j} holds {largest[j]}, which is out of bounds: there are {self.n_categories_[j]} categories, "
+                "from 0; set min_categories before fit"
+            )
+        return X
+
     def _count_from(self, statistics: Any) -> None:
         k = len(statistics.classes)
         least = np.broadcast_to(0 if self.min_categories is None else self.min_categories, statistics.n_features)
@@ -329,4 +340,4 @@ class CategoricalNB(DiscreteNB, theirs.CategoricalNB):
         categories = tuple(np.arange(n) for n in self.n_categories_)
         unseen = np.zeros((len(self.classes_), len(categories)))
         scores = np.concatenate(self.feature_log_prob_, axis=1)
-        return CategoricalDensity(categories, scores, unseen, self.class_count_ > 0, "error")
+        return CategoricalDensity(categories, scores, unseen, self.class_count_ > 0, "ignore")
