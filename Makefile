@@ -7,7 +7,7 @@ LOWEST := $(VENV)-lowest
 MNIST ?= $(wildcard ../shared/mnist)
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard native/*)
 
-.PHONY: demo test chromium coverage test-lowest bench stress fuzz sanitize mnist lint docs clean
+.PHONY: demo test test-peers chromium coverage test-lowest bench stress fuzz sanitize mnist lint docs clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/suffice demo --out build/demo --force
@@ -16,6 +16,11 @@ demo: $(VENV)/demo.stamp
 # One process more than there are processors: some tests wait for servers, browsers and clusters.
 test: $(VENV)/dev.stamp chromium
 	$(BIN)/python -m pytest -n $$(( $$(getconf _NPROCESSORS_ONLN) + 1 ))
+
+# scikit-learn's own tests of the classes whose names suffice.sklearn has, with ours in their place; PEERS names modules of
+# tests, such as sklearn.tests.test_naive_bayes.
+test-peers: $(VENV)/dev.stamp
+	$(BIN)/python -m tests.peers -n auto $(PEERS)
 
 # The tests of the page need a browser: that of the system, which is installed on Debian and Ubuntu where we may.
 chromium:

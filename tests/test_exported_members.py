@@ -41,7 +41,7 @@ def test_all_is_what_the_module_defines():
         getattr(suffice, name)  # loaded lazily, and kept
     kept = {name for name, value in vars(suffice).items() if not name.startswith("_") and not inspect.ismodule(value)}
     assert kept - {"TYPE_CHECKING", "import_module"} == set(suffice.__all__) - {"__version__"}
-    assert set(dir(suffice)) == {*suffice.__all__, "decisions", "errors", "metrics", "plots"}
+    assert set(dir(suffice)) == {*suffice.__all__, "decisions", "errors", "metrics", "plots", "sklearn"}
     assert set(suffice._HOMES) == set(suffice.__all__) - {"__version__"}
 
 

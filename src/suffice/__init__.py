@@ -146,7 +146,7 @@ __all__ = [
 ]
 
 
-_MODULES = ("decisions", "errors", "metrics", "plots")
+_MODULES = ("decisions", "errors", "metrics", "plots", "sklearn")
 
 
 def __getattr__(name: str) -> object:

@@ -1,0 +1,109 @@
+"""Logistic regression by scikit-learn's name: the same optimum, by Newton's method."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn import linear_model as theirs
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+
+from ..regression.problem import LogisticProblem
+from ..stats.collectors import CollectMoments
+from ..tables.labels import encode
+from ..threads import thread_count
+from .discriminant_analysis import Linear
+from .private import checks_parameters
+from .work import OURS, THEIRS, statistics_together, takes_arrays, validated, weights
+
+Array = NDArray[Any]
+
+_TOL = 1e-12  # of the gradient: Newton's method gets there a step or two after it gets near
+_WIDE = 500  # columns, of which the matrix of moments is no longer a small part of the work
+
+
+class LogisticRegression(Linear, theirs.LogisticRegression):
+    """Logistic regression with an L2 penalty.
+
+    Parameters and attributes are those of `sklearn.linear_model.LogisticRegression`. `backend_` says who did the
+    work: "suffice" or "scikit-learn".
+
+    In the place of the default solver "lbfgs" stands Newton's method, which finds the same optimum with more digits.
+    Other solvers and penalties, `C=np.inf`, `fit_intercept=False`, `warm_start=True`, callbacks and sparse matrices are
+    left to scikit-learn.
+
+    Examples
+    --------
+    >>> from suffice.sklearn import LogisticRegression
+    >>> model = LogisticRegression().fit([[1.0], [2.0], [4.0], [5.0]], [0, 0, 1, 1])
+    >>> model.predict([[3.5]]).item(), model.predict([[3.5]], prior=0.01).item()
+    (1, 0)
+    """
+
+    _prior: Array
+
+    @checks_parameters(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The training rows.
+        y : array-like of shape (n_samples,)
+            The labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            The weights of the rows.
+
+        Returns
+        -------
+        self : object
+            The fitted classifier.
+        """
+        self.backend_ = THEIRS
+        if not self._is_ours() or issparse(X) or not takes_arrays(X, y):
+            return super().fit(X, y, sample_weight)  # type: ignore[no-any-return]
+        given = X, y, sample_weight
+        X, y = validated(self, X, y, reset=True, dtype=[np.float64, np.float32], order="C")
+        check_classification_targets(y)
+        classes, code = encode(y)
+        weight = np.ones(len(X)) if sample_weight is None else np.asarray(weights(sample_weight, X))
+        if self.class_weight is not None:
+            weight = weight * compute_class_weight(self.class_weight, classes=classes, y=y)[code]
+        total = np.bincount(code, weight, minlength=len(classes))
+        moments = statistics_together(CollectMoments("diag" if X.shape[1] > _WIDE else "pooled"), X, weight)
+        if moments is None or len(classes) < 2 or not (total > 0).all():
+            return super().fit(*given)  # type: ignore[no-any-return]
+        problem = LogisticProblem.of(X, code, weight, len(classes), 1 / (self.C * weight.sum()), thread_count())
+        whole: Any = moments.plain()
+        covariance = whole.scatter / whole.total
+        covariance = covariance[0] if X.shape[1] > _WIDE else covariance
+        slope, intercept, found = problem.solve(whole.mean[0], covariance, min(self.tol, _TOL), self.max_iter)
+        if not found.success:
+            warnings.warn(
+                f"lbfgs failed to converge after {found.nit} iteration(s): Newton's method, which takes its place, is "
+                "not done. Increase the number of iterations to improve the convergence (max_iter), or scale the data",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        self.classes_, self.backend_, self._prior = classes, OURS, total / total.sum()
+        if len(classes) > 2:
+            slope, intercept = slope - slope.mean(axis=0), intercept - intercept.mean()
+        self.coef_, self.intercept_ = slope.astype(X.dtype), intercept.astype(X.dtype)
+        self.n_iter_ = np.array([found.nit], np.int32)
+        return self
+
+    def _is_ours(self) -> bool:
+        """Whether the parameters ask for what Newton's method finds: the default solver, and an L2 penalty."""
+        plain = self.solver == "lbfgs" and self.penalty == "deprecated" and self.l1_ratio == 0 and np.isfinite(self.C)
+        special = self.warm_start or self.dual or self.verbose or self.n_jobs is not None or self.max_iter == 0
+        return bool(plain and self.fit_intercept and not special and not getattr(self, "_skl_callbacks", None))
+
+    def _log_prior(self) -> Array:
+        prior = vars(self).get("_prior")
+        return np.zeros(len(self.classes_)) if prior is None else np.log(prior)

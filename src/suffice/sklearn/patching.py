@@ -1,0 +1,52 @@
+"""Put the classes of this package in the place of scikit-learn's, and take them away again."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+_replaced: list[tuple[Any, str, Any]] = []
+
+
+def patch() -> None:
+    """Put the classes of `suffice.sklearn` in the place of scikit-learn's, in every module that is loaded.
+
+    Call it before a script imports its estimators. `unpatch` takes them away again.
+
+    Examples
+    --------
+    >>> import suffice.sklearn
+    >>> suffice.sklearn.patch()
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> GaussianNB.__module__
+    'suffice.sklearn.naive_bayes'
+    >>> suffice.sklearn.unpatch()
+    """
+    if _replaced:
+        return
+    package = sys.modules[__package__]
+    classes = [value for name in package.__all__ if isinstance(value := getattr(package, name), type)]
+    ours = {base: cls for cls in classes for base in cls.__mro__[1:] if base.__name__ == cls.__name__}
+    for name, module in list(sys.modules.items()):
+        if name.split(".")[0] != "sklearn" and name != "__main__":
+            continue
+        for key, value in list(vars(module).items()):
+            if isinstance(value, type) and value in ours:
+                _replaced.append((module, key, value))
+                setattr(module, key, ours[value])
+
+
+def unpatch() -> None:
+    """Put scikit-learn's classes back.
+
+    Examples
+    --------
+    >>> import suffice.sklearn
+    >>> suffice.sklearn.unpatch()
+    >>> from sklearn.decomposition import PCA
+    >>> PCA.__module__
+    'sklearn.decomposition._pca'
+    """
+    while _replaced:
+        module, key, value = _replaced.pop()
+        setattr(module, key, value)

@@ -1,0 +1,250 @@
+"""scikit-learn's names do what scikit-learn's classes do; `make test-peers` runs scikit-learn's own tests of them."""
+
+import pickle
+import sys
+from importlib import import_module
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_digits, load_iris
+
+import suffice.sklearn as ours
+from suffice.errors import StatisticsError
+from suffice.sklearn.__main__ import main
+
+X, y = load_iris(return_X_y=True)
+COUNTS = np.rint(10 * X)
+HOMES = {
+    "naive_bayes": ("GaussianNB", "MultinomialNB", "ComplementNB", "BernoulliNB", "CategoricalNB"),
+    "discriminant_analysis": ("LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"),
+    "decomposition": ("PCA", "IncrementalPCA"),
+    "covariance": ("EmpiricalCovariance", "ShrunkCovariance", "LedoitWolf", "OAS"),
+    "mixture": ("GaussianMixture",),
+    "linear_model": ("LogisticRegression",),
+    "model_selection": ("GridSearchCV",),
+}
+THEIRS = {name: getattr(import_module(f"sklearn.{home}"), name) for home, names in HOMES.items() for name in names}
+ADDITIVE = [name for name in THEIRS if hasattr(getattr(ours, name), "forget")]
+CLASSIFIERS = [name for name in THEIRS if hasattr(getattr(ours, name), "llr")]
+
+
+def rows(name):
+    return COUNTS.astype(int) % 30 if name == "CategoricalNB" else COUNTS if name.endswith("lNB") else X
+
+
+def test_every_name_stands_for_a_class_of_scikit_learn():
+    assert set(ours.__all__) == {*THEIRS, "patch", "unpatch"}
+    assert all(issubclass(getattr(ours, name), THEIRS[name]) for name in THEIRS)
+
+
+CASES = [
+    *((name, {}) for name in THEIRS if name not in ("GridSearchCV", "LogisticRegression", "GaussianMixture", "PCA")),
+    ("GaussianNB", {"priors": [0.2, 0.3, 0.5], "var_smoothing": 0.1}),
+    ("MultinomialNB", {"alpha": [0.1, 1, 2, 3], "fit_prior": False}),
+    ("ComplementNB", {"norm": True}),
+    ("BernoulliNB", {"binarize": 3.0, "alpha": 0.5}),
+    ("CategoricalNB", {"min_categories": 40}),
+    ("LinearDiscriminantAnalysis", {"solver": "lsqr", "shrinkage": 0.3, "priors": [0.2, 0.3, 0.5]}),
+    ("LinearDiscriminantAnalysis", {"solver": "eigen", "n_components": 1}),
+    ("LinearDiscriminantAnalysis", {"store_covariance": True, "priors": [0.2, 0.3, 0.5]}),
+    ("QuadraticDiscriminantAnalysis", {"reg_param": 0.2, "store_covariance": True}),
+    ("QuadraticDiscriminantAnalysis", {"solver": "eigen", "shrinkage": 0.3}),
+    ("PCA", {"n_components": 2, "whiten": True}),
+    ("PCA", {"n_components": "mle"}),
+    ("PCA", {"n_components": 0.95}),
+    ("EmpiricalCovariance", {"assume_centered": True}),
+    ("LedoitWolf", {"assume_centered": True}),
+    ("OAS", {"assume_centered": True, "store_precision": False}),
+    *(("GaussianMixture", {"n_components": 3, "covariance_type": c}) for c in ("full", "tied", "diag", "spherical")),
+    ("LogisticRegression", {"C": 0.1, "class_weight": "balanced"}),
+]
+LOOSE = {"LogisticRegression": 1e-2, "GaussianMixture": 1e-5}  # lbfgs stops early; scikit-learn's sums lose digits
+NOT_COMPARED = {"n_iter_", "batch_size_"}
+
+
+@pytest.mark.parametrize(("name", "params"), CASES, ids=lambda value: str(value)[:60])
+def test_attributes_and_results_are_those_of_scikit_learn(name, params):
+    params = params | ({"random_state": 0} if name == "GaussianMixture" else {})
+    own, peer = getattr(ours, name)(**params).fit(rows(name), y), THEIRS[name](**params)
+    if name == "LogisticRegression":
+        peer.set_params(tol=1e-10, max_iter=10_000)
+    if name == "IncrementalPCA":
+        peer.set_params(batch_size=len(X))
+    peer.fit(rows(name), y)
+    assert own.backend_ == "suffice"
+    loose = {"rtol": LOOSE.get(name, 1e-7), "atol": LOOSE.get(name, 1e-9)}
+    attributes = {a for a in vars(peer) if a.endswith("_") and not a.startswith("_")} - NOT_COMPARED
+    assert attributes <= set(vars(own))
+    for attribute in attributes:
+        one, two = getattr(own, attribute), getattr(peer, attribute)
+        if attribute == "rotations_" or (attribute == "scalings_" and name.startswith("Linear")):  # signs are arbitrary
+            one, two = (
+                [np.abs(part[:2]) if name.startswith("L") else np.abs(part) for part in each] for each in (one, two)
+            )
+        assert type(one) is type(two) or np.isscalar(one)
+        pairs = zip(one, two, strict=True) if isinstance(one, list) else [(one, two)]
+        for a, b in pairs:
+            if a is not None or b is not None:
+                np.testing.assert_allclose(a, b, **loose, err_msg=attribute)
+                assert np.isscalar(a) or a.dtype == b.dtype, attribute
+    for method in (
+        "predict_proba",
+        "predict_log_proba",
+        "decision_function",
+        "transform",
+        "score_samples",
+        "mahalanobis",
+    ):
+        if hasattr(peer, method) and (method != "transform" or params.get("solver") != "lsqr"):
+            one, two = (getattr(each, method)(rows(name)) for each in (own, peer))
+            signs = np.sign(one[0] * two[0]) if method == "transform" else 1.0
+            np.testing.assert_allclose(one * signs, two, **loose, err_msg=method)
+    if hasattr(peer, "predict"):
+        assert (own.predict(rows(name)) == peer.predict(rows(name))).all()
+
+
+@pytest.mark.parametrize("name", ADDITIVE)
+def test_models_add_up_and_forget(name):
+    model, data, odd = getattr(ours, name)(), rows(name), np.arange(len(X)) % 2 == 1
+    whole, half = clone(model).fit(data, y), clone(model).fit(data[~odd], y[~odd])
+    other = clone(model).fit(data[odd], y[odd])
+    for got, wanted in (
+        (half + other, whole),
+        (sum([half, other]), whole),
+        ((half + other).forget(data[odd], y[odd]), half),
+    ):
+        for attribute in vars(THEIRS[name]().fit(data, y)):
+            one, two = getattr(got, attribute), getattr(wanted, attribute)
+            if attribute.endswith("_") and attribute not in ("batch_size_", "rotations_", "scalings_", "n_categories_"):
+                pairs = zip(one, two, strict=False) if isinstance(one, list) else [(one, two)]
+                for a, b in pairs:
+                    shape = np.minimum(np.shape(a), np.shape(b))  # categories that were forgotten leave their place
+                    cut = tuple(map(slice, shape))
+                    np.testing.assert_allclose(np.asarray(a)[cut], np.asarray(b)[cut], rtol=1e-6, atol=1e-9)
+    assert np.allclose(half.statistics_.weight.sum(), (~odd).sum())
+    with pytest.raises(TypeError):
+        half + 1
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_ratios_have_no_prior_and_decisions_take_any(name):
+    data = rows(name)
+    model = getattr(ours, name)().fit(data[50:130], y[50:130])
+    ratio, posterior = model.llr(data), model.predict_proba(data)
+    prior = np.bincount(y[50:130])[1:] / 80
+    with np.errstate(divide="ignore"):
+        odds = np.log(posterior[:, 1]) - np.log(posterior[:, 0])
+    some = np.isfinite(odds)
+    held = 0.0 if name == "ComplementNB" else np.log(prior[1] / prior[0])  # complement naive Bayes uses no prior
+    np.testing.assert_allclose(ratio[some], odds[some] - held, rtol=1e-6, atol=1e-6)
+    uniform = model.predict(data, prior="uniform")
+    assert (uniform == np.where(ratio > 0, 2, 1))[ratio != 0].all()
+    assert (model.predict(data, cost=[[0, 1e9], [1, 0]]) == 2).mean() > (model.predict(data) == 2).mean()
+    np.testing.assert_allclose(model.to_model().predict_proba(data), posterior, atol=1e-12)
+    copy = pickle.loads(pickle.dumps(model))
+    assert (copy.predict(data) == model.predict(data)).all()
+
+
+def test_attributes_that_were_changed_by_hand_count():
+    for name, attribute in (("GaussianNB", "theta_"), ("LinearDiscriminantAnalysis", "coef_")):
+        model, peer = getattr(ours, name)().fit(X, y), THEIRS[name]().fit(X, y)
+        for each in (model, peer):
+            each.predict(X)
+            array = getattr(each, attribute)
+            array *= -1  # in place
+        np.testing.assert_allclose(model.predict_proba(X), peer.predict_proba(X), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [
+        ("LinearDiscriminantAnalysis", {"solver": "lsqr", "shrinkage": "auto"}),
+        ("LinearDiscriminantAnalysis", {"tol": 1e-12}),
+        ("QuadraticDiscriminantAnalysis", {"solver": "eigen", "shrinkage": "auto"}),
+        ("PCA", {"svd_solver": "full"}),
+        ("PCA", {"svd_solver": "randomized", "n_components": 2, "random_state": 0}),
+        ("LogisticRegression", {"solver": "newton-cholesky"}),
+        ("LogisticRegression", {"fit_intercept": False}),
+        ("GridSearchCV", {"estimator": THEIRS["GaussianNB"](), "param_grid": {"var_smoothing": [1e-9, 1e-3]}}),
+    ],
+    ids=str,
+)
+def test_what_has_no_counterpart_is_left_to_scikit_learn(name, params):
+    model, peer = getattr(ours, name)(**params).fit(X, y), THEIRS[name](**params).fit(X, y)
+    assert model.backend_ == "scikit-learn"
+    for method in ("predict", "transform"):
+        if hasattr(peer, method) and (method != "transform" or params.get("solver") != "lsqr"):
+            np.testing.assert_allclose(getattr(model, method)(X), getattr(peer, method)(X))
+    if hasattr(model, "forget"):
+        with pytest.raises(StatisticsError, match=r"scikit-learn's \w+ did the work"):
+            model + model
+
+
+@pytest.mark.parametrize(
+    ("name", "grid"),
+    [
+        ("GaussianNB", {"var_smoothing": [1e-9, 1e-3, 0.1]}),
+        ("BernoulliNB", {"binarize": [0.0, 8.0], "alpha": [0.1, 1.0]}),
+        ("LinearDiscriminantAnalysis", [{"solver": ["lsqr"], "shrinkage": [0.1, "auto"]}, {"solver": ["svd", "lsqr"]}]),
+        ("QuadraticDiscriminantAnalysis", {"solver": ["eigen"], "shrinkage": [0.0, 0.5]}),  # the first is not full rank
+    ],
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.FitFailedWarning", "ignore:One or more of the")
+def test_a_grid_search_gives_the_scores_of_scikit_learn(name, grid):
+    digits, labels = (part[:240] for part in load_digits(return_X_y=True))
+    digits = digits[:, 8:32]
+    settings = {"cv": 3, "scoring": ["accuracy", "neg_log_loss"], "refit": "accuracy", "return_train_score": True}
+    own = ours.GridSearchCV(getattr(ours, name)(), grid, **settings).fit(digits, labels)
+    peer = THEIRS["GridSearchCV"](THEIRS[name](), grid, **settings).fit(digits, labels)
+    assert own.backend_ == "suffice"
+    assert own.cv_results_.keys() == peer.cv_results_.keys()
+    assert own.best_params_ == peer.best_params_
+    for key in own.cv_results_:
+        if "score" in key and "time" not in key and "rank" not in key:
+            np.testing.assert_allclose(own.cv_results_[key], peer.cv_results_[key], rtol=1e-6, err_msg=key)
+    assert (own.predict(digits, prior="uniform") == own.best_estimator_.predict(digits, prior="uniform")).all()
+
+
+def test_a_category_out_of_bounds_is_an_index_error_that_says_what_to_do():
+    model = ours.CategoricalNB().fit([[0, 1], [1, 0], [1, 2]], [0, 1, 1])
+    with pytest.raises(IndexError, match=r"column 1 holds 5, which is out of bounds: there are 3 .* min_categories"):
+        model.predict([[0, 5]])
+
+
+def test_patch_puts_the_names_in_place_until_unpatch():
+    import sklearn.naive_bayes
+
+    try:
+        ours.patch()
+        ours.patch()
+        from sklearn.naive_bayes import GaussianNB
+
+        assert GaussianNB is ours.GaussianNB
+        assert sklearn.discriminant_analysis.LinearDiscriminantAnalysis is ours.LinearDiscriminantAnalysis
+        for name in ("GaussianNB", "BernoulliNB"):  # also where scikit-learn's own classes do the work
+            search = ours.GridSearchCV(THEIRS[name](), {}, cv=2).fit(X, y)
+            assert search.backend_ == "scikit-learn"
+            assert set(ours.GridSearchCV(getattr(ours, name)(), {}, cv=2).fit(X, y).predict(X.tolist())) <= {0, 1, 2}
+    finally:
+        ours.unpatch()
+    assert sklearn.naive_bayes.GaussianNB is THEIRS["GaussianNB"]
+
+
+def test_a_script_runs_unchanged(tmp_path, monkeypatch, capsys):
+    (tmp_path / "helper.py").write_text("from sklearn.naive_bayes import GaussianNB\n")
+    script = tmp_path / "train.py"
+    script.write_text(
+        "import sys\nfrom helper import GaussianNB\nprint(GaussianNB().fit([[0], [1]], [0, 1]).backend_, sys.argv[1:])"
+    )
+    monkeypatch.setattr(sys, "argv", ["suffice.sklearn", str(script), "--fast"])
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    try:
+        main()
+    finally:
+        ours.unpatch()
+        sys.modules.pop("helper", None)
+    assert capsys.readouterr().out == "suffice ['--fast']\n"
+    monkeypatch.setattr(sys, "argv", ["suffice.sklearn"])
+    with pytest.raises(SystemExit, match="2"):
+        main()
