@@ -42,6 +42,7 @@ from .densities import (
 from .densities.categorical import POLICIES
 from .densities.counts import check_alpha
 from .densities.covariance import STRUCTURES
+from .densities.shrinkage import TARGETS
 from .densities.transformed import TransformedDensity
 from .errors import DataError, SingularWarning, listed, one_of
 from .projection import DiscriminantRecipe, PrincipalRecipe
@@ -125,7 +126,14 @@ class Family(Recipe):
         return self.held_out(statistics, density, choices)
 
 
-_OF_BLOCKS = {"alpha": 1.0, "covariance": "diag", "unknown": "smooth", "shrinkage": None, "variance_floor": 1e-9}
+_OF_BLOCKS = {
+    "alpha": 1.0,
+    "covariance": "diag",
+    "unknown": "smooth",
+    "shrinkage": None,
+    "shrinkage_target": "variances",
+    "variance_floor": 1e-9,
+}
 
 
 class Mixed(Recipe):
@@ -205,11 +213,12 @@ def no_closed_form(what: str) -> DataError:
 
 def _check_gaussian(choices: dict[str, Any]) -> None:
     covariance, shrinkage, floor = (choices[name] for name in ("covariance", "shrinkage", "variance_floor"))
+    target = one_of("shrinkage_target", choices["shrinkage_target"], TARGETS)
     shape = STRUCTURES[one_of("covariance", covariance, STRUCTURES)].shape
     if isinstance(shrinkage, str):
         if shrinkage not in ("loo", "oas", "ledoit_wolf"):
             raise DataError(f'shrinkage={shrinkage!r} is not known; give a number, "loo", "oas" or "ledoit_wolf"')
-        if shrinkage == "loo" and shape == "spherical":
+        if shrinkage == "loo" and (shape == "spherical" or (covariance, target) == ("tied_diag", "variances")):
             raise DataError(f'shrinkage="loo" has no effect on covariance={covariance!r}; leave it out')
         if shrinkage != "loo" and shape != "full":
             raise DataError(f'shrinkage={shrinkage!r} needs covariance="full" or "tied"; give a number instead')
@@ -224,7 +233,7 @@ def _check_gaussian(choices: dict[str, Any]) -> None:
 
 def _layout(choices: Choices) -> str:
     """The layout of moments that a covariance structure needs."""
-    return STRUCTURES[choices["covariance"]].layout(choices["shrinkage"])
+    return STRUCTURES[choices["covariance"]].layout(choices["shrinkage"], choices["shrinkage_target"])
 
 
 def learns_from_missing(choices: Choices) -> bool:
@@ -253,7 +262,8 @@ def _gaussian(statistics: Any, choices: Choices, names: Names) -> GaussianDensit
                 "predictive=True cannot learn from rows with missing values; use predictive=False, or impute them first"
             )
         return StudentDensity.estimate(statistics, covariance, floor=floor, names=names)
-    on_the_way = {name: choices[name] for name in ("floor_by", "start", "lenient") if name in choices}
+    more = ("floor_by", "start", "lenient", "shrinkage_target")
+    on_the_way = {name: choices[name] for name in more if name in choices}
     return GaussianDensity.estimate(statistics, covariance, choices["shrinkage"], floor, names, **on_the_way)
 
 
@@ -265,7 +275,8 @@ def _gaussian_held_out(statistics: Any, density: Any, choices: Choices) -> leave
         raise no_closed_form("predictive models")
     if isinstance(shrinkage, str):
         raise no_closed_form(f"shrinkage={shrinkage!r}")
-    return leave_one_out.GaussianLeaveOneOut(statistics, density, float(shrinkage or 0.0), choices["variance_floor"])
+    floor, target = choices["variance_floor"], choices["shrinkage_target"]
+    return leave_one_out.GaussianLeaveOneOut(statistics, density, float(shrinkage or 0.0), floor, target)
 
 
 def _why_gaussian(column: ColumnSummary) -> str | None:
@@ -594,6 +605,7 @@ FAMILIES: dict[str, Family] = {
             defaults={
                 "covariance": "full",
                 "shrinkage": None,
+                "shrinkage_target": "variances",
                 "predictive": False,
                 "variance_floor": 1e-9,
                 "missing": "ignore",

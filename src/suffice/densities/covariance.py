@@ -35,10 +35,10 @@ class Structure(NamedTuple):
             return self.shape
         return "tied" if self.shape == "full" else f"tied_{self.shape}"
 
-    def layout(self, shrinkage: float | str | None) -> str:
+    def layout(self, shrinkage: float | str | None, target: str = "variances") -> str:
         """The poorest layout of moments that this structure can be estimated from."""
         if shrinkage == "ledoit_wolf":
-            return "quartic"
+            return "quartic" if target == "identity" else "coquartic"
         return ("pooled" if self.tied else "full") if self.shape == "full" else "diag"
 
 
@@ -52,28 +52,46 @@ STRUCTURES = {
 }
 
 
-def covariances(stats: MomentStats, kind: Structure, shrinkage: float | str | None = None) -> Array:
+class Shrinkage(NamedTuple):
+    """How far covariances are pulled towards a multiple of diag(variance)."""
+
+    intensity: float | str  # a number, "oas" or "ledoit_wolf"
+    variance: Array  # (d,), ones for the identity
+
+
+def shrinkage_towards(shrinkage: float | str | None, target: str, variance: Array) -> Shrinkage | None:
+    """What to do with covariances of columns with these variances, for a target of shrinkage.TARGETS; None: nothing."""
+    if shrinkage in (None, 0):
+        return None
+    assert shrinkage is not None
+    return Shrinkage(shrinkage, np.ones_like(variance) if target == "identity" else variance)
+
+
+def covariances(stats: MomentStats, kind: Structure, shrinkage: Shrinkage | None = None) -> Array:
     """Maximum likelihood covariances, shrunk: (g, d, d), or diagonals (g, d)."""
-    shrinks = shrinkage not in (None, 0)
-    layout = kind.layout(shrinkage)
-    stats = stats.to_layout(layout)
-    if kind.shape == "full":
-        covariance = _unshrunk(stats, kind)
-        if not shrinks:
-            return covariance
-        if isinstance(shrinkage, str):
-            return _shrinkage.shrunk(covariance, _estimated(stats, kind, shrinkage, *_shrinkage.evenness(covariance)))
-        return _shrinkage.shrunk(covariance, float(shrinkage or 0.0))
-    return variances(stats.scatter, stats.column_weight, kind, float(shrinkage or 0.0))
+    if kind.shape != "full":
+        stats = stats.to_layout("diag")
+        if shrinkage is None:
+            return variances(stats.scatter, stats.column_weight, kind)
+        return variances(stats.scatter, stats.column_weight, kind, float(shrinkage.intensity), shrinkage.variance)
+    if shrinkage is None or shrinkage.intensity != "ledoit_wolf":
+        stats = stats.to_layout(kind.layout(None))
+    covariance = _unshrunk(stats, kind)
+    if shrinkage is None:
+        return covariance
+    intensity, variance = shrinkage
+    if isinstance(intensity, str):
+        intensity = _estimated(stats, kind, shrinkage, *_shrinkage.evenness(covariance, variance))
+    return _shrinkage.shrunk(covariance, intensity, variance)
 
 
-def estimated_shrinkage(stats: MomentStats, kind: Structure, shrinkage: str) -> Array:
+def estimated_shrinkage(stats: MomentStats, kind: Structure, shrinkage: Shrinkage) -> Array:
     """How far "oas" or "ledoit_wolf" pull full covariances, (g,)."""
     if isinstance(stats, WideMomentStats):
         each = zip(stats.groups(kind.tied), divisor(stats, kind), strict=True)
-        alpha, mean = np.array([_shrinkage.evenness_of_rows(rows, n) for rows, n in each]).T
-        return _estimated(stats, kind, shrinkage, alpha, mean)
-    return _estimated(stats, kind, shrinkage, *_shrinkage.evenness(_unshrunk(stats, kind)))
+        found = [_shrinkage.evenness_of_rows(rows, n, shrinkage.variance) for rows, n in each]
+        return _estimated(stats, kind, shrinkage, *np.array(found).T)
+    return _estimated(stats, kind, shrinkage, *_shrinkage.evenness(_unshrunk(stats, kind), shrinkage.variance))
 
 
 def _weight(stats: MomentStats, kind: Structure) -> Array:
@@ -98,8 +116,11 @@ def _unshrunk(stats: MomentStats, kind: Structure) -> Array:
 # The functions of diagonals also take many statistics at once: arrays with leading axes before that of the classes.
 
 
-def variances(scatter: Array, weight: Array, kind: Structure, shrinkage: float) -> Array:
-    """Variances (..., g, d), shrunk, from scatters (..., k, d) and the weights of their columns."""
+def variances(
+    scatter: Array, weight: Array, kind: Structure, shrinkage: float = 0.0, target: Array | float = 1.0
+) -> Array:
+    """Variances (..., g, d), shrunk towards a multiple of a target that is the same for all classes, from scatters
+    (..., k, d) and the weights of their columns."""
     if kind.tied:
         scatter, weight = scatter.sum(axis=-2, keepdims=True), weight.sum(axis=-2, keepdims=True)
     variance = np.asarray(scatter / np.where(weight > 0, weight, 1.0))
@@ -109,8 +130,10 @@ def variances(scatter: Array, weight: Array, kind: Structure, shrinkage: float) 
     # Of the columns that were observed, and for one variance of all of them as often as they were.
     share = weight if kind.shape == "spherical" else (weight > 0).astype(np.float64)
     share = np.where(share.any(axis=-1, keepdims=True), share, 1.0)
-    mean = (variance * share).sum(axis=-1, keepdims=True) / share.sum(axis=-1, keepdims=True)
-    even = np.broadcast_to(mean, variance.shape)
+    if kind.shape == "spherical":
+        target = 1.0
+    mean = (variance / target * share).sum(axis=-1, keepdims=True) / share.sum(axis=-1, keepdims=True)
+    even = np.broadcast_to(mean * target, variance.shape)
     if kind.shape == "spherical":
         return even
     return np.asarray((1 - shrinkage) * variance + shrinkage * even)
@@ -130,13 +153,16 @@ def neutral(mean: Array, scatter: Array, weight: Array, variance: Array, kind: S
     return np.where(unknown, grand, mean), np.where(never, 1.0, variance)
 
 
-def _estimated(stats: MomentStats, kind: Structure, shrinkage: str, alpha: Array, mean: Array) -> Array:
+def _estimated(stats: MomentStats, kind: Structure, shrinkage: Shrinkage, alpha: Array, mean: Array) -> Array:
     """How far "oas" or "ledoit_wolf" pull covariances of this evenness, (g,)."""
     n, d = _weight(stats, kind), stats.n_features
-    if shrinkage == "oas":
+    if shrinkage.intensity == "oas":
         return _shrinkage.oas(alpha, d, n)
     assert stats.quartic is not None
-    quartic = stats.quartic.sum(keepdims=True) if kind.tied else stats.quartic
+    quartic = stats.quartic
+    if stats.layout == "coquartic":
+        quartic = np.einsum("kij,i,j->k", quartic, 1 / shrinkage.variance, 1 / shrinkage.variance)
+    quartic = quartic.sum(keepdims=True) if kind.tied else quartic
     if ((quartic == 0) & (mean > 0)).any():
         raise DataError("the values are too small for Ledoit-Wolf: their fourth powers underflow; rescale the columns")
     return _shrinkage.ledoit_wolf(alpha, mean, d, n, quartic)

@@ -18,12 +18,15 @@ from ..stats.scatter import refuse_overflow
 from .base import Density, LinearForm, seen_classes
 from .covariance import (
     STRUCTURES,
+    Shrinkage,
     Structure,
     covariances,
+    estimated_shrinkage,
     feature_variance,
     floored_diagonal,
     floored_full,
     neutral,
+    shrinkage_towards,
     warn_of_floor,
     whitened,
 )
@@ -108,6 +111,7 @@ class GaussianDensity(Density):
         floor_by: str = "within",
         start: GaussianDensity | None = None,
         lenient: bool = False,
+        shrinkage_target: str = "variances",
     ) -> Self:
         """Estimate by maximum likelihood (divisor n), then shrink, then apply a variance floor.
 
@@ -120,7 +124,7 @@ class GaussianDensity(Density):
         structure : {"full", "diag", "spherical", "tied", "tied_diag", "tied_spherical"}
             What is shared and what is free in the covariances.
         shrinkage : float, "oas", "ledoit_wolf" or None
-            How far covariances are pulled towards a multiple of the identity, from 0 to 1.
+            How far covariances are pulled towards a multiple of `shrinkage_target`, from 0 to 1.
         floor : float, default=1e-9
             The least variance in any direction, relative to that of the feature.
         names : tuple of str, optional
@@ -131,6 +135,9 @@ class GaussianDensity(Density):
             A density to improve by one step of the EM for missing cells, rather than to find the best one.
         lenient : bool, default=False
             Whether a rough estimate will do where cells are missing, and a feature may have no values at all.
+        shrinkage_target : {"variances", "identity"}
+            "variances" shrinks as if every feature had been divided by its standard deviation within classes (or that
+            of all rows, as `floor_by` says), so that units do not matter; "identity" takes the features as they are.
 
         Returns
         -------
@@ -140,24 +147,25 @@ class GaussianDensity(Density):
         kind = STRUCTURES[structure]
         seen_classes(stats)  # warns
         own = _floor_unit(stats, kind, names, floor_by, lenient)
+        pull = shrinkage_towards(shrinkage, shrinkage_target, own)
         if isinstance(stats, WideMomentStats) and kind.shape == "full":
             from .wide import shrunk_rows, wide_density
 
-            wide = wide_density(stats, kind, stats.mean, shrunk_rows(stats, kind, shrinkage), own, floor, names)
+            wide = wide_density(stats, kind, stats.mean, shrunk_rows(stats, kind, pull), own, floor, names)
             if wide is not None:
                 return cast("Self", wide)
-        moments = completed_moments(stats, kind, shrinkage, floor, names, own, start, lenient)
-        return cls._of_moments(moments, kind, shrinkage, floor, names, own)
+        moments = _completed(stats, kind, pull, floor, names, own, start, lenient)
+        return cls._of_moments(moments, kind, pull, floor, names, own)
 
     @classmethod
     def _of_moments(
         cls,
         stats: MomentStats,
         kind: Structure,
-        shrinkage: float | str | None,
+        shrinkage: Shrinkage | None,
         floor: float,
         names: tuple[str, ...] | None,
-        own: Array | None,
+        own: Array,
     ) -> Self:
         covariance = covariances(stats, kind, shrinkage)
         mean = stats.mean
@@ -617,15 +625,25 @@ class GaussianDensity(Density):
         return slope * unit[missing] / unit[seen, None], (left + left.T) / 2 * np.outer(unit[missing], unit[missing])
 
 
-def completed_moments(
+def found_shrinkage(
+    stats: MomentStats | PatternStats, kind: Structure, shrinkage: str, floor: float, target: str
+) -> Array:
+    """How far "oas" or "ledoit_wolf" pull the full covariances of a density, (g,)."""
+    own = _floor_unit(stats, kind, None, "within", False)
+    pull = shrinkage_towards(shrinkage, target, own)
+    assert pull is not None
+    return estimated_shrinkage(_completed(stats, kind, pull, floor, None, own, None, False), kind, pull)
+
+
+def _completed(
     stats: MomentStats | PatternStats,
     kind: Structure,
-    shrinkage: float | str | None,
+    shrinkage: Shrinkage | None,
     floor: float,
-    names: tuple[str, ...] | None = None,
-    own: Array | None = None,
-    start: GaussianDensity | None = None,
-    lenient: bool = False,
+    names: tuple[str, ...] | None,
+    own: Array,
+    start: GaussianDensity | None,
+    lenient: bool,
 ) -> MomentStats:
     """The moments that a Gaussian density is estimated from: where cells are missing, as complete rows would have
     them."""
@@ -633,11 +651,8 @@ def completed_moments(
         return stats
     if kind.shape != "full":
         return cast("MomentStats", stats.to_layout("diag"))
-    unit = _floor_unit(stats, kind, names, "within", lenient) if own is None else own
     of = GaussianDensity._of_moments
-    return completed(
-        stats, kind, lambda moments: of(moments, kind, shrinkage, floor, None, unit), names, start, lenient
-    )
+    return completed(stats, kind, lambda moments: of(moments, kind, shrinkage, floor, None, own), names, start, lenient)
 
 
 def _floor_unit(

@@ -18,7 +18,7 @@ from ..kernels.reference import reduce_scores, score_blocks
 from ..stats import MomentStats, PatternStats, WideMomentStats
 from ..stats.scatter import refuse_overflow
 from .base import LinearForm
-from .covariance import Floored, Names, Structure, divisor, estimated_shrinkage, warn_of_floor, whitened
+from .covariance import Floored, Names, Shrinkage, Structure, divisor, estimated_shrinkage, warn_of_floor, whitened
 from .gaussian import GaussianDensity
 from .scorer import Wanted
 
@@ -378,16 +378,19 @@ def wide_density(
 
 
 def shrunk_rows(
-    stats: WideMomentStats, kind: Structure, shrinkage: float | str | None
+    stats: WideMomentStats, kind: Structure, shrinkage: Shrinkage | None
 ) -> list[tuple[Array, Array, Array]]:
     """Rows and diagonals of the covariances of maximum likelihood, shrunk: what `wide_density` takes."""
     n, groups = divisor(stats, kind), stats.groups(kind.tied)
-    if isinstance(shrinkage, str):
-        intensity = estimated_shrinkage(stats, kind, shrinkage)
-    else:
-        intensity = np.full(len(groups), float(shrinkage or 0.0))
+    if shrinkage is None:
+        return [
+            (rows / np.sqrt(size), np.zeros(stats.n_features), np.ones(1)) for rows, size in zip(groups, n, strict=True)
+        ]
+    intensity, variance = shrinkage
+    estimated = isinstance(intensity, str)
+    each = estimated_shrinkage(stats, kind, shrinkage) if estimated else np.full(len(groups), intensity)
     parts = []
-    for rows, size, s in zip(groups, n.tolist(), intensity.tolist(), strict=True):
-        mean = float(np.vdot(rows, rows)) / size / stats.n_features
-        parts.append((rows * np.sqrt((1 - s) / size), np.full(stats.n_features, s * mean), np.ones(1)))
+    for rows, size, s in zip(groups, n.tolist(), each.tolist(), strict=True):
+        mean = float((np.einsum("ij,ij->j", rows, rows) / variance).mean()) / size
+        parts.append((rows * np.sqrt((1 - s) / size), s * mean * variance, np.ones(1)))
     return parts

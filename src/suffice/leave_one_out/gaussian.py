@@ -37,6 +37,7 @@ class GaussianLeaveOneOut(LeaveOneOut):
     density: GaussianDensity
     shrinkage: float
     floor: float
+    target: str  # of the shrinkage
 
     @cached_property
     def unit(self) -> Array:
@@ -57,6 +58,11 @@ class GaussianLeaveOneOut(LeaveOneOut):
         squares = (self.density.whitening * self.unit) ** 2
         return np.asarray(squares.reshape(len(squares), -1).sum(axis=1))
 
+    @property
+    def _moves_target(self) -> bool:
+        """Whether what covariances are shrunk towards changes with every row that is left out, in all columns."""
+        return self.target == "variances" and self.shrinkage > 0
+
     @cached_property
     def eigen(self) -> tuple[Array, Array]:
         """Eigenvalues (g, d) and vectors (g, d, d) of the scatter matrices."""
@@ -67,8 +73,10 @@ class GaussianLeaveOneOut(LeaveOneOut):
     def scores(self, table: Table, code: Array, weight: Array) -> tuple[Array, Array]:
         X = table.floats().astype(np.float64, copy=False)
         structure, out = self.density.structure, np.empty((len(X), len(self.moments.classes)))
-        if self.moments.observed is not None:
+        if self.moments.observed is not None or (self._moves_target and structure.shape == "diag"):
             return self._side_by_side(X, code, weight)
+        if self._moves_target and structure.shape == "full":
+            return out, np.ones(len(X), bool)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             safe = self._closed(X, code, weight, out) & self._is_far
         wanting = ~safe
@@ -151,7 +159,7 @@ class GaussianLeaveOneOut(LeaveOneOut):
         n[own], mean[own], scatter[own] = rest, moved, spread
         unit = yardstick(scatter.sum(axis=-2), mean, n)
         unit = np.broadcast_to(unit.mean(axis=-1, keepdims=True), unit.shape) if kind.shape == "spherical" else unit
-        variance = variances(scatter, n, kind, self.shrinkage)
+        variance = variances(scatter, n, kind, self.shrinkage, unit[:, None] if self._moves_target else 1.0)
         mean, variance = neutral(mean, scatter, n, variance, kind)
         variance = np.maximum(variance, np.maximum(self.floor * unit, np.finfo(np.float64).tiny)[:, None])
         terms = _LOG_2PI + np.log(variance) + (x[:, None] - mean) ** 2 / variance
