@@ -42,6 +42,7 @@ from .densities import (
 from .densities.categorical import POLICIES
 from .densities.counts import check_alpha
 from .densities.covariance import STRUCTURES
+from .densities.degenerate import TREATMENTS
 from .densities.shrinkage import TARGETS
 from .densities.transformed import TransformedDensity
 from .errors import DataError, SingularWarning, listed, one_of
@@ -141,7 +142,9 @@ class Mixed(Recipe):
 
     classifies = True
     floor_by = "within"  # which variance of a Gaussian column the variance floor is relative to
-    defaults: Choices = MappingProxyType({**_OF_BLOCKS, "structure": None, "joint": None, "tokens": None})
+    defaults: Choices = MappingProxyType(
+        {**_OF_BLOCKS, "degenerate": "pooled", "structure": None, "joint": None, "tokens": None}
+    )
 
     def check_choices(self, choices: dict[str, Any]) -> None:
         if "joint" in choices:
@@ -226,6 +229,7 @@ def _check_gaussian(choices: dict[str, Any]) -> None:
         raise DataError(f"shrinkage={shrinkage!r} must be a number from 0 to 1")
     if not (isinstance(floor, Real) and 0 < float(floor) < 1):
         raise DataError(f"variance_floor={floor!r} must be a number between 0 and 1")
+    one_of("degenerate", choices["degenerate"], TREATMENTS)
     one_of("missing", choices["missing"], ("ignore", "error"))
     if choices["predictive"] and shrinkage:
         raise DataError("predictive=True shrinks by its own prior; leave shrinkage out")
@@ -264,6 +268,7 @@ def _gaussian(statistics: Any, choices: Choices, names: Names) -> GaussianDensit
         return StudentDensity.estimate(statistics, covariance, floor=floor, names=names)
     more = ("floor_by", "start", "lenient", "shrinkage_target")
     on_the_way = {name: choices[name] for name in more if name in choices}
+    on_the_way["degenerate"] = choices.get("degenerate", "floor")  # components of mixtures have no such choice
     return GaussianDensity.estimate(statistics, covariance, choices["shrinkage"], floor, names, **on_the_way)
 
 
@@ -275,8 +280,8 @@ def _gaussian_held_out(statistics: Any, density: Any, choices: Choices) -> leave
         raise no_closed_form("predictive models")
     if isinstance(shrinkage, str):
         raise no_closed_form(f"shrinkage={shrinkage!r}")
-    floor, target = choices["variance_floor"], choices["shrinkage_target"]
-    return leave_one_out.GaussianLeaveOneOut(statistics, density, float(shrinkage or 0.0), floor, target)
+    rest = (choices[name] for name in ("variance_floor", "shrinkage_target", "degenerate"))
+    return leave_one_out.GaussianLeaveOneOut(statistics, density, float(shrinkage or 0.0), *rest)
 
 
 def _why_gaussian(column: ColumnSummary) -> str | None:
@@ -608,6 +613,7 @@ FAMILIES: dict[str, Family] = {
                 "shrinkage_target": "variances",
                 "predictive": False,
                 "variance_floor": 1e-9,
+                "degenerate": "pooled",
                 "missing": "ignore",
             },
             check=_check_gaussian,

@@ -79,10 +79,11 @@ def covariances(stats: MomentStats, kind: Structure, shrinkage: Shrinkage | None
     covariance = _unshrunk(stats, kind)
     if shrinkage is None:
         return covariance
-    intensity, variance = shrinkage
-    if isinstance(intensity, str):
-        intensity = _estimated(stats, kind, shrinkage, *_shrinkage.evenness(covariance, variance))
-    return _shrinkage.shrunk(covariance, intensity, variance)
+    given, variance = shrinkage
+    if isinstance(given, str):
+        found = _estimated(stats, kind, shrinkage, *_shrinkage.evenness(covariance, variance))
+        return _shrinkage.shrunk(covariance, found, variance)
+    return _shrinkage.shrunk(covariance, given, variance)
 
 
 def estimated_shrinkage(stats: MomentStats, kind: Structure, shrinkage: Shrinkage) -> Array:
@@ -201,23 +202,29 @@ def yardstick(scatter: Array, mean: Array, weight: Array) -> Array:
 Floored = dict[int, Array]  # the columns that were floored, by the index of the covariance
 
 
-def warn_of_floor(kind: Structure, owners: Array, names: Sequence[Any], floored: Floored) -> None:
-    """Warn of covariances that were floored, those of the classes `owners`."""
+FLOORED = "A variance floor was applied"
+POOLED = "Variances were raised towards those within all classes there"
+
+
+def warn_of_floor(kind: Structure, owners: Array, names: Sequence[Any], floored: Floored, done: str = FLOORED) -> None:
+    """Warn of covariances that were floored, those of the classes `owners`; or of what else was done."""
     lines = []
     for g, columns in list(floored.items())[:5]:
         owner = "all classes" if kind.tied else f"class {listed([owners[g]])}"
         lines.append(f"{owner} in columns {listed([names[j] for j in np.flatnonzero(columns).tolist()], 8)}")
     more = f" and {len(floored) - 5} more classes" if len(floored) > 5 else ""
-    remedy = "use shrinkage" if kind.tied else 'use shrinkage or covariance="tied", or a predictive Gaussian model'
+    remedy = "use PCA or shrinkage"
+    if not kind.tied:
+        remedy += ', covariance="tied" or a predictive Gaussian model'
     warnings.warn(
-        f"almost no variance in some direction: {'; '.join(lines)}{more}. A variance floor was applied; "
+        f"almost no variance in some direction: {'; '.join(lines)}{more}. {done}; "
         f"remove columns that are constant or follow from others, or {remedy}",
         SingularWarning,
         stacklevel=5,
     )
 
 
-def floored_diagonal(variance: Array, own: Array, floor: float, _: Names) -> tuple[Array, Array, Array, Floored]:
+def floored_diagonal(variance: Array, own: Array, floor: float) -> tuple[Array, Array, Array, Floored]:
     """Variances (g, d) not below the floor, 1 / standard deviation, log-determinants (g,), and what changed."""
     least = np.maximum(floor * own, _TINY)
     low = variance < least
@@ -228,8 +235,20 @@ def floored_diagonal(variance: Array, own: Array, floor: float, _: Names) -> tup
     return variance, 1.0 / np.sqrt(variance), np.log(variance).sum(axis=1), floored
 
 
-def floored_full(covariance: Array, own: Array, floor: float, names: Names) -> tuple[Array, Array, Array, Floored]:
-    """As `floored_diagonal`, of matrices (g, d, d): lower triangular W with W covariance W' = I."""
+class PseudoRows(NamedTuple):
+    """Rows that have no correlations, one for each direction in which a class does not vary."""
+
+    weight: Array  # (g,) of the rows that covariances come from
+    varies: Array  # (d,) bool, columns that vary within classes: others are left to the floor
+
+
+def floored_full(
+    covariance: Array, own: Array, floor: float, names: Names, pseudo: PseudoRows | None = None
+) -> tuple[Array, Array, Array, Floored]:
+    """As `floored_diagonal`, of matrices (g, d, d): lower triangular W with W covariance W' = I.
+
+    With pseudo-rows, these are added where a matrix is singular, and the floor remains for what they leave.
+    """
     unit = np.sqrt(own)
     whitening, log_det, trace = kernels.active.whiten(covariance, unit)
     floored = {}
@@ -242,6 +261,9 @@ def floored_full(covariance: Array, own: Array, floor: float, names: Names) -> t
         root, below = _floored_root(matrix, floor)
         if below.any():
             floored[g] = below
+        if pseudo is not None and (rows := null_directions(matrix[np.ix_(pseudo.varies, pseudo.varies)], floor)):
+            n = pseudo.weight[g]
+            root, _ = _floored_root((n * matrix + rows * np.diag(pseudo.varies)) / (n + rows), floor)
         inverse = triangular_inverse(np.asarray(np.linalg.qr(root.T, mode="r")).T)
         covariance[g] = (root @ root.T) * unit * unit[:, None]
         log_det[g] = 2 * (np.log(unit) - np.log(np.abs(np.diag(inverse)))).sum()
@@ -249,10 +271,21 @@ def floored_full(covariance: Array, own: Array, floor: float, names: Names) -> t
     return covariance, whitening, log_det, floored
 
 
+def null_directions(matrix: Array, floor: float, size: int | None = None) -> int:
+    """The number of eigenvalues below the floor, of R'R for a matrix RR' of another size."""
+    values, d = np.linalg.eigvalsh(matrix), len(matrix) if size is None else size
+    return d - int((values >= _least(values, floor, d)).sum())
+
+
+def _least(values: Array, floor: float, size: int) -> float:
+    """The floor of all eigenvalues, the largest of which are these, in rising order."""
+    return max(floor, size * _EPS * float(values[-1])) if len(values) else floor
+
+
 def _floored_root(matrix: Array, floor: float) -> tuple[Array, Array]:
     """A matrix whose square is the floored matrix, and the columns that are in the directions below the floor."""
     values, vectors = np.linalg.eigh(matrix)
-    least = max(floor, len(values) * _EPS * values[-1])
+    least = _least(values, floor, len(values))
     share = (vectors[:, values < least] ** 2).sum(axis=1)
     below = share >= 0.5 * share.max(initial=0.0) if share.any() else share > 0
     return vectors * np.sqrt(np.maximum(values, least)), below

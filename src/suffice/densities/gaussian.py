@@ -17,7 +17,10 @@ from ..stats import MomentStats, PatternStats, WideMomentStats
 from ..stats.scatter import refuse_overflow
 from .base import Density, LinearForm, seen_classes
 from .covariance import (
+    FLOORED,
+    POOLED,
     STRUCTURES,
+    Floored,
     Shrinkage,
     Structure,
     covariances,
@@ -30,6 +33,7 @@ from .covariance import (
     warn_of_floor,
     whitened,
 )
+from .degenerate import regular
 from .incomplete import IncompleteRows, completed
 from .missing import by_pattern, conditional_draw, conditional_fill, score_incomplete
 from .parameters import blank, class_table, given_covariances
@@ -112,6 +116,7 @@ class GaussianDensity(Density):
         start: GaussianDensity | None = None,
         lenient: bool = False,
         shrinkage_target: str = "variances",
+        degenerate: str = "pooled",
     ) -> Self:
         """Estimate by maximum likelihood (divisor n), then shrink, then apply a variance floor.
 
@@ -138,6 +143,9 @@ class GaussianDensity(Density):
         shrinkage_target : {"variances", "identity"}
             "variances" shrinks as if every feature had been divided by its standard deviation within classes (or that
             of all rows, as `floor_by` says), so that units do not matter; "identity" takes the features as they are.
+        degenerate : {"pooled", "floor"}
+            What a class gets in features and directions in which it does (almost) not vary: variances towards those
+            within all classes (see `suffice.densities.degenerate`), or the floor.
 
         Returns
         -------
@@ -149,13 +157,15 @@ class GaussianDensity(Density):
         own = _floor_unit(stats, kind, names, floor_by, lenient)
         pull = shrinkage_towards(shrinkage, shrinkage_target, own)
         if isinstance(stats, WideMomentStats) and kind.shape == "full":
-            from .wide import shrunk_rows, wide_density
+            from .wide import regular_rows, shrunk_rows, wide_density
 
-            wide = wide_density(stats, kind, stats.mean, shrunk_rows(stats, kind, pull), own, floor, names)
+            pooled = pull is None and degenerate == "pooled"
+            parts = regular_rows(stats, kind, own, floor, names) if pooled else shrunk_rows(stats, kind, pull)
+            wide = wide_density(stats, kind, stats.mean, parts, own, floor, names)
             if wide is not None:
                 return cast("Self", wide)
         moments = _completed(stats, kind, pull, floor, names, own, start, lenient)
-        return cls._of_moments(moments, kind, pull, floor, names, own)
+        return cls._of_moments(moments, kind, pull, floor, names, own, degenerate)
 
     @classmethod
     def _of_moments(
@@ -166,6 +176,7 @@ class GaussianDensity(Density):
         floor: float,
         names: tuple[str, ...] | None,
         own: Array,
+        degenerate: str = "floor",
     ) -> Self:
         covariance = covariances(stats, kind, shrinkage)
         mean = stats.mean
@@ -178,7 +189,7 @@ class GaussianDensity(Density):
                     ColumnWarning,
                     stacklevel=4,
                 )
-        return cls._floored(stats, kind, mean, covariance, floor, names, own)
+        return cls._floored(stats, kind, mean, covariance, floor, names, own, degenerate)
 
     @classmethod
     def _floored(
@@ -190,18 +201,28 @@ class GaussianDensity(Density):
         floor: float,
         names: tuple[str, ...] | None,
         own: Array | None = None,  # the variance of each feature, which the floor is relative to
+        degenerate: str = "floor",
     ) -> Self:
         seen = stats.weight > 0
         own = feature_variance(stats) if own is None else own
         if kind.shape == "spherical":
             own = np.full_like(own, own.mean())
         refuse_overflow(names, mean[seen], covariance)
-        floor_of = floored_full if kind.shape == "full" else floored_diagonal
-        covariance, whitening, log_det, floored = floor_of(covariance, own, floor, names)
-        if not kind.tied:
-            floored = {g: columns for g, columns in floored.items() if seen[g]}
-        if floored and seen.any():
-            warn_of_floor(kind, stats.classes, names or range(stats.n_features), floored)
+        pooled: Floored = {}
+        pseudo = None
+        if degenerate == "pooled":
+            covariance, pooled, pseudo = regular(stats, kind, covariance, own)
+        if kind.shape == "full":
+            covariance, whitening, log_det, floored = floored_full(covariance, own, floor, names, pseudo)
+        else:
+            covariance, whitening, log_det, floored = floored_diagonal(covariance, own, floor)
+        if pseudo is not None:
+            singular = {g: columns & pseudo.varies for g, columns in floored.items() if (columns & pseudo.varies).any()}
+            pooled, floored = {**singular, **pooled}, {g: low for g, low in floored.items() if g not in singular}
+        for done, found in ((POOLED, pooled), (FLOORED, floored)):
+            told = {g: columns for g, columns in sorted(found.items()) if kind.tied or seen[g]}
+            if told and seen.any():
+                warn_of_floor(kind, stats.classes, names or range(stats.n_features), told, done)
         return cls(kind, mean, covariance, whitening, log_det, seen)
 
     @classmethod

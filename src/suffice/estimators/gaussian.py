@@ -48,6 +48,11 @@ class GaussianClassifier(GenerativeClassifier):
     shrinkage_target : {"variances", "identity"}
         "variances" shrinks as if each column had been divided by its standard deviation within classes, so that units
         do not matter; "identity" takes the columns as they are, as scikit-learn's LedoitWolf and OAS do.
+    degenerate : {"pooled", "floor"}
+        What a class gets in columns and directions in which it (almost) does not vary: "pooled" raises variances
+        towards those within all classes, where all its rows together vary less than one row does on average; "floor"
+        applies the variance floor alone. A warning names the classes and the columns. All others keep the estimate of
+        maximum likelihood.
     n_jobs : int or None
         Threads; None uses every processor unless SUFFICE_NUM_THREADS or OMP_NUM_THREADS says otherwise.
 
@@ -92,6 +97,7 @@ class GaussianClassifier(GenerativeClassifier):
         variance_floor: float = 1e-9,
         missing: str = "ignore",
         shrinkage_target: str = "variances",
+        degenerate: str = "pooled",
         n_jobs: int | None = None,
     ) -> None:
         self.covariance = covariance
@@ -101,6 +107,7 @@ class GaussianClassifier(GenerativeClassifier):
         self.variance_floor = variance_floor
         self.missing = missing
         self.shrinkage_target = shrinkage_target
+        self.degenerate = degenerate
         self.n_jobs = n_jobs
 
     def _learn(self, statistics: Any, source: Source | None = None, inferred: Any = None) -> Self:
@@ -125,7 +132,7 @@ class GaussianClassifier(GenerativeClassifier):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SufficeWarning)
             density = GaussianDensity.estimate(moments, self.covariance, None, self.variance_floor)
-        model = GaussianLeaveOneOut(moments, density, 0.0, self.variance_floor, self.shrinkage_target)
+        model = GaussianLeaveOneOut(moments, density, 0.0, self.variance_floor, self.shrinkage_target, self.degenerate)
         return best_shrinkage(source.in_memory(), model)
 
     def _shrinkage(self) -> float | str | None:

@@ -125,6 +125,11 @@ class MixedClassifier(MixedTable, GenerativeClassifier):
     shrinkage_target : {"variances", "identity"}
         "variances" shrinks as if each column had been divided by its standard deviation, so that units do not matter;
         "identity" takes the columns as they are.
+    degenerate : {"pooled", "floor"}
+        What a class gets in columns and directions in which it (almost) does not vary: "pooled" raises variances
+        towards those within all classes, where all its rows together vary less than one row does on average; "floor"
+        applies the variance floor alone. A warning names the classes and the columns. All others keep the estimate of
+        maximum likelihood.
     n_jobs : int or None
         Threads.
 
@@ -159,6 +164,7 @@ class MixedClassifier(MixedTable, GenerativeClassifier):
         joint: Any = None,
         tokens: Tokens | None = None,
         shrinkage_target: str = "variances",
+        degenerate: str = "pooled",
         n_jobs: int | None = None,
     ) -> None:
         self.families = families
@@ -172,6 +178,7 @@ class MixedClassifier(MixedTable, GenerativeClassifier):
         self.joint = joint
         self.tokens = tokens
         self.shrinkage_target = shrinkage_target
+        self.degenerate = degenerate
         self.n_jobs = n_jobs
 
     @property
