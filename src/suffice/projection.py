@@ -210,7 +210,7 @@ class PrincipalRecipe(ProjectionRecipe):
         n = choices["n_components"]
         if isinstance(n, Real) and not isinstance(n, Integral) and not _is_share(n):
             raise DataError(
-                f"n_components={n!r} must be a whole number of components, a share of the variance between 0 and 1, "
+                f"n_components={n!r} must be a whole number above zero, a share of the variance between 0 and 1, "
                 "or None"
             )
         if not _is_share(n):

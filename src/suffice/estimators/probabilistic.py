@@ -96,7 +96,7 @@ class ProbabilisticComponents:
         Returns
         -------
         array of shape (n,)
-            log p(x), in nats.
+            Densities log p(x), in nats.
         """
         axes, (values, noise) = self._axes(), self._variances()
         source = self._source(X).in_memory()
