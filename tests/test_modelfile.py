@@ -149,6 +149,16 @@ def test_parameters_come_back(path, params):
     assert load(path).get_params() == clf.get_params()
 
 
+def test_files_without_a_target_of_shrinkage_shrink_towards_the_identity(path, monkeypatch):
+    clf = fitted(shrinkage="ledoit_wolf", shrinkage_target="identity")
+    older = {name: value for name, value in clf._saved_params().items() if name != "shrinkage_target"}
+    monkeypatch.setattr(clf, "_saved_params", lambda: older)
+    clf.save(path)
+    assert load(path).shrinkage_target == "identity"
+    for loaded in (load(path), suffice.load_model(path)):
+        np.testing.assert_array_equal(loaded.log_likelihood(rows()[0]), clf.log_likelihood(rows()[0]))
+
+
 def test_feature_names_come_back_and_are_checked(path):
     import pandas as pd
 

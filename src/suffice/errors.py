@@ -14,7 +14,7 @@ All of them are in this tree::
     └── ModelFileError         a file that is not a complete, readable model         (ValueError)
 
     SufficeWarning             (UserWarning)
-    ├── SingularWarning        a variance was raised to the variance floor
+    ├── SingularWarning        a variance was raised
     ├── EmptyClassWarning      a declared class has no rows
     ├── ComponentWarning       components of a mixture lost their rows and are left out
     ├── ImpossibleWarning      a row has probability zero under every class
@@ -90,7 +90,7 @@ class SufficeWarning(UserWarning):
 
 
 class SingularWarning(SufficeWarning):
-    """A class has (almost) no variance in some direction, so that the variance floor was applied."""
+    """A class has (almost) no variance in some column or direction; the message says what was done."""
 
 
 class EmptyClassWarning(SufficeWarning):

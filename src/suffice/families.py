@@ -42,6 +42,8 @@ from .densities import (
 from .densities.categorical import POLICIES
 from .densities.counts import check_alpha
 from .densities.covariance import STRUCTURES
+from .densities.degenerate import TREATMENTS
+from .densities.shrinkage import TARGETS
 from .densities.transformed import TransformedDensity
 from .errors import DataError, SingularWarning, listed, one_of
 from .projection import DiscriminantRecipe, PrincipalRecipe
@@ -125,7 +127,14 @@ class Family(Recipe):
         return self.held_out(statistics, density, choices)
 
 
-_OF_BLOCKS = {"alpha": 1.0, "covariance": "diag", "unknown": "smooth", "shrinkage": None, "variance_floor": 1e-9}
+_OF_BLOCKS = {
+    "alpha": 1.0,
+    "covariance": "diag",
+    "unknown": "smooth",
+    "shrinkage": None,
+    "shrinkage_target": "variances",
+    "variance_floor": 1e-9,
+}
 
 
 class Mixed(Recipe):
@@ -133,7 +142,9 @@ class Mixed(Recipe):
 
     classifies = True
     floor_by = "within"  # which variance of a Gaussian column the variance floor is relative to
-    defaults: Choices = MappingProxyType({**_OF_BLOCKS, "structure": None, "joint": None, "tokens": None})
+    defaults: Choices = MappingProxyType(
+        {**_OF_BLOCKS, "degenerate": "pooled", "structure": None, "joint": None, "tokens": None}
+    )
 
     def check_choices(self, choices: dict[str, Any]) -> None:
         if "joint" in choices:
@@ -205,11 +216,12 @@ def no_closed_form(what: str) -> DataError:
 
 def _check_gaussian(choices: dict[str, Any]) -> None:
     covariance, shrinkage, floor = (choices[name] for name in ("covariance", "shrinkage", "variance_floor"))
+    target = one_of("shrinkage_target", choices["shrinkage_target"], TARGETS)
     shape = STRUCTURES[one_of("covariance", covariance, STRUCTURES)].shape
     if isinstance(shrinkage, str):
         if shrinkage not in ("loo", "oas", "ledoit_wolf"):
             raise DataError(f'shrinkage={shrinkage!r} is not known; give a number, "loo", "oas" or "ledoit_wolf"')
-        if shrinkage == "loo" and shape == "spherical":
+        if shrinkage == "loo" and (shape == "spherical" or (covariance, target) == ("tied_diag", "variances")):
             raise DataError(f'shrinkage="loo" has no effect on covariance={covariance!r}; leave it out')
         if shrinkage != "loo" and shape != "full":
             raise DataError(f'shrinkage={shrinkage!r} needs covariance="full" or "tied"; give a number instead')
@@ -217,6 +229,7 @@ def _check_gaussian(choices: dict[str, Any]) -> None:
         raise DataError(f"shrinkage={shrinkage!r} must be a number from 0 to 1")
     if not (isinstance(floor, Real) and 0 < float(floor) < 1):
         raise DataError(f"variance_floor={floor!r} must be a number between 0 and 1")
+    one_of("degenerate", choices["degenerate"], TREATMENTS)
     one_of("missing", choices["missing"], ("ignore", "error"))
     if choices["predictive"] and shrinkage:
         raise DataError("predictive=True shrinks by its own prior; leave shrinkage out")
@@ -224,7 +237,7 @@ def _check_gaussian(choices: dict[str, Any]) -> None:
 
 def _layout(choices: Choices) -> str:
     """The layout of moments that a covariance structure needs."""
-    return STRUCTURES[choices["covariance"]].layout(choices["shrinkage"])
+    return STRUCTURES[choices["covariance"]].layout(choices["shrinkage"], choices["shrinkage_target"])
 
 
 def learns_from_missing(choices: Choices) -> bool:
@@ -253,7 +266,9 @@ def _gaussian(statistics: Any, choices: Choices, names: Names) -> GaussianDensit
                 "predictive=True cannot learn from rows with missing values; use predictive=False, or impute them first"
             )
         return StudentDensity.estimate(statistics, covariance, floor=floor, names=names)
-    on_the_way = {name: choices[name] for name in ("floor_by", "start", "lenient") if name in choices}
+    more = ("floor_by", "start", "lenient", "shrinkage_target")
+    on_the_way = {name: choices[name] for name in more if name in choices}
+    on_the_way["degenerate"] = choices.get("degenerate", "floor")  # components of mixtures have no such choice
     return GaussianDensity.estimate(statistics, covariance, choices["shrinkage"], floor, names, **on_the_way)
 
 
@@ -265,7 +280,8 @@ def _gaussian_held_out(statistics: Any, density: Any, choices: Choices) -> leave
         raise no_closed_form("predictive models")
     if isinstance(shrinkage, str):
         raise no_closed_form(f"shrinkage={shrinkage!r}")
-    return leave_one_out.GaussianLeaveOneOut(statistics, density, float(shrinkage or 0.0), choices["variance_floor"])
+    rest = (choices[name] for name in ("variance_floor", "shrinkage_target", "degenerate"))
+    return leave_one_out.GaussianLeaveOneOut(statistics, density, float(shrinkage or 0.0), *rest)
 
 
 def _why_gaussian(column: ColumnSummary) -> str | None:
@@ -594,8 +610,10 @@ FAMILIES: dict[str, Family] = {
             defaults={
                 "covariance": "full",
                 "shrinkage": None,
+                "shrinkage_target": "variances",
                 "predictive": False,
                 "variance_floor": 1e-9,
+                "degenerate": "pooled",
                 "missing": "ignore",
             },
             check=_check_gaussian,

@@ -163,6 +163,10 @@ def _model(header: dict[str, Any], arrays: dict[str, Array]) -> ModelFile:
     if names is not None and not all(isinstance(name, str) for name in names):
         raise ValueError("the names of its columns are not text")
     params = {name: arrayfile.restored(value) for name, value in header["params"].items()}
+    if "shrinkage" in params:  # files that are older than the choice of a target
+        params.setdefault("shrinkage_target", "identity")
+    if header["estimator"] in ("GaussianClassifier", "MixedClassifier"):
+        params.setdefault("degenerate", "floor")
     notes = None if header.get("notes") is None else arrayfile.restored(header["notes"])
     later = {name: header.get(name) for name in ("choice", "calibration", "target")}
     if not isinstance(later["target"], str | None):

@@ -121,6 +121,11 @@ def discriminants(moments: MomentStats) -> Projection:
     seen = moments.weight > 0
     share = moments.weight[seen] / moments.total
     scatter = moments.scatter if moments.layout == "pooled" else moments.scatter.sum(axis=0)
+    if not scatter.any() and seen.sum() > 1:
+        raise DataError(
+            "no column varies within a class: each class has a single row, or equal ones. LDA compares the classes "
+            "with the variance within them; give it more rows of each class"
+        )
     within = scatter / moments.total
     refuse_overflow(moments.names, center, within)
     scale = np.sqrt(np.where(np.diag(within) > 0, np.diag(within), 1.0))
@@ -202,7 +207,13 @@ class PrincipalRecipe(ProjectionRecipe):
     defaults: Choices = MappingProxyType({"n_components": None, "whiten": False})
 
     def check_choices(self, choices: dict[str, Any]) -> None:
-        if not _is_share(choices["n_components"]):
+        n = choices["n_components"]
+        if isinstance(n, Real) and not isinstance(n, Integral) and not _is_share(n):
+            raise DataError(
+                f"n_components={n!r} must be a whole number above zero, a share of the variance between 0 and 1, "
+                "or None"
+            )
+        if not _is_share(n):
             super().check_choices(choices)
 
     def collector(self, choices: Choices, blocks: Blocks | None = None, features: Features = ()) -> Collector:

@@ -36,6 +36,7 @@ from .stats import (
     Statistics,
 )
 from .stats.collectors import NO_LABELS
+from .stats.scatter import HIGHER
 from .tables.batch import Batch
 from .tables.labels import encode, is_missing, same
 
@@ -194,7 +195,7 @@ def _planned(of: Any, columns: tuple[int, ...], source: SummingSource) -> _Plan:
     if isinstance(of, CollectCategories) and "other" not in kinds:
         return _CategoryPlan(*own)
     if set(kinds) <= {"float", "integer", "boolean"}:
-        if isinstance(of, CollectMoments | CollectGaussian) and of.layout != "quartic":
+        if isinstance(of, CollectMoments | CollectGaussian) and of.layout not in HIGHER:
             return _MomentPlan(*own, of.layout, isinstance(of, CollectGaussian))
         if isinstance(of, CollectCounts):
             return _CountPlan(*own, of.presence, "infinite" if of.presence else "negative", source.has_types)

@@ -153,7 +153,9 @@ def _mixture(
     random_state: Any = None,
 ) -> MixtureDensity:
     family = FAMILIES["gaussian"]
-    chosen = family.chosen({"covariance": covariance, "variance_floor": 1e-6}) | {"floor_by": "total"}
+    chosen = family.chosen({"covariance": covariance, "variance_floor": 1e-6, "degenerate": "floor"}) | {
+        "floor_by": "total"
+    }
     if not isinstance(n_components, Integral) or int(n_components) < 1:
         raise DataError(f"n_components={n_components!r} must be a positive whole number")
     collect = family.collect(chosen)

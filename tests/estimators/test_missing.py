@@ -24,7 +24,6 @@ from suffice import (
     load,
 )
 from suffice.densities.covariance import STRUCTURES
-from suffice.densities.gaussian import completed_moments
 from suffice.densities.incomplete import IncompleteRows
 from suffice.errors import ColumnWarning, ConvergenceWarning, DataError, SingularWarning, StatisticsError
 from suffice.tables.missing import patterns
@@ -298,12 +297,14 @@ def test_covariances_are_positive_definite(seed, covariance, shrinkage):
     assert np.isfinite(clf.log_likelihood(X)).all()
 
 
-def test_shrinkage_is_that_of_the_completed_moments():
-    clf = GaussianClassifier("full", "oas").fit(HOLED, SPECIES)
-    moments = completed_moments(clf.statistics_, STRUCTURES["full"], "oas", 1e-9)
-    np.testing.assert_allclose(clf.covariances_, GaussianDensity.estimate(moments, "full", "oas").covariance, rtol=1e-6)
+@pytest.mark.parametrize("target", ["variances", "identity"])
+def test_estimated_shrinkage_is_as_good_as_its_number(target):
+    clf = GaussianClassifier("full", "oas", shrinkage_target=target).fit(HOLED, SPECIES)
     assert clf.shrinkage_.shape == (3,)
-    assert ((clf.shrinkage_ > 0) & (clf.shrinkage_ < 1)).all()
+    for c, number in enumerate(clf.shrinkage_):
+        assert 0 < number < 1
+        same = GaussianClassifier("full", number, shrinkage_target=target).fit(HOLED, SPECIES)
+        np.testing.assert_allclose(same.covariances_[c], clf.covariances_[c], rtol=1e-5, atol=1e-9)
 
 
 @pytest.mark.parametrize("covariance", FULL)

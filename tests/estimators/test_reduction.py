@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from scipy.linalg import eigh
+from scipy.stats import multivariate_normal
 from sklearn import decomposition
 from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -250,3 +251,28 @@ def test_a_pipeline_of_three(wine):
 def test_clear_errors(wine, call, message):
     with pytest.raises((DataError, StatisticsError), match=message):
         call(*wine)
+
+
+@pytest.mark.parametrize("whiten", [False, True])
+@pytest.mark.parametrize("m", [1, 3, 13])
+def test_pca_is_a_density_as_scikit_learns(m, whiten):
+    """Which divides by n - 1; the density of the rows is the same whether their components are whitened or not."""
+    X = load_wine().data
+    ours, theirs = PCA(m, whiten=whiten).fit(X), decomposition.PCA(m).fit(X)
+    share = (len(X) - 1) / len(X)
+    np.testing.assert_allclose(ours.singular_values_, theirs.singular_values_)
+    np.testing.assert_allclose(ours.noise_variance_, share * theirs.noise_variance_, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(ours.get_covariance(), share * theirs.get_covariance(), rtol=1e-7, atol=1e-8)
+    np.testing.assert_allclose(ours.get_precision() @ ours.get_covariance(), np.eye(13), atol=1e-6)
+    expected = multivariate_normal(X.mean(axis=0), ours.get_covariance()).logpdf(X)
+    np.testing.assert_allclose(ours.score_samples(X), expected, rtol=1e-6)
+    assert ours.score(X) == pytest.approx(expected.mean())
+
+
+def test_messages_of_what_cannot_be_projected():
+    X = load_wine().data
+    with pytest.raises(DataError, match=r"n_components=1\.5 must be a whole number above zero, a share"):
+        PCA(1.5).fit(X)
+    with pytest.raises(DataError, match="each class has a single row"):
+        LDA().fit(X[::60], [0, 1, 2])
+    assert np.isfinite(PCA().fit(X[:3]).score(X))  # variances have a floor

@@ -18,6 +18,11 @@ from .refits import refitted
 COVARIANCES = ["full", "tied", "diag", "tied_diag"]
 
 
+def raw(covariance, shrinkage):
+    """A model that is shrunk towards a multiple of the identity, which no row changes."""
+    return GaussianClassifier(covariance, shrinkage, shrinkage_target="identity")
+
+
 def rows(kind):
     rng = np.random.default_rng(9)
     X = rng.normal(size=(36, 4)) * [1, 2, 1, 3] @ (np.eye(4) + 0.3)
@@ -35,7 +40,7 @@ def rows(kind):
 def held_out(X, y, weight, covariance, s):
     """The log-likelihood of each row by its own class, from n fits."""
     kept = slice(None) if weight is None else weight > 0
-    scores = refitted(GaussianClassifier(covariance, s), X[kept], y[kept], None if weight is None else weight[kept])
+    scores = refitted(raw(covariance, s), X[kept], y[kept], None if weight is None else weight[kept])
     return scores[np.arange(len(scores)), np.unique(y[kept], return_inverse=True)[1]]
 
 
@@ -45,11 +50,16 @@ def test_no_other_makes_the_rows_more_likely(covariance, kind):
     X, y, weight = rows(kind)
     w = np.ones(len(X)) if weight is None else weight[weight > 0]
     expected = [w @ held_out(X, y, weight, covariance, s) for s in SHRINKAGES]
-    clf = GaussianClassifier(covariance, "loo").fit(X, y, weight)
+    clf = raw(covariance, "loo").fit(X, y, weight)
     assert clf.shrinkage_ == SHRINKAGES[np.argmax(expected)]
     assert 0 < clf.shrinkage_ < 1  # or the rows would prove little
-    same = GaussianClassifier(covariance, clf.shrinkage_).fit(X, y, weight)
+    same = raw(covariance, clf.shrinkage_).fit(X, y, weight)
     assert (clf.covariances_ == same.covariances_).all()
+    if covariance != "tied_diag":  # the same in units of standard deviations
+        kept = slice(None) if weight is None else weight > 0
+        unit = np.sqrt(np.average((X - clf.means_[y])[kept] ** 2, axis=0, weights=w))
+        scaled, plain = raw(covariance, "loo").fit(X / unit, y, weight), GaussianClassifier(covariance, "loo")
+        assert plain.fit(X, y, weight).shrinkage_ == scaled.shrinkage_
 
 
 @pytest.mark.parametrize("covariance", COVARIANCES)
@@ -67,7 +77,7 @@ def test_what_has_no_variance_has_no_say(covariance, kind):
     regular = SHRINKAGES > 0 if singular else SHRINKAGES >= 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SufficeWarning)
-        chosen = GaussianClassifier(covariance, "loo").fit(X, y).shrinkage_
+        chosen = raw(covariance, "loo").fit(X, y).shrinkage_
     assert chosen == SHRINKAGES[np.where(regular, scores[:, say].sum(axis=1), -np.inf).argmax()]
 
 
@@ -79,7 +89,7 @@ def test_a_column_that_says_nothing_changes_next_to_nothing(covariance, n):
     X, y = np.random.default_rng(0).normal(size=(n, 8)) * np.linspace(1, 2, 8), np.arange(n) % 2
 
     def place(*more):
-        chosen = GaussianClassifier(covariance, "loo").fit(np.column_stack([X, *more]), y).shrinkage_
+        chosen = raw(covariance, "loo").fit(np.column_stack([X, *more]), y).shrinkage_
         return int(np.flatnonzero(chosen == SHRINKAGES)[0])
 
     alone, constants = place(), [place(np.full(n, value)) for value in (0, 1.0, 2024, 1e6)]
@@ -138,7 +148,8 @@ def test_without_all_rows_at_hand_there_is_no_choice(call):
     [
         lambda clf, X, y: clf.set_params(shrinkage=0.3).fit(X * [1, 2, 3, 4], y).set_params(shrinkage="loo"),
         lambda clf, X, y: clf.set_params(shrinkage=0.3).partial_fit(X[:9], y[:9]).set_params(shrinkage="loo"),
-        lambda clf, X, y: clf.set_params(covariance="tied_diag"),
+        lambda clf, X, y: clf.set_params(covariance="diag"),
+        lambda clf, X, y: clf.set_params(shrinkage_target="identity"),
         lambda clf, X, y: clf.set_params(variance_floor=1e-8),
     ],
 )
@@ -161,7 +172,8 @@ def test_a_choice_outlives_another_number():
 @pytest.mark.parametrize("shrinkage", [None, 0.25, "oas", "ledoit_wolf"])
 def test_the_shrinkage_in_use_can_be_read(shrinkage):
     X, y = load_iris(return_X_y=True)
-    clf, tied = (GaussianClassifier(covariance, shrinkage).fit(X, y) for covariance in ("full", "tied"))
+    kinds = (GaussianClassifier(covariance, shrinkage, shrinkage_target="identity") for covariance in ("full", "tied"))
+    clf, tied = (clf.fit(X, y) for clf in kinds)
     if not isinstance(shrinkage, str):
         assert clf.shrinkage_ == tied.shrinkage_ == float(shrinkage or 0)
         return
@@ -175,6 +187,7 @@ def test_the_shrinkage_in_use_can_be_read(shrinkage):
     ("call", "message"),
     [
         (lambda X, y: GaussianClassifier("spherical", "loo").fit(X, y), "no effect on covariance='spherical'"),
+        (lambda X, y: GaussianClassifier("tied_diag", "loo").fit(X, y), "no effect on covariance='tied_diag'"),
         (lambda X, y: GaussianClassifier(shrinkage="loo", predictive=True).fit(X, y), "leave shrinkage out"),
         (
             lambda X, y: GaussianClassifier(shrinkage="loo").fit(X[::50], y[::50]),

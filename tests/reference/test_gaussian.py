@@ -6,8 +6,10 @@ import pytest
 from scipy import stats as sps
 from scipy.special import logsumexp
 from sklearn import covariance as skcov
+from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 
 from suffice import GaussianClassifier, GaussianDensity, MomentStats
@@ -121,30 +123,44 @@ def test_posteriors_are_scikit_learns(data):
 
 
 @every_kernel
+@pytest.mark.parametrize("target", ["identity", "variances"])
 @pytest.mark.parametrize("shrinkage", [0.0, 0.1, 1.0, "oas", "ledoit_wolf"])
-def test_shrinkage_is_scikit_learns(rng, shrinkage):
+def test_shrinkage_is_scikit_learns(rng, shrinkage, target):
+    """Of the rows as they are, or divided by the standard deviation of each column within classes."""
     X, y = rng.normal(size=(60, 6)) * [1, 2, 3, 4, 5, 6], np.repeat([0, 1, 2], [10, 20, 30])
     whole = {
         "oas": lambda Z: skcov.oas(Z, assume_centered=True)[0],
         "ledoit_wolf": lambda Z: skcov.ledoit_wolf(Z, assume_centered=True)[0],
     }.get(shrinkage, lambda Z: skcov.shrunk_covariance(Z.T @ Z / len(Z), shrinkage))
     centred = np.concatenate([X[y == c] - X[y == c].mean(axis=0) for c in range(3)])
-    full = GaussianClassifier("full", shrinkage).fit(X, y)
-    tied = GaussianClassifier("tied", shrinkage).fit(X, y)
-    np.testing.assert_allclose(full.covariances_, [whole(centred[y == c]) for c in range(3)], rtol=1e-10)
-    np.testing.assert_allclose(tied.covariances_, whole(centred), rtol=1e-10, atol=1e-14)
+    unit = centred.std(axis=0) if target == "variances" else np.ones(6)
+    full, tied, diag = (
+        GaussianClassifier(name, shrinkage, shrinkage_target=target) for name in ("full", "tied", "diag")
+    )
+    expected = np.array([whole(centred[y == c] / unit) for c in range(3)]) * np.outer(unit, unit)
+    np.testing.assert_allclose(full.fit(X, y).covariances_, expected, rtol=1e-10)
+    expected = whole(centred / unit) * np.outer(unit, unit)
+    np.testing.assert_allclose(tied.fit(X, y).covariances_, expected, rtol=1e-10, atol=1e-14)
     if not isinstance(shrinkage, str):
-        diag = GaussianClassifier("diag", shrinkage).fit(X, y)
-        np.testing.assert_allclose(
-            diag.covariances_,
-            [np.diag(skcov.shrunk_covariance(np.diag(X[y == c].var(axis=0)), shrinkage)) for c in range(3)],
-        )
+        own = [np.diag((centred[y == c] / unit).var(axis=0)) for c in range(3)]
+        expected = [np.diag(skcov.shrunk_covariance(each, shrinkage)) * unit**2 for each in own]
+        np.testing.assert_allclose(diag.fit(X, y).covariances_, expected)
 
 
-def test_ledoit_wolf_survives_merging_and_forgetting(rng):
+@pytest.mark.parametrize("shrinkage", ["oas", "ledoit_wolf", "loo"])
+def test_shrinkage_does_not_depend_on_the_units_of_columns(shrinkage):
+    X, y = load_wine(return_X_y=True)
+    scores = cross_val_score(GaussianClassifier("full", shrinkage), X, y, cv=StratifiedKFold(10))
+    assert scores.mean() > 0.985  # 0.49, 0.68 and 0.97 towards the identity
+    one, two = (GaussianClassifier("full", shrinkage).fit(Z, y) for Z in (X, X * np.geomspace(1e-3, 1e5, 13)))
+    np.testing.assert_allclose(two.shrinkage_, one.shrinkage_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("target", ["identity", "variances"])
+def test_ledoit_wolf_survives_merging_and_forgetting(rng, target):
     X, y = rng.normal(size=(90, 4)) + 50, rng.integers(0, 2, 90)
-    whole = GaussianClassifier("full", "ledoit_wolf").fit(X[:60], y[:60])
-    parts = GaussianClassifier("full", "ledoit_wolf").fit(X[:20], y[:20])
+    clf = GaussianClassifier("full", "ledoit_wolf", shrinkage_target=target)
+    whole, parts = clone(clf).fit(X[:60], y[:60]), clone(clf).fit(X[:20], y[:20])
     parts.partial_fit(X[20:], y[20:]).forget(X[60:], y[60:])
     np.testing.assert_allclose(parts.covariances_, whole.covariances_, rtol=1e-9)
 

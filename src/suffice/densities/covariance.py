@@ -35,10 +35,10 @@ class Structure(NamedTuple):
             return self.shape
         return "tied" if self.shape == "full" else f"tied_{self.shape}"
 
-    def layout(self, shrinkage: float | str | None) -> str:
+    def layout(self, shrinkage: float | str | None, target: str = "variances") -> str:
         """The poorest layout of moments that this structure can be estimated from."""
         if shrinkage == "ledoit_wolf":
-            return "quartic"
+            return "quartic" if target == "identity" else "coquartic"
         return ("pooled" if self.tied else "full") if self.shape == "full" else "diag"
 
 
@@ -52,28 +52,47 @@ STRUCTURES = {
 }
 
 
-def covariances(stats: MomentStats, kind: Structure, shrinkage: float | str | None = None) -> Array:
+class Shrinkage(NamedTuple):
+    """How far covariances are pulled towards a multiple of diag(variance)."""
+
+    intensity: float | str  # a number, "oas" or "ledoit_wolf"
+    variance: Array  # (d,), ones for the identity
+
+
+def shrinkage_towards(shrinkage: float | str | None, target: str, variance: Array) -> Shrinkage | None:
+    """What to do with covariances of columns with these variances, for a target of shrinkage.TARGETS; None: nothing."""
+    if shrinkage in (None, 0):
+        return None
+    assert shrinkage is not None
+    return Shrinkage(shrinkage, np.ones_like(variance) if target == "identity" else variance)
+
+
+def covariances(stats: MomentStats, kind: Structure, shrinkage: Shrinkage | None = None) -> Array:
     """Maximum likelihood covariances, shrunk: (g, d, d), or diagonals (g, d)."""
-    shrinks = shrinkage not in (None, 0)
-    layout = kind.layout(shrinkage)
-    stats = stats.to_layout(layout)
-    if kind.shape == "full":
-        covariance = _unshrunk(stats, kind)
-        if not shrinks:
-            return covariance
-        if isinstance(shrinkage, str):
-            return _shrinkage.shrunk(covariance, _estimated(stats, kind, shrinkage, *_shrinkage.evenness(covariance)))
-        return _shrinkage.shrunk(covariance, float(shrinkage or 0.0))
-    return variances(stats.scatter, stats.column_weight, kind, float(shrinkage or 0.0))
+    if kind.shape != "full":
+        stats = stats.to_layout("diag")
+        if shrinkage is None:
+            return variances(stats.scatter, stats.column_weight, kind)
+        return variances(stats.scatter, stats.column_weight, kind, float(shrinkage.intensity), shrinkage.variance)
+    if shrinkage is None or shrinkage.intensity != "ledoit_wolf":
+        stats = stats.to_layout(kind.layout(None))
+    covariance = _unshrunk(stats, kind)
+    if shrinkage is None:
+        return covariance
+    given, variance = shrinkage
+    if isinstance(given, str):
+        found = _estimated(stats, kind, shrinkage, *_shrinkage.evenness(covariance, variance))
+        return _shrinkage.shrunk(covariance, found, variance)
+    return _shrinkage.shrunk(covariance, given, variance)
 
 
-def estimated_shrinkage(stats: MomentStats, kind: Structure, shrinkage: str) -> Array:
+def estimated_shrinkage(stats: MomentStats, kind: Structure, shrinkage: Shrinkage) -> Array:
     """How far "oas" or "ledoit_wolf" pull full covariances, (g,)."""
     if isinstance(stats, WideMomentStats):
         each = zip(stats.groups(kind.tied), divisor(stats, kind), strict=True)
-        alpha, mean = np.array([_shrinkage.evenness_of_rows(rows, n) for rows, n in each]).T
-        return _estimated(stats, kind, shrinkage, alpha, mean)
-    return _estimated(stats, kind, shrinkage, *_shrinkage.evenness(_unshrunk(stats, kind)))
+        found = [_shrinkage.evenness_of_rows(rows, n, shrinkage.variance) for rows, n in each]
+        return _estimated(stats, kind, shrinkage, *np.array(found).T)
+    return _estimated(stats, kind, shrinkage, *_shrinkage.evenness(_unshrunk(stats, kind), shrinkage.variance))
 
 
 def _weight(stats: MomentStats, kind: Structure) -> Array:
@@ -98,8 +117,11 @@ def _unshrunk(stats: MomentStats, kind: Structure) -> Array:
 # The functions of diagonals also take many statistics at once: arrays with leading axes before that of the classes.
 
 
-def variances(scatter: Array, weight: Array, kind: Structure, shrinkage: float) -> Array:
-    """Variances (..., g, d), shrunk, from scatters (..., k, d) and the weights of their columns."""
+def variances(
+    scatter: Array, weight: Array, kind: Structure, shrinkage: float = 0.0, target: Array | float = 1.0
+) -> Array:
+    """Variances (..., g, d), shrunk towards a multiple of a target that is the same for all classes, from scatters
+    (..., k, d) and the weights of their columns."""
     if kind.tied:
         scatter, weight = scatter.sum(axis=-2, keepdims=True), weight.sum(axis=-2, keepdims=True)
     variance = np.asarray(scatter / np.where(weight > 0, weight, 1.0))
@@ -109,8 +131,10 @@ def variances(scatter: Array, weight: Array, kind: Structure, shrinkage: float) 
     # Of the columns that were observed, and for one variance of all of them as often as they were.
     share = weight if kind.shape == "spherical" else (weight > 0).astype(np.float64)
     share = np.where(share.any(axis=-1, keepdims=True), share, 1.0)
-    mean = (variance * share).sum(axis=-1, keepdims=True) / share.sum(axis=-1, keepdims=True)
-    even = np.broadcast_to(mean, variance.shape)
+    if kind.shape == "spherical":
+        target = 1.0
+    mean = (variance / target * share).sum(axis=-1, keepdims=True) / share.sum(axis=-1, keepdims=True)
+    even = np.broadcast_to(mean * target, variance.shape)
     if kind.shape == "spherical":
         return even
     return np.asarray((1 - shrinkage) * variance + shrinkage * even)
@@ -130,13 +154,16 @@ def neutral(mean: Array, scatter: Array, weight: Array, variance: Array, kind: S
     return np.where(unknown, grand, mean), np.where(never, 1.0, variance)
 
 
-def _estimated(stats: MomentStats, kind: Structure, shrinkage: str, alpha: Array, mean: Array) -> Array:
+def _estimated(stats: MomentStats, kind: Structure, shrinkage: Shrinkage, alpha: Array, mean: Array) -> Array:
     """How far "oas" or "ledoit_wolf" pull covariances of this evenness, (g,)."""
     n, d = _weight(stats, kind), stats.n_features
-    if shrinkage == "oas":
+    if shrinkage.intensity == "oas":
         return _shrinkage.oas(alpha, d, n)
     assert stats.quartic is not None
-    quartic = stats.quartic.sum(keepdims=True) if kind.tied else stats.quartic
+    quartic = stats.quartic
+    if stats.layout == "coquartic":
+        quartic = np.einsum("kij,i,j->k", quartic, 1 / shrinkage.variance, 1 / shrinkage.variance)
+    quartic = quartic.sum(keepdims=True) if kind.tied else quartic
     if ((quartic == 0) & (mean > 0)).any():
         raise DataError("the values are too small for Ledoit-Wolf: their fourth powers underflow; rescale the columns")
     return _shrinkage.ledoit_wolf(alpha, mean, d, n, quartic)
@@ -175,23 +202,29 @@ def yardstick(scatter: Array, mean: Array, weight: Array) -> Array:
 Floored = dict[int, Array]  # the columns that were floored, by the index of the covariance
 
 
-def warn_of_floor(kind: Structure, owners: Array, names: Sequence[Any], floored: Floored) -> None:
-    """Warn of covariances that were floored, those of the classes `owners`."""
+FLOORED = "A variance floor was applied"
+POOLED = "Variances were raised towards those within all classes there"
+
+
+def warn_of_floor(kind: Structure, owners: Array, names: Sequence[Any], floored: Floored, done: str = FLOORED) -> None:
+    """Warn of covariances that were floored, those of the classes `owners`; or of what else was done."""
     lines = []
     for g, columns in list(floored.items())[:5]:
         owner = "all classes" if kind.tied else f"class {listed([owners[g]])}"
         lines.append(f"{owner} in columns {listed([names[j] for j in np.flatnonzero(columns).tolist()], 8)}")
     more = f" and {len(floored) - 5} more classes" if len(floored) > 5 else ""
-    remedy = "use shrinkage" if kind.tied else 'use shrinkage or covariance="tied", or a predictive Gaussian model'
+    remedy = "use PCA or shrinkage"
+    if not kind.tied:
+        remedy += ', covariance="tied" or a predictive Gaussian model'
     warnings.warn(
-        f"almost no variance in some direction: {'; '.join(lines)}{more}. A variance floor was applied; "
+        f"almost no variance in some direction: {'; '.join(lines)}{more}. {done}; "
         f"remove columns that are constant or follow from others, or {remedy}",
         SingularWarning,
         stacklevel=5,
     )
 
 
-def floored_diagonal(variance: Array, own: Array, floor: float, _: Names) -> tuple[Array, Array, Array, Floored]:
+def floored_diagonal(variance: Array, own: Array, floor: float) -> tuple[Array, Array, Array, Floored]:
     """Variances (g, d) not below the floor, 1 / standard deviation, log-determinants (g,), and what changed."""
     least = np.maximum(floor * own, _TINY)
     low = variance < least
@@ -202,8 +235,20 @@ def floored_diagonal(variance: Array, own: Array, floor: float, _: Names) -> tup
     return variance, 1.0 / np.sqrt(variance), np.log(variance).sum(axis=1), floored
 
 
-def floored_full(covariance: Array, own: Array, floor: float, names: Names) -> tuple[Array, Array, Array, Floored]:
-    """As `floored_diagonal`, of matrices (g, d, d): lower triangular W with W covariance W' = I."""
+class PseudoRows(NamedTuple):
+    """Rows that have no correlations, one for each direction in which a class does not vary."""
+
+    weight: Array  # (g,) of the rows that covariances come from
+    varies: Array  # (d,) bool, columns that vary within classes: others are left to the floor
+
+
+def floored_full(
+    covariance: Array, own: Array, floor: float, names: Names, pseudo: PseudoRows | None = None
+) -> tuple[Array, Array, Array, Floored]:
+    """As `floored_diagonal`, of matrices (g, d, d): lower triangular W with W covariance W' = I.
+
+    With pseudo-rows, these are added where a matrix is singular, and the floor remains for what they leave.
+    """
     unit = np.sqrt(own)
     whitening, log_det, trace = kernels.active.whiten(covariance, unit)
     floored = {}
@@ -216,6 +261,9 @@ def floored_full(covariance: Array, own: Array, floor: float, names: Names) -> t
         root, below = _floored_root(matrix, floor)
         if below.any():
             floored[g] = below
+        if pseudo is not None and (rows := null_directions(matrix[np.ix_(pseudo.varies, pseudo.varies)], floor)):
+            n = pseudo.weight[g]
+            root, _ = _floored_root((n * matrix + rows * np.diag(pseudo.varies)) / (n + rows), floor)
         inverse = triangular_inverse(np.asarray(np.linalg.qr(root.T, mode="r")).T)
         covariance[g] = (root @ root.T) * unit * unit[:, None]
         log_det[g] = 2 * (np.log(unit) - np.log(np.abs(np.diag(inverse)))).sum()
@@ -223,10 +271,21 @@ def floored_full(covariance: Array, own: Array, floor: float, names: Names) -> t
     return covariance, whitening, log_det, floored
 
 
+def null_directions(matrix: Array, floor: float, size: int | None = None) -> int:
+    """The number of eigenvalues below the floor, of R'R for a matrix RR' of another size."""
+    values, d = np.linalg.eigvalsh(matrix), len(matrix) if size is None else size
+    return d - int((values >= _least(values, floor, d)).sum())
+
+
+def _least(values: Array, floor: float, size: int) -> float:
+    """The floor of all eigenvalues, the largest of which are these, in rising order."""
+    return max(floor, size * _EPS * float(values[-1])) if len(values) else floor
+
+
 def _floored_root(matrix: Array, floor: float) -> tuple[Array, Array]:
     """A matrix whose square is the floored matrix, and the columns that are in the directions below the floor."""
     values, vectors = np.linalg.eigh(matrix)
-    least = max(floor, len(values) * _EPS * values[-1])
+    least = _least(values, floor, len(values))
     share = (vectors[:, values < least] ** 2).sum(axis=1)
     below = share >= 0.5 * share.max(initial=0.0) if share.any() else share > 0
     return vectors * np.sqrt(np.maximum(values, least)), below

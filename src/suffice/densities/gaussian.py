@@ -17,16 +17,23 @@ from ..stats import MomentStats, PatternStats, WideMomentStats
 from ..stats.scatter import refuse_overflow
 from .base import Density, LinearForm, seen_classes
 from .covariance import (
+    FLOORED,
+    POOLED,
     STRUCTURES,
+    Floored,
+    Shrinkage,
     Structure,
     covariances,
+    estimated_shrinkage,
     feature_variance,
     floored_diagonal,
     floored_full,
     neutral,
+    shrinkage_towards,
     warn_of_floor,
     whitened,
 )
+from .degenerate import regular
 from .incomplete import IncompleteRows, completed
 from .missing import by_pattern, conditional_draw, conditional_fill, score_incomplete
 from .parameters import blank, class_table, given_covariances
@@ -108,6 +115,8 @@ class GaussianDensity(Density):
         floor_by: str = "within",
         start: GaussianDensity | None = None,
         lenient: bool = False,
+        shrinkage_target: str = "variances",
+        degenerate: str = "pooled",
     ) -> Self:
         """Estimate by maximum likelihood (divisor n), then shrink, then apply a variance floor.
 
@@ -120,7 +129,7 @@ class GaussianDensity(Density):
         structure : {"full", "diag", "spherical", "tied", "tied_diag", "tied_spherical"}
             What is shared and what is free in the covariances.
         shrinkage : float, "oas", "ledoit_wolf" or None
-            How far covariances are pulled towards a multiple of the identity, from 0 to 1.
+            How far covariances are pulled towards a multiple of `shrinkage_target`, from 0 to 1.
         floor : float, default=1e-9
             The least variance in any direction, relative to that of the feature.
         names : tuple of str, optional
@@ -131,6 +140,12 @@ class GaussianDensity(Density):
             A density to improve by one step of the EM for missing cells, rather than to find the best one.
         lenient : bool, default=False
             Whether a rough estimate will do where cells are missing, and a feature may have no values at all.
+        shrinkage_target : {"variances", "identity"}
+            "variances" shrinks as if every feature had been divided by its standard deviation within classes (or that
+            of all rows, as `floor_by` says), so that units do not matter; "identity" takes the features as they are.
+        degenerate : {"pooled", "floor"}
+            What a class gets in features and directions in which it does (almost) not vary: variances towards those
+            within all classes (see `suffice.densities.degenerate`), or the floor.
 
         Returns
         -------
@@ -140,24 +155,28 @@ class GaussianDensity(Density):
         kind = STRUCTURES[structure]
         seen_classes(stats)  # warns
         own = _floor_unit(stats, kind, names, floor_by, lenient)
+        pull = shrinkage_towards(shrinkage, shrinkage_target, own)
         if isinstance(stats, WideMomentStats) and kind.shape == "full":
-            from .wide import shrunk_rows, wide_density
+            from .wide import regular_rows, shrunk_rows, wide_density
 
-            wide = wide_density(stats, kind, stats.mean, shrunk_rows(stats, kind, shrinkage), own, floor, names)
+            pooled = pull is None and degenerate == "pooled"
+            parts = regular_rows(stats, kind, own, floor, names) if pooled else shrunk_rows(stats, kind, pull)
+            wide = wide_density(stats, kind, stats.mean, parts, own, floor, names)
             if wide is not None:
                 return cast("Self", wide)
-        moments = completed_moments(stats, kind, shrinkage, floor, names, own, start, lenient)
-        return cls._of_moments(moments, kind, shrinkage, floor, names, own)
+        moments = _completed(stats, kind, pull, floor, names, own, start, lenient)
+        return cls._of_moments(moments, kind, pull, floor, names, own, degenerate)
 
     @classmethod
     def _of_moments(
         cls,
         stats: MomentStats,
         kind: Structure,
-        shrinkage: float | str | None,
+        shrinkage: Shrinkage | None,
         floor: float,
         names: tuple[str, ...] | None,
-        own: Array | None,
+        own: Array,
+        degenerate: str = "floor",
     ) -> Self:
         covariance = covariances(stats, kind, shrinkage)
         mean = stats.mean
@@ -170,7 +189,7 @@ class GaussianDensity(Density):
                     ColumnWarning,
                     stacklevel=4,
                 )
-        return cls._floored(stats, kind, mean, covariance, floor, names, own)
+        return cls._floored(stats, kind, mean, covariance, floor, names, own, degenerate)
 
     @classmethod
     def _floored(
@@ -182,18 +201,28 @@ class GaussianDensity(Density):
         floor: float,
         names: tuple[str, ...] | None,
         own: Array | None = None,  # the variance of each feature, which the floor is relative to
+        degenerate: str = "floor",
     ) -> Self:
         seen = stats.weight > 0
         own = feature_variance(stats) if own is None else own
         if kind.shape == "spherical":
             own = np.full_like(own, own.mean())
         refuse_overflow(names, mean[seen], covariance)
-        floor_of = floored_full if kind.shape == "full" else floored_diagonal
-        covariance, whitening, log_det, floored = floor_of(covariance, own, floor, names)
-        if not kind.tied:
-            floored = {g: columns for g, columns in floored.items() if seen[g]}
-        if floored and seen.any():
-            warn_of_floor(kind, stats.classes, names or range(stats.n_features), floored)
+        pooled: Floored = {}
+        pseudo = None
+        if degenerate == "pooled":
+            covariance, pooled, pseudo = regular(stats, kind, covariance, own)
+        if kind.shape == "full":
+            covariance, whitening, log_det, floored = floored_full(covariance, own, floor, names, pseudo)
+        else:
+            covariance, whitening, log_det, floored = floored_diagonal(covariance, own, floor)
+        if pseudo is not None:
+            singular = {g: columns & pseudo.varies for g, columns in floored.items() if (columns & pseudo.varies).any()}
+            pooled, floored = {**singular, **pooled}, {g: low for g, low in floored.items() if g not in singular}
+        for done, found in ((POOLED, pooled), (FLOORED, floored)):
+            told = {g: columns for g, columns in sorted(found.items()) if kind.tied or seen[g]}
+            if told and seen.any():
+                warn_of_floor(kind, stats.classes, names or range(stats.n_features), told, done)
         return cls(kind, mean, covariance, whitening, log_det, seen)
 
     @classmethod
@@ -617,15 +646,25 @@ class GaussianDensity(Density):
         return slope * unit[missing] / unit[seen, None], (left + left.T) / 2 * np.outer(unit[missing], unit[missing])
 
 
-def completed_moments(
+def found_shrinkage(
+    stats: MomentStats | PatternStats, kind: Structure, shrinkage: str, floor: float, target: str
+) -> Array:
+    """How far "oas" or "ledoit_wolf" pull the full covariances of a density, (g,)."""
+    own = _floor_unit(stats, kind, None, "within", False)
+    pull = shrinkage_towards(shrinkage, target, own)
+    assert pull is not None
+    return estimated_shrinkage(_completed(stats, kind, pull, floor, None, own, None, False), kind, pull)
+
+
+def _completed(
     stats: MomentStats | PatternStats,
     kind: Structure,
-    shrinkage: float | str | None,
+    shrinkage: Shrinkage | None,
     floor: float,
-    names: tuple[str, ...] | None = None,
-    own: Array | None = None,
-    start: GaussianDensity | None = None,
-    lenient: bool = False,
+    names: tuple[str, ...] | None,
+    own: Array,
+    start: GaussianDensity | None,
+    lenient: bool,
 ) -> MomentStats:
     """The moments that a Gaussian density is estimated from: where cells are missing, as complete rows would have
     them."""
@@ -633,11 +672,8 @@ def completed_moments(
         return stats
     if kind.shape != "full":
         return cast("MomentStats", stats.to_layout("diag"))
-    unit = _floor_unit(stats, kind, names, "within", lenient) if own is None else own
     of = GaussianDensity._of_moments
-    return completed(
-        stats, kind, lambda moments: of(moments, kind, shrinkage, floor, None, unit), names, start, lenient
-    )
+    return completed(stats, kind, lambda moments: of(moments, kind, shrinkage, floor, None, own), names, start, lenient)
 
 
 def _floor_unit(

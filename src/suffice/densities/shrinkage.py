@@ -1,6 +1,7 @@
 """How far to pull a covariance towards a multiple of the identity, from statistics alone.
 
-An intensity s in [0, 1] makes (1 - s) C + s tr(C) / d I of a covariance C of maximum likelihood.
+An intensity s in [0, 1] makes (1 - s) C + s tr(C) / d I of a covariance C of maximum likelihood. With units u of the
+columns, this is done to the covariance of x / u, so that what C is pulled towards is a multiple of diag(u^2).
 """
 
 from __future__ import annotations
@@ -13,25 +14,32 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 
 
-def shrunk(covariance: Array, intensity: Array | float) -> Array:
-    """Covariances pulled towards a multiple of the identity."""
-    d = covariance.shape[-1]
+TARGETS = ("variances", "identity")
+"""What covariances are pulled towards a multiple of: the variances of the columns, as if these had been standardised,
+or the identity matrix, as scikit-learn does."""
+
+
+def shrunk(covariance: Array, intensity: Array | float, variance: Array) -> Array:
+    """Covariances (..., d, d) pulled towards a multiple of diag(variance)."""
     s = np.asarray(intensity, dtype=np.float64)[..., None, None]
-    target = np.einsum("...ii->...", covariance)[..., None, None] / d * np.eye(d)
-    return np.asarray((1 - s) * covariance + s * target)
+    even = np.mean(np.einsum("...ii->...i", covariance) / variance, axis=-1)[..., None, None]
+    return np.asarray((1 - s) * covariance + s * even * np.diag(variance))
 
 
-def evenness(covariance: Array) -> tuple[Array, Array]:
-    """The mean square of all entries, relative to the square of the mean variance, and the mean variance."""
-    d = covariance.shape[-1]
+def evenness(covariance: Array, variance: Array) -> tuple[Array, Array]:
+    """The mean square of all entries, relative to the square of the mean variance, and the mean variance; of columns
+    divided by the square root of `variance`."""
+    d, unit = covariance.shape[-1], np.sqrt(variance)
+    covariance = covariance / unit / unit[:, None]
     # Each is taken relative to the mean variance, so that no scale of the data overflows.
     mean = np.einsum("...ii->...", covariance) / d
     unit = covariance / np.where(mean > 0, mean, 1.0)[..., None, None]
     return np.asarray(np.mean(unit**2, axis=(-2, -1))), mean
 
 
-def evenness_of_rows(rows: Array, n: float) -> tuple[float, float]:
+def evenness_of_rows(rows: Array, n: float, variance: Array) -> tuple[float, float]:
     """The same of the covariance rows' rows / n, from the inner products of fewer rows than columns."""
+    rows = rows / np.sqrt(variance)
     inner = rows @ rows.T / n
     mean = float(np.trace(inner)) / rows.shape[1]
     return float(((inner / (mean if mean > 0 else 1.0)) ** 2).sum()) / rows.shape[1] ** 2, mean

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..kernels.reference import reduce_scores
 from ..stats import MomentStats, WideMomentStats
 from .base import Density
-from .covariance import STRUCTURES, Structure, covariances, feature_variance
+from .covariance import STRUCTURES, Structure, covariances, feature_variance, null_directions
 from .gaussian import GaussianDensity
 from .missing import by_pattern, conditional_draw, conditional_fill, score_incomplete
 from .parameters import class_table, class_vector, covariance_structure, refuse
@@ -132,7 +132,7 @@ class StudentDensity(Density):
             scatter, rows = scatter * d, rows * d
         dof = wide + rows - (d - 1 if kind.shape == "full" else 0)
         factor = (kappa + 1) / (kappa * dof)
-        spread = (scatter + _prior_scale(stats, kind)) * factor.reshape(-1, *[1] * (outer.ndim - 1))
+        spread = (scatter + _prior_scale(stats, kind, floor)) * factor.reshape(-1, *[1] * (outer.ndim - 1))
         free = Structure(kind.shape, False)  # the factor differs from class to class
         density = GaussianDensity._floored(stats, free, mean, np.ascontiguousarray(spread), floor, names)
         everywhere = np.ones(len(n), dtype=bool)
@@ -160,9 +160,12 @@ class StudentDensity(Density):
             prior = d * stats.variation.sum(axis=0) / total
             parts = [(np.concatenate([stats.rows, shift]), prior, factor)]
         else:
-            own = (np.sqrt(d / total + (stats.owner == c))[:, None] * stats.rows for c in range(len(n)))
+            variance = stats.variation.sum(axis=0) / total
+            scaled = stats.rows[:, variance > 0] / np.sqrt(variance[variance > 0] * total)
+            more = null_directions(scaled @ scaled.T, floor, scaled.shape[1])
+            own = (np.sqrt(d / (total + more) + (stats.owner == c))[:, None] * stats.rows for c in range(len(n)))
             rows = [np.concatenate([r, shift[c : c + 1]]) for c, r in enumerate(own)]
-            parts = [(r, np.zeros(d), factor[c : c + 1]) for c, r in enumerate(rows)]
+            parts = [(r, d * more / (total + more) * variance, factor[c : c + 1]) for c, r in enumerate(rows)]
         free = Structure(kind.shape, False)
         gaussian = wide_density(stats, free, mean, parts, feature_variance(stats), floor, names)
         if gaussian is None:
@@ -399,9 +402,18 @@ class StudentDensity(Density):
         return self.gaussian.conditional(X, c, missing)
 
 
-def _prior_scale(stats: MomentStats, kind: Structure) -> Array:
-    """The prior's scale matrix: as many rows as it is worth of the shared covariance, or of its diagonal."""
+def _prior_scale(stats: MomentStats, kind: Structure, floor: float) -> Array:
+    """The prior's scale matrix: as many rows as it is worth of the shared covariance, or of its diagonal.
+
+    A shared covariance of too few rows gets a pseudo-row of its diagonal for each direction without variance.
+    """
     shared = covariances(stats, Structure(kind.shape, True))
     if kind.shape != "full":
         return shared
-    return stats.n_features * (shared * np.eye(stats.n_features) if kind.tied else shared)
+    d = stats.n_features
+    if kind.tied:
+        return d * shared * np.eye(d)
+    variance, total = np.diag(shared[0]), stats.total
+    unit = np.sqrt(variance[variance > 0])
+    rows = null_directions(shared[0][np.ix_(variance > 0, variance > 0)] / unit / unit[:, None], floor)
+    return d * shared if not rows else d * (total * shared + rows * np.diag(variance)) / (total + rows)

@@ -18,7 +18,18 @@ from ..kernels.reference import reduce_scores, score_blocks
 from ..stats import MomentStats, PatternStats, WideMomentStats
 from ..stats.scatter import refuse_overflow
 from .base import LinearForm
-from .covariance import Floored, Names, Structure, divisor, estimated_shrinkage, warn_of_floor, whitened
+from .covariance import (
+    POOLED,
+    Floored,
+    Names,
+    Shrinkage,
+    Structure,
+    divisor,
+    estimated_shrinkage,
+    warn_of_floor,
+    whitened,
+)
+from .degenerate import varying
 from .gaussian import GaussianDensity
 from .scorer import Wanted
 
@@ -378,16 +389,44 @@ def wide_density(
 
 
 def shrunk_rows(
-    stats: WideMomentStats, kind: Structure, shrinkage: float | str | None
+    stats: WideMomentStats, kind: Structure, shrinkage: Shrinkage | None
 ) -> list[tuple[Array, Array, Array]]:
     """Rows and diagonals of the covariances of maximum likelihood, shrunk: what `wide_density` takes."""
     n, groups = divisor(stats, kind), stats.groups(kind.tied)
-    if isinstance(shrinkage, str):
-        intensity = estimated_shrinkage(stats, kind, shrinkage)
-    else:
-        intensity = np.full(len(groups), float(shrinkage or 0.0))
+    if shrinkage is None:
+        return [
+            (rows / np.sqrt(size), np.zeros(stats.n_features), np.ones(1)) for rows, size in zip(groups, n, strict=True)
+        ]
+    intensity, variance = shrinkage
+    estimated = isinstance(intensity, str)
+    each = estimated_shrinkage(stats, kind, shrinkage) if estimated else np.full(len(groups), intensity)
     parts = []
-    for rows, size, s in zip(groups, n.tolist(), intensity.tolist(), strict=True):
-        mean = float(np.vdot(rows, rows)) / size / stats.n_features
-        parts.append((rows * np.sqrt((1 - s) / size), np.full(stats.n_features, s * mean), np.ones(1)))
+    for rows, size, s in zip(groups, n.tolist(), each.tolist(), strict=True):
+        mean = float((np.einsum("ij,ij->j", rows, rows) / variance).mean()) / size
+        parts.append((rows * np.sqrt((1 - s) / size), s * mean * variance, np.ones(1)))
+    return parts
+
+
+def regular_rows(
+    stats: WideMomentStats, kind: Structure, own: Array, floor: float, names: Names
+) -> list[tuple[Array, Array, Array]]:
+    """The same of maximum likelihood, with a pseudo-row of the variances `own` (d,) for each direction in which a
+    class does not vary, as `covariance.floored_full` has it."""
+    varies = varying(stats.variation.sum(axis=0), np.array([stats.total]), own, kind)
+    weight = np.array([stats.total]) if kind.tied else stats.weight
+    parts, pooled = [], {}
+    for g, (rows, n) in enumerate(zip(stats.groups(kind.tied), weight.tolist(), strict=True)):
+        scaled = rows[:, varies] / np.sqrt(own[varies] * (n or 1.0))
+        values, turn = np.linalg.eigh(scaled @ scaled.T)
+        kept = values >= max(floor, int(varies.sum()) * _EPS * values.max(initial=0.0))
+        more = int(varies.sum() - kept.sum())
+        if more and n:
+            share = 1 - (((turn[:, kept].T @ scaled) ** 2) / values[kept, None]).sum(axis=0)
+            pooled[g] = np.zeros(len(own), bool)
+            pooled[g][varies] = share >= 0.5 * share.max()
+        parts.append(
+            (rows / np.sqrt(n + more or 1.0), np.where(varies, more / (n + more or 1.0) * own, 0.0), np.ones(1))
+        )
+    if pooled:
+        warn_of_floor(kind, stats.classes, names or range(stats.n_features), pooled, POOLED)
     return parts

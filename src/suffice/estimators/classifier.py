@@ -10,6 +10,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
+from ..decisions import difference
 from ..scoring.model import Model, Prior
 from ..sources import in_memory
 from .table_estimator import TableEstimator
@@ -58,6 +59,24 @@ class LLRClassifier(ClassifierMixin, TableEstimator):
     predict = of_model(Model.predict)
     predict_proba = of_model(Model.predict_proba)
     predict_log_proba = of_model(Model.predict_log_proba)
+
+    def decision_function(self, X: Any) -> Any:
+        """Compute scores that grow with the posterior probabilities, as scikit-learn's classifiers have them.
+
+        Parameters
+        ----------
+        X : anything tabular, of shape (n, d)
+            The rows.
+
+        Returns
+        -------
+        array of shape (n,) or (n, k)
+            Of two classes, the log odds of the second: positive where it is the more probable one. Of more classes,
+            the logarithms of the posterior probabilities.
+        """
+        scores = self.predict_log_proba(X)
+        return difference(scores[:, 1], scores[:, 0]) if len(self.classes_) == 2 else scores
+
     evaluate = of_model(Model.evaluate)
     to_parquet = of_model(Model.to_parquet)
     to_sql = of_model(Model.to_sql)

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..densities import GaussianDensity, StudentDensity
-from ..densities.covariance import STRUCTURES, estimated_shrinkage
-from ..densities.gaussian import completed_moments
+from ..densities.covariance import STRUCTURES
+from ..densities.gaussian import found_shrinkage
 from ..errors import DataError, SufficeWarning
 from ..families import FAMILIES, learns_from_missing
 from ..leave_one_out import GaussianLeaveOneOut, LeaveOneOut, best_shrinkage
@@ -30,9 +30,9 @@ class GaussianClassifier(GenerativeClassifier):
     covariance : {"full", "diag", "tied", "tied_diag", "spherical", "tied_spherical"}
         "full" is quadratic discriminant analysis, "diag" Gaussian naive Bayes, "tied" linear discriminant analysis.
     shrinkage : float in [0, 1], "loo", "oas", "ledoit_wolf" or None
-        How far covariances are pulled towards a multiple of the identity. "loo" takes the number with the greatest
-        likelihood of the rows, each held out in turn. That takes `fit` a second pass, and all rows at once: to stream,
-        merge or forget afterwards, set the number that was chosen (`shrinkage_`), as `save` does. "oas" and
+        How far covariances are pulled towards a multiple of `shrinkage_target`. "loo" takes the number with the
+        greatest likelihood of the rows, each held out in turn. That takes `fit` a second pass, and all rows at once: to
+        stream, merge or forget afterwards, set the number that was chosen (`shrinkage_`), as `save` does. "oas" and
         "ledoit_wolf" are for "full" and "tied" only.
     prior : array, dict, "uniform" or None
         Class probabilities for decisions, unless a call gives others; None takes the frequencies of the training rows.
@@ -45,6 +45,14 @@ class GaussianClassifier(GenerativeClassifier):
         What `fit` does with missing values (NaN, None, null). "ignore" estimates the model from all other values, by
         maximum likelihood; "error" raises an error that counts them by column, as do predictive models, "loo" and
         "ledoit_wolf". Predictions always use the values that a row has.
+    shrinkage_target : {"variances", "identity"}
+        "variances" shrinks as if each column had been divided by its standard deviation within classes, so that units
+        do not matter; "identity" takes the columns as they are, as scikit-learn's LedoitWolf and OAS do.
+    degenerate : {"pooled", "floor"}
+        What a class gets in columns and directions in which it (almost) does not vary: "pooled" raises variances
+        towards those within all classes, where all its rows together vary less than one row does on average; "floor"
+        applies the variance floor alone. A warning names the classes and the columns. All others keep the estimate of
+        maximum likelihood.
     n_jobs : int or None
         Threads; None uses every processor unless SUFFICE_NUM_THREADS or OMP_NUM_THREADS says otherwise.
 
@@ -88,6 +96,8 @@ class GaussianClassifier(GenerativeClassifier):
         predictive: bool = False,
         variance_floor: float = 1e-9,
         missing: str = "ignore",
+        shrinkage_target: str = "variances",
+        degenerate: str = "pooled",
         n_jobs: int | None = None,
     ) -> None:
         self.covariance = covariance
@@ -96,6 +106,8 @@ class GaussianClassifier(GenerativeClassifier):
         self.predictive = predictive
         self.variance_floor = variance_floor
         self.missing = missing
+        self.shrinkage_target = shrinkage_target
+        self.degenerate = degenerate
         self.n_jobs = n_jobs
 
     def _learn(self, statistics: Any, source: Source | None = None, inferred: Any = None) -> Self:
@@ -109,7 +121,7 @@ class GaussianClassifier(GenerativeClassifier):
 
     def _chosen_for(self) -> tuple[Any, ...]:
         """All that the choice of a shrinkage depends on."""
-        return self._fitted(), self.covariance, self.variance_floor
+        return self._fitted(), self.covariance, self.variance_floor, self.shrinkage_target
 
     def _choose_shrinkage(self, moments: MomentStats, source: Source | None) -> float:
         if source is None:
@@ -120,7 +132,8 @@ class GaussianClassifier(GenerativeClassifier):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SufficeWarning)
             density = GaussianDensity.estimate(moments, self.covariance, None, self.variance_floor)
-        return best_shrinkage(source.in_memory(), GaussianLeaveOneOut(moments, density, 0.0, self.variance_floor))
+        model = GaussianLeaveOneOut(moments, density, 0.0, self.variance_floor, self.shrinkage_target, self.degenerate)
+        return best_shrinkage(source.in_memory(), model)
 
     def _shrinkage(self) -> float | str | None:
         """As it is used: a number where it was chosen."""
@@ -160,8 +173,7 @@ class GaussianClassifier(GenerativeClassifier):
             return float(used or 0.0)
         structure = STRUCTURES[self.covariance]
         statistics = self._recipe.adopted(self._fitted(), self._settled())
-        moments = completed_moments(statistics, structure, used, self.variance_floor)
-        found = estimated_shrinkage(moments, structure, used)
+        found = found_shrinkage(statistics, structure, used, self.variance_floor, self.shrinkage_target)
         return float(found[0]) if structure.tied else found
 
     def _leave_one_out(self) -> LeaveOneOut:

@@ -18,6 +18,7 @@ from ..em import Estimate
 from ..errors import ColumnWarning, DataError, EmptyClassWarning, SingularWarning
 from ..families import Family, Mixed
 from ..leave_one_out import LeaveOneOut, coded, frequencies_without, held_out_scores
+from ..modelfile import ModelFile
 from ..regression import LogisticModel
 from ..scoring.model import Model, Prior
 from ..sources import LocalSource, Source
@@ -68,10 +69,14 @@ class DensityClassifier(LLRClassifier, Estimated):
         return self.prior is None or (isinstance(self.prior, str) and self.prior == "uniform")
 
     def _estimated(self) -> Self:
-        if not self._has_lasting_prior():
-            return super()._estimated()
-        self.to_model()  # which is kept, so that scoring changes nothing in this estimator
+        self.to_model()  # which is kept, so that scoring changes nothing in this estimator; or an error about the prior
         return self
+
+    @classmethod
+    def _from_file(cls, model: ModelFile) -> Self:
+        loaded = super()._from_file(model)
+        decisions.as_prior(loaded.prior, loaded.classes_, loaded._fitted().weight)  # or an error
+        return loaded
 
     # What was learnt.
 

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .. import decisions, modelfile
 from ..collect import collect, refuse_large, refuse_nonfinite
-from ..errors import DataError, DecisionError, listed, one_of
+from ..errors import DataError, DecisionError, SeparableWarning, listed, one_of
 from ..regression import EXPANSIONS, Design, LogisticModel, LogisticProblem, expand
 from ..schema import Schema
 from ..scoring.model import Model, Prior
@@ -213,6 +213,13 @@ class LogisticClassifier(LLRClassifier):
                 ConvergenceWarning,
                 stacklevel=3,
             )
+        if np.inf == self.C and _separates(rows, slope, intercept, code, weight):
+            warnings.warn(
+                "the columns separate the classes perfectly, so that the coefficients would grow without end; give a "
+                "finite C",
+                SeparableWarning,
+                stacklevel=3,
+            )
         self.n_iter_ = found.nit
         if design is not None:
             return design.model(classes, prior, slope, intercept)
@@ -316,6 +323,17 @@ class LogisticClassifier(LLRClassifier):
         if self.expansion == "linear":
             tags.input_tags.categorical = tags.input_tags.string = tags.input_tags.allow_nan = True
         return tags
+
+
+def _separates(rows: Any, slope: Array, intercept: Array, code: Array, weight: Array) -> bool:
+    """Whether the scores of every row that counts are highest for its own class."""
+    scores = np.asarray(rows @ slope.T) + intercept
+    if scores.shape[1] == 1:
+        scores = np.concatenate([0 * scores, scores], axis=1)
+    own = np.arange(len(code)), code
+    margin = scores[own].copy()
+    scores[own] = -np.inf
+    return bool((margin > scores.max(axis=1))[weight > 0].all())
 
 
 def _plain_rows(table: Table, expansion: str) -> Any:

@@ -112,7 +112,7 @@ class MixedClassifier(MixedTable, GenerativeClassifier):
     prior : array, dict, "uniform" or None
         Class probabilities for decisions, unless a call gives others.
     shrinkage : float in [0, 1], "oas", "ledoit_wolf" or None
-        How far the covariances of the Gaussian columns are pulled towards a multiple of the identity.
+        How far the covariances of the Gaussian columns are pulled towards a multiple of `shrinkage_target`.
     variance_floor : float
         The least variance in any direction, relative to each column's own variance within classes.
     structure : {None, "tree"}
@@ -122,6 +122,14 @@ class MixedClassifier(MixedTable, GenerativeClassifier):
         Columns of categories that depend on each other in any case, by name or index.
     tokens : Tokens or None
         How columns of text are cut into words; None means `Tokens()`.
+    shrinkage_target : {"variances", "identity"}
+        "variances" shrinks as if each column had been divided by its standard deviation, so that units do not matter;
+        "identity" takes the columns as they are.
+    degenerate : {"pooled", "floor"}
+        What a class gets in columns and directions in which it (almost) does not vary: "pooled" raises variances
+        towards those within all classes, where all its rows together vary less than one row does on average; "floor"
+        applies the variance floor alone. A warning names the classes and the columns. All others keep the estimate of
+        maximum likelihood.
     n_jobs : int or None
         Threads.
 
@@ -155,6 +163,8 @@ class MixedClassifier(MixedTable, GenerativeClassifier):
         structure: str | None = None,
         joint: Any = None,
         tokens: Tokens | None = None,
+        shrinkage_target: str = "variances",
+        degenerate: str = "pooled",
         n_jobs: int | None = None,
     ) -> None:
         self.families = families
@@ -167,6 +177,8 @@ class MixedClassifier(MixedTable, GenerativeClassifier):
         self.structure = structure
         self.joint = joint
         self.tokens = tokens
+        self.shrinkage_target = shrinkage_target
+        self.degenerate = degenerate
         self.n_jobs = n_jobs
 
     @property

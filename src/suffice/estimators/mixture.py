@@ -70,13 +70,16 @@ class MixtureModel(DensityMixin, Iterated, MixedTable):
         component collapses on a few rows. 0 is maximum likelihood. None means 0 for one number of components, and 0.1
         for several: components that collapse have a high likelihood, and would be chosen for it.
     shrinkage : float in [0, 1], "oas", "ledoit_wolf" or None
-        How far the covariances of the Gaussian columns are pulled towards a multiple of the identity.
+        How far the covariances of the Gaussian columns are pulled towards a multiple of `shrinkage_target`.
     variance_floor : float
         The least variance in any direction, relative to the variance of each column in all rows.
     unknown : {"smooth", "ignore", "error"}
         What a category is worth that was never seen in training.
     random_state : int, RandomState or None
         Of the starts.
+    shrinkage_target : {"variances", "identity"}
+        "variances" shrinks as if each column had been divided by its standard deviation, so that units do not matter;
+        "identity" takes the columns as they are.
     n_jobs : int or None
         Threads.
 
@@ -132,6 +135,7 @@ class MixtureModel(DensityMixin, Iterated, MixedTable):
         variance_floor: float = 1e-6,
         unknown: str = "smooth",
         random_state: Any = None,
+        shrinkage_target: str = "variances",
         n_jobs: int | None = None,
     ) -> None:
         self.n_components = n_components
@@ -148,6 +152,7 @@ class MixtureModel(DensityMixin, Iterated, MixedTable):
         self.variance_floor = variance_floor
         self.unknown = unknown
         self.random_state = random_state
+        self.shrinkage_target = shrinkage_target
         self.n_jobs = n_jobs
 
     # Learning.

@@ -78,13 +78,16 @@ class MixtureClassifier(Iterated, MixedTable, DensityClassifier):
     pseudo_rows : float or None
         Pseudo-rows of every component, as for `MixtureModel`, spread as the rows of its class are.
     shrinkage : float in [0, 1], "oas", "ledoit_wolf" or None
-        How far the covariances of the Gaussian columns are pulled towards a multiple of the identity.
+        How far the covariances of the Gaussian columns are pulled towards a multiple of `shrinkage_target`.
     variance_floor : float
         The least variance in any direction, relative to the variance of each column in all rows.
     unknown : {"smooth", "ignore", "error"}
         What a category is worth that was never seen in training.
     random_state : int, RandomState or None
         Of the starts.
+    shrinkage_target : {"variances", "identity"}
+        "variances" shrinks as if each column had been divided by its standard deviation, so that units do not matter;
+        "identity" takes the columns as they are.
     n_jobs : int or None
         Threads.
 
@@ -137,6 +140,7 @@ class MixtureClassifier(Iterated, MixedTable, DensityClassifier):
         variance_floor: float = 1e-6,
         unknown: str = "smooth",
         random_state: Any = None,
+        shrinkage_target: str = "variances",
         n_jobs: int | None = None,
     ) -> None:
         self.n_components = n_components
@@ -154,6 +158,7 @@ class MixtureClassifier(Iterated, MixedTable, DensityClassifier):
         self.variance_floor = variance_floor
         self.unknown = unknown
         self.random_state = random_state
+        self.shrinkage_target = shrinkage_target
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

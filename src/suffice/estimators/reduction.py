@@ -28,6 +28,7 @@ from ..stats.collectors import NO_LABELS
 from ..tables.batch import Batch
 from .estimated import Estimated
 from .learner import Learner
+from .probabilistic import ProbabilisticComponents
 
 Array = NDArray[Any]
 _WIDE = 1000  # columns, from which on a matrix of them is avoided where there are fewer rows
@@ -196,7 +197,7 @@ class Reduction(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Learner):
         return tags
 
 
-class PCA(Reduction):
+class PCA(Reduction, ProbabilisticComponents):
     """Principal components: the directions of most variance, from one pass over the rows.
 
     Parameters
@@ -215,6 +216,8 @@ class PCA(Reduction):
     mean_ : (d,)
     n_components_ : m
     explained_variance_, explained_variance_ratio_ : (m,), with divisor n
+    singular_values_ : (m,)
+    noise_variance_ : the mean variance of the directions that are left out
     statistics_ : MomentStats of all rows
 
     Examples

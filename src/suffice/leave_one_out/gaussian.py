@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ..densities import GaussianDensity
 from ..densities.covariance import feature_variance, neutral, variances, yardstick
+from ..densities.degenerate import LARGE, pooled_variances, varying
 from ..stats import MomentStats
 from ..stats.base import FAINT, faint
 from ..tables.table import Table
@@ -37,6 +38,8 @@ class GaussianLeaveOneOut(LeaveOneOut):
     density: GaussianDensity
     shrinkage: float
     floor: float
+    target: str  # of the shrinkage
+    degenerate: str  # what becomes of columns in which a class does not vary
 
     @cached_property
     def unit(self) -> Array:
@@ -48,7 +51,21 @@ class GaussianLeaveOneOut(LeaveOneOut):
     def _is_far(self) -> bool:
         """Whether every covariance is far above its floor, which changes with every row that is left out."""
         known = self._inverse if self.density.structure.tied else self._inverse[self.density.seen]
-        return bool((SAFE * self.floor * known < 1).all())
+        return bool((SAFE * self.floor * known < 1).all()) and not self._is_near.any()
+
+    @cached_property
+    def _is_near(self) -> Array:
+        """Which variances of classes may be degenerate without some row, (k, d)."""
+        moments, kind = self.moments, self.density.structure
+        if kind.tied or self.degenerate != "pooled":
+            return np.zeros(moments.mean.shape, bool)
+        return self._is_degenerate(moments.variation, moments.weight[:, None]) & self.density.seen[:, None]
+
+    def _is_degenerate(self, scatter: Array, weight: Array) -> Array:
+        """Which classes of these scatters (n, d) and weights (n, 1) hardly vary: to be looked at more closely."""
+        structure = self.density.structure
+        scatter = scatter.mean(axis=-1, keepdims=True) if structure.shape == "spherical" else scatter
+        return np.asarray(scatter < SAFE * np.minimum(1.0, LARGE * weight) * self.unit**2)
 
     @cached_property
     def _inverse(self) -> Array:
@@ -56,6 +73,11 @@ class GaussianLeaveOneOut(LeaveOneOut):
         eigenvalues."""
         squares = (self.density.whitening * self.unit) ** 2
         return np.asarray(squares.reshape(len(squares), -1).sum(axis=1))
+
+    @property
+    def _moves_target(self) -> bool:
+        """Whether what covariances are shrunk towards changes with every row that is left out, in all columns."""
+        return self.target == "variances" and self.shrinkage > 0
 
     @cached_property
     def eigen(self) -> tuple[Array, Array]:
@@ -67,10 +89,17 @@ class GaussianLeaveOneOut(LeaveOneOut):
     def scores(self, table: Table, code: Array, weight: Array) -> tuple[Array, Array]:
         X = table.floats().astype(np.float64, copy=False)
         structure, out = self.density.structure, np.empty((len(X), len(self.moments.classes)))
-        if self.moments.observed is not None:
+        if self.moments.observed is not None or (self._moves_target and structure.shape == "diag"):
             return self._side_by_side(X, code, weight)
+        if self._moves_target and structure.shape == "full":
+            return out, np.ones(len(X), bool)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             safe = self._closed(X, code, weight, out) & self._is_far
+        if not structure.tied and self.degenerate == "pooled":
+            away, n = X - self.moments.mean[code], self.moments.weight[code]
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                rest = self.moments.variation[code] - (weight * n / (n - weight))[:, None] * away**2
+                safe &= ~self._is_degenerate(rest, (n - weight)[:, None]).any(axis=1)
         wanting = ~safe
         if structure.shape != "full" and wanting.any():
             out[wanting], wanting[wanting] = self._side_by_side(X[wanting], code[wanting], weight[wanting])
@@ -151,8 +180,12 @@ class GaussianLeaveOneOut(LeaveOneOut):
         n[own], mean[own], scatter[own] = rest, moved, spread
         unit = yardstick(scatter.sum(axis=-2), mean, n)
         unit = np.broadcast_to(unit.mean(axis=-1, keepdims=True), unit.shape) if kind.shape == "spherical" else unit
-        variance = variances(scatter, n, kind, self.shrinkage)
+        variance = variances(scatter, n, kind, self.shrinkage, unit[:, None] if self._moves_target else 1.0)
+        known = mean
         mean, variance = neutral(mean, scatter, n, variance, kind)
+        if not kind.tied and self.degenerate == "pooled":
+            varies = varying(scatter.sum(axis=-2), n.sum(axis=-2), unit, kind)
+            variance, _ = pooled_variances(variance, n, known, scatter, unit, varies, kind)
         variance = np.maximum(variance, np.maximum(self.floor * unit, np.finfo(np.float64).tiny)[:, None])
         terms = _LOG_2PI + np.log(variance) + (x[:, None] - mean) ** 2 / variance
         scores = -0.5 * np.where(missing[:, None], 0.0, terms).sum(axis=-1)

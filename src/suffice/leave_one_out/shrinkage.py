@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -42,14 +42,17 @@ def best_shrinkage(source: LocalSource, model: GaussianLeaveOneOut) -> float:
     Rows without which the class has (next to) no variance at all score the same for any shrinkage: they have no say.
     Nor have directions in which a class does not vary, such as constant columns and copies of others: the less
     shrinkage the better, they would say. A shrinkage that would not keep the others from the floor is not for choice.
+    Columns that are shrunk in units of their standard deviation have that of all rows, whichever row is left out.
     """
+    unit = model.unit if model.target == "variances" else np.ones(model.moments.n_features)
+    model = replace(model, moments=model.moments.scaled(np.zeros_like(unit), unit))
 
     def score_rows(batch: Batch) -> ShrinkageScores:
         total = ShrinkageScores(np.zeros(len(SHRINKAGES)), np.zeros(len(SHRINKAGES), bool), 0)
         code, weight = coded(batch, model.moments.classes)
         for start in range(0, len(batch), ROWS):
             rows = slice(start, start + ROWS)
-            X, w = batch.table[rows].floats().astype(np.float64, copy=False), weight[rows]
+            X, w = batch.table[rows].floats() / unit, weight[rows]
             for scores, safe, own in _curves(model, X[w > 0], code[rows][w > 0], w[w > 0]):
                 asked = safe[:, -1]  # what reaches the floor at the greatest shrinkage does so at every other
                 score = own[asked] @ np.where(safe[asked], scores[asked], 0.0)

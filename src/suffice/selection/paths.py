@@ -24,6 +24,7 @@ from ..families import learns_from_missing
 from ..projection import Projection
 from ..sources import LocalSource, Source
 from ..stats import CollectGaussian, CollectMoments, MomentStats, Statistics
+from ..stats.scatter import HIGHER
 from ..tables.batch import Batch
 from ..tables.table import Table
 
@@ -114,7 +115,8 @@ class State:
         return State(fitted.projection_.of_moments(moments), None, self.rows, (*self.steps, fitted))
 
     def _scale(self, estimators: list[Any]) -> State:
-        fitted, moments = clone(estimators[0]), _linear(self.statistic)
+        fitted, moments = clone(estimators[0]), self.statistic
+        moments = moments if moments.layout == "coquartic" else _linear(moments)
         center, scale = _fit_scaler(fitted, moments, self.names)
         rows = tuple(transformed(fitted, X) for X in self.rows)
         return State(moments.scaled(center, scale), None, rows, (*self.steps, fitted))
@@ -158,7 +160,7 @@ def _kept(estimator: Reduction, whole: Projection) -> int:
 
 def _linear(moments: MomentStats) -> MomentStats:
     """Return moments that a linear map can be applied to."""
-    return moments.to_layout("full") if moments.layout == "quartic" else moments
+    return moments.to_layout("full") if moments.layout in HIGHER else moments
 
 
 def paths(estimators: list[Any], source: Source) -> tuple[list[Candidate], dict[str, Root]]:
@@ -183,7 +185,8 @@ def paths(estimators: list[Any], source: Source) -> tuple[list[Candidate], dict[
     if candidates and all(isinstance(candidate.error, StepError) for candidate in candidates):
         raise DataError(str(candidates[0].error))
     if layouts:
-        richest = layouts.pop() if len(layouts) == 1 else "quartic" if "quartic" in layouts else "full"
+        higher = [layout for layout in reversed(HIGHER) if layout in layouts]
+        richest = layouts.pop() if len(layouts) == 1 else higher[0] if higher else "full"
         every = [step for candidate in candidates if candidate.root == _MOMENTS for step in candidate.path]
         learns = all(step.kind == "classify" and learns_from_missing(step.estimator._params()) for step in every)
         roots[_MOMENTS] = Root((CollectGaussian if learns else CollectMoments)(richest))
@@ -241,10 +244,10 @@ def _layout(steps: tuple[Any, ...], source: Source) -> str | None:
         return None  # chosen by rows
     if not reductions:
         return layout
-    if layout == "quartic":
-        return None  # of projected rows they do not follow from those of the rows
-    if all(isinstance(step, StandardScaler) for step in reductions):
+    if layout != "quartic" and all(isinstance(step, StandardScaler) for step in reductions):
         return layout
+    if layout in HIGHER:
+        return None  # of projected rows they do not follow from those of the rows
     if is_wide(source):
         return None
     return "pooled" if layout == "pooled" else "full"

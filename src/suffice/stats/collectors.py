@@ -104,8 +104,8 @@ class CollectWide:
 
 def for_table(of: Any, n_rows: int | None, n_features: int) -> Any:
     """The collector that suits a table of this size."""
-    wide = type(of) in (CollectMoments, CollectGaussian) and of.layout != "diag" and is_wide(n_rows, n_features)
-    return CollectWide(of) if wide else of
+    can_be = type(of) in (CollectMoments, CollectGaussian) and of.layout not in ("diag", "coquartic")
+    return CollectWide(of) if can_be and is_wide(n_rows, n_features) else of
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from ..tables.table import Sparse, Table, contiguous
 from ..text import counted
 from . import scatter as scatters
 from .base import FAINT, Statistics, by_class, faint, settle, spread, vocabulary
-from .scatter import LAYOUTS, shape_of
+from .scatter import HIGHER, LAYOUTS, shape_of
 from .sums import centred
 
 Array = NDArray[Any]
@@ -43,12 +43,14 @@ class MomentStats(Statistics):
     scatter : array
         The sum of w (x - mean)(x - mean)': its diagonal (k, d), all of it (k, d, d), or summed over all classes (d, d),
         as the layout says.
-    layout : {"diag", "pooled", "full", "quartic"}
+    layout : {"diag", "pooled", "full", "quartic", "coquartic"}
         What is kept of the second moments; see `suffice.stats.scatter.LAYOUTS`.
-    cubic : array of shape (k, d), optional
-        The sum of ``w |x - mean|^2 (x - mean)``, in the quartic layout.
-    quartic : array of shape (k,), optional
-        The sum of ``w |x - mean|^4``, in the quartic layout.
+    cubic : array, optional
+        With z = x - mean, the sum of ``w |z|^2 z`` (k, d) in the quartic layout, and those of ``w z_i^2 z_j`` (k, d, d)
+        in the coquartic one.
+    quartic : array, optional
+        The sum of ``w |z|^4`` (k,) in the quartic layout, and those of ``w z_i^2 z_j^2`` (k, d, d) in the coquartic
+        one.
     observed : array of shape (k, d), optional
         The weight of the rows that have the column, where some do not; in the diag layout.
 
@@ -110,7 +112,7 @@ class MomentStats(Statistics):
             Labels, in any order; there may be none.
         n_features : int
             The number of columns.
-        layout : {"diag", "pooled", "full", "quartic"}
+        layout : {"diag", "pooled", "full", "quartic", "coquartic"}
             What is kept of the second moments.
 
         Returns
@@ -122,8 +124,9 @@ class MomentStats(Statistics):
             raise StatisticsError(f"layout={layout!r} is not known; choose one of {listed(LAYOUTS)}")
         classes = vocabulary(classes)
         k, d = len(classes), n_features
-        higher = {"cubic": np.zeros((k, d)), "quartic": np.zeros(k)} if layout == "quartic" else {}
-        return cls(classes, np.zeros(k), np.zeros((k, d)), np.zeros(scatters.shape_of(layout, k, d)), layout, **higher)
+        shapes = {"quartic": ((k, d), (k,)), "coquartic": ((k, d, d), (k, d, d))}.get(layout, ())
+        higher = [np.zeros(shape) for shape in shapes]
+        return cls(classes, np.zeros(k), np.zeros((k, d)), np.zeros(scatters.shape_of(layout, k, d)), layout, *higher)
 
     @classmethod
     def from_sums(cls, n: Any, sum_x: Any, sum_xx: Any, *, classes: Any = None, layout: str | None = None) -> Self:
@@ -177,7 +180,7 @@ class MomentStats(Statistics):
         """
         if self.observed is not None:
             raise StatisticsError("some cells are missing: the columns have different numbers of rows")
-        layout = "full" if self.layout == "quartic" else self.layout
+        layout = "full" if self.layout in HIGHER else self.layout
         sum_xx = self.scatter.copy()
         sum_x = self.weight[:, None] * self.mean
         scatters.add_outer(sum_xx, layout, sum_x, self.mean)
@@ -191,7 +194,7 @@ class MomentStats(Statistics):
         ----------
         batch : Batch
             Rows with labels, hard or soft, and weights where they have any.
-        layout : {"diag", "pooled", "full", "quartic"}
+        layout : {"diag", "pooled", "full", "quartic", "coquartic"}
             What is kept of the second moments.
         skip_missing : bool, default=False
             Leave missing cells out, in the diag layout; otherwise NaN makes the moments NaN.
@@ -212,7 +215,7 @@ class MomentStats(Statistics):
         cls, table: Table, classes: Array, share: Array, weight: Array | None, layout: str, skip_missing: bool
     ) -> Self | None:
         """The moments of softly labelled rows, all classes at once; None where this is not possible."""
-        if isinstance(table, Sparse) or layout == "quartic" or (layout == "full" and table.n_features >= _WIDE):
+        if isinstance(table, Sparse) or layout in HIGHER or (layout == "full" and table.n_features >= _WIDE):
             return None
         if layout == "diag":
             n, mean, scatter = kernels.active.soft_diag_moments(table.numbers(), share, weight)
@@ -245,7 +248,7 @@ class MomentStats(Statistics):
             return moments._skipping_missing(table.floats(), column) if unseen else moments
         if layout == "full" and table.n_features >= _WIDE:
             return cls._of_wide(table, classes, code, weight)
-        if layout != "quartic":
+        if layout not in HIGHER:
             n, mean, scatter = kernels.active.full_moments(table.numbers(), code, weight, k, layout == "pooled")
             return cls(classes, n, mean, scatter, layout)
         X = table.floats()
@@ -254,7 +257,7 @@ class MomentStats(Statistics):
         for start in range(0, len(X), step):  # in the cache, so that X itself is read once
             rows = slice(start, start + step)
             w = None if weight is None else weight[rows]
-            total = total._merged(cls._of_block(X[rows], classes, code[rows], w))
+            total = total._merged(cls._of_block(X[rows], classes, code[rows], w, layout))
         return total
 
     @classmethod
@@ -280,22 +283,29 @@ class MomentStats(Statistics):
         return cls(classes, n, mean, scatter, "full")
 
     @classmethod
-    def _of_block(cls, X: Array, classes: Array, code: Array, weight: Array | None) -> Self:
+    def _of_block(cls, X: Array, classes: Array, code: Array, weight: Array | None, layout: str) -> Self:
         k = len(classes)
         X, code, weight = present_rows(X, code, weight)
         n, mean, scatter = kernels.active.full_moments(X, code, weight, k, False)
         if not len(X):
-            return cls.zeros(classes, X.shape[1], "quartic")
+            return cls.zeros(classes, X.shape[1], layout)
         w = np.ones(len(X)) if weight is None else weight
         order = np.argsort(code, kind="stable")
         present, begins = np.unique(code[order], return_index=True)
-        cubic = np.zeros_like(mean)
+        cubic = np.zeros_like(mean if layout == "quartic" else scatter)
         with np.errstate(over="ignore", invalid="ignore"):  # is_finite reports it
             z = X - mean[code]
+            if layout == "coquartic":
+                quartic = np.zeros_like(scatter)
+                for c, some in zip(present, np.split(order, begins[1:]), strict=True):
+                    squares = z[some] ** 2
+                    weighted = (squares * w[some, None]).T
+                    cubic[c], quartic[c] = weighted @ z[some], weighted @ squares
+                return cls(classes, n, mean, scatter, layout, cubic, quartic)
             square = np.einsum("ij,ij->i", z, z)
             cubic[present] = np.add.reduceat((z * (w * square)[:, None])[order], begins)
             quartic = np.bincount(code, w * square**2, minlength=k)
-        return cls(classes, n, mean, scatter, "quartic", cubic, quartic)
+        return cls(classes, n, mean, scatter, layout, cubic, quartic)
 
     def _skipping_missing(self, X: Array, column_moments: Callable[[Array, Array], kernels.Moments]) -> Self:
         """Return the moments of each column over the rows that have it: ``column_moments(x, rows)``."""
@@ -353,7 +363,7 @@ class MomentStats(Statistics):
             observed = None if all(part.observed is None for part in parts) else n
             weight = np.add.reduce([part.weight for part in parts])
             merged = replace(self, weight=weight, mean=mean, scatter=scatter, observed=observed)
-            if self.layout != "quartic":
+            if self.layout not in HIGHER:
                 return merged
             cubic, quartic = zip(*(part._higher_about(mean) for part in parts), strict=True)
             return replace(merged, cubic=np.add.reduce(cubic), quartic=np.add.reduce(quartic))
@@ -381,7 +391,7 @@ class MomentStats(Statistics):
             scatters.clean(scatter, self.layout, n, self.scatter, mine * (1e-12 * size) ** 2, impossible)
             observed = n if (n != weight[:, None]).any() and n.shape == mean.shape else None
             left = replace(self, weight=weight, mean=mean, scatter=scatter, observed=observed)
-            if self.layout != "quartic":
+            if self.layout not in HIGHER:
                 return left
             one, two = self._higher_about(mean), other._higher_about(mean)
             cubic, quartic = one[0] - two[0], np.maximum(one[1] - two[1], 0.0)
@@ -394,6 +404,8 @@ class MomentStats(Statistics):
         assert self.cubic is not None
         assert self.quartic is not None
         shift = self.mean - center
+        if self.layout == "coquartic":
+            return self._coquartic_about(shift)
         length = np.einsum("kd,kd->k", shift, shift)
         s_shift = self._scatter_times(shift)
         trace = self.variation.sum(axis=1)
@@ -403,6 +415,17 @@ class MomentStats(Statistics):
             self.quartic + 4 * np.einsum("kd,kd->k", shift, self.cubic + s_shift) + length * (2 * trace + n * length)
         )
         return cubic, quartic
+
+    def _coquartic_about(self, s: Array) -> tuple[Array, Array]:
+        """Third and fourth moments of each two columns about centres that are `s` (k, d) below the means."""
+        assert self.cubic is not None
+        assert self.quartic is not None
+        own, square, n = self.variation[:, :, None], s[:, :, None] ** 2, self.weight[:, None, None]
+        left, right, scatter = s[:, :, None], s[:, None, :], self.scatter
+        cubic = self.cubic + right * own + 2 * left * scatter + n * square * right
+        mixed = 2 * right * self.cubic + right**2 * own
+        both = 4 * left * right * scatter + n * square * right**2
+        return cubic, self.quartic + mixed + np.swapaxes(mixed, 1, 2) + both
 
     def _scatter_times(self, vectors: Array) -> Array:
         """The products of the scatter of each class and a vector, (k, d)."""
@@ -443,9 +466,9 @@ class MomentStats(Statistics):
         MomentStats
             Of m columns.
         """
-        if self.layout == "quartic":
+        if self.layout in HIGHER:
             raise StatisticsError(
-                "'quartic' moments cannot be restricted to some columns; convert them with to_layout('full')"
+                f"{self.layout!r} moments cannot be restricted to some columns; convert them with to_layout('full')"
             )
         scatter = self.scatter[:, :m] if self.layout == "diag" else self.scatter[..., :m, :m]
         observed = None if self.observed is None else self.observed[:, :m]
@@ -469,7 +492,10 @@ class MomentStats(Statistics):
         if self.layout == "quartic":
             raise StatisticsError("'quartic' moments cannot be scaled; convert them with to_layout('full')")
         by = scale**2 if self.layout == "diag" else np.outer(scale, scale)
-        return replace(self, mean=(self.mean - center) / scale, scatter=self.scatter / by)
+        scaled = replace(self, mean=(self.mean - center) / scale, scatter=self.scatter / by)
+        if self.cubic is None or self.quartic is None:
+            return scaled
+        return replace(scaled, cubic=self.cubic / by / scale[:, None], quartic=self.quartic / by**2)
 
     @property
     def variation(self) -> Array:
@@ -477,11 +503,11 @@ class MomentStats(Statistics):
         return np.atleast_2d(scatters.diagonal(self.scatter, self.layout))
 
     def to_layout(self, layout: str) -> Self:
-        """Convert to a layout that keeps less: "quartic" to "full" to "diag" or "pooled".
+        """Convert to a layout that keeps less: "coquartic" to "quartic" to "full" to "diag" or "pooled".
 
         Parameters
         ----------
-        layout : {"diag", "pooled", "full", "quartic"}
+        layout : {"diag", "pooled", "full", "quartic", "coquartic"}
             What is kept of the second moments.
 
         Returns
@@ -492,16 +518,19 @@ class MomentStats(Statistics):
         if layout == self.layout:
             return self
         self._check_conversion(layout)
-        scatter = self.scatter
-        if layout == "diag":
+        scatter, cubic, quartic = self.scatter, None, None
+        if layout == "quartic" and self.cubic is not None and self.quartic is not None:
+            cubic, quartic = self.cubic.sum(axis=1), self.quartic.sum(axis=(1, 2))
+        elif layout == "diag":
             scatter = np.einsum("kii->ki", scatter).copy()
         elif layout == "pooled":
             scatter = scatter.sum(axis=0)
-        return replace(self, scatter=scatter, layout=layout, cubic=None, quartic=None)
+        return replace(self, scatter=scatter, layout=layout, cubic=cubic, quartic=quartic)
 
     def _check_conversion(self, layout: str) -> None:
         """Raise an error where this layout does not hold what another one needs."""
-        order = {"diag": {"full", "quartic"}, "pooled": {"full", "quartic"}, "full": {"quartic"}}
+        full = {"full", *HIGHER}
+        order = {"diag": full, "pooled": full, "full": {*HIGHER}, "quartic": {"coquartic"}}
         if self.layout not in order.get(layout, ()):
             raise StatisticsError(
                 f"a {self.layout!r} statistic cannot be converted to {layout!r}; collect it again in that layout"

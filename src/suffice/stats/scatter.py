@@ -15,10 +15,14 @@ from ..errors import DataError, PrecisionWarning, StatisticsError, listed
 
 Array = NDArray[Any]
 
-LAYOUTS = ("diag", "pooled", "full", "quartic")
+LAYOUTS = ("diag", "pooled", "full", "quartic", "coquartic")
 """What is kept of the second moments: variances alone, the scatter summed over classes, every class's scatter, or
-that and the third and fourth moments that Ledoit and Wolf's shrinkage needs. Each later one but "pooled" holds
-all that "diag" holds, and "full" holds "pooled" too."""
+that and the third and fourth moments that Ledoit and Wolf's shrinkage needs: of whole rows, or of each two columns,
+which can be brought to other units. Each later one but "pooled" holds all that "diag" holds, and "full" holds
+"pooled" too."""
+
+HIGHER = ("quartic", "coquartic")
+"""Those with third and fourth moments."""
 
 _CACHED = 1 << 15  # numbers at a time, so that they stay in the cache
 _EPS = float(np.finfo(np.float64).eps)

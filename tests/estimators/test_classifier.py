@@ -1,0 +1,89 @@
+"""What every classifier has, of every family."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+from sklearn.feature_selection import RFE
+
+from suffice import (
+    BernoulliClassifier,
+    CategoricalClassifier,
+    GaussianClassifier,
+    LogisticClassifier,
+    MixedClassifier,
+    MixtureClassifier,
+    MultinomialClassifier,
+    PoissonClassifier,
+    SemiSupervisedClassifier,
+    load,
+)
+from suffice.errors import ModelFileError, SeparableWarning
+
+CLASSIFIERS = {
+    "gaussian": GaussianClassifier("tied"),
+    "bernoulli": BernoulliClassifier(),
+    "categorical": CategoricalClassifier(),
+    "multinomial": MultinomialClassifier(),
+    "poisson": PoissonClassifier(),
+    "mixed": MixedClassifier(covariance="tied"),
+    "mixture": MixtureClassifier(1),
+    "logistic": LogisticClassifier(),
+    "semi-supervised": SemiSupervisedClassifier(GaussianClassifier("tied")),
+}
+X = np.random.default_rng(0).poisson(3, size=(90, 4)).astype(float)
+Y = np.arange(90) % 3
+
+every = pytest.mark.parametrize("name", CLASSIFIERS)
+
+
+@every
+@pytest.mark.parametrize("prior", ["bogus", [0.5, 0.4, 0.3], [0.5, 0.5], {0: 1.0}])
+def test_a_wrong_prior_is_refused_by_fit(name, prior):
+    clf = CLASSIFIERS[name]
+    own = "estimator__prior" if name == "semi-supervised" else "prior"
+    before = clf.get_params()[own]
+    try:
+        with pytest.raises(ValueError, match="prior"):
+            clf.set_params(**{own: prior}).fit(X, Y)
+    finally:
+        clf.set_params(**{own: before})
+
+
+def test_a_wrong_prior_is_refused_by_load(tmp_path):
+    clf = GaussianClassifier(prior=[0.2, 0.3, 0.5]).fit(X, Y)
+    clf.prior[0] = 0.9
+    clf.save(tmp_path / "m")
+    with pytest.raises(ModelFileError, match="must sum to 1"):
+        load(tmp_path / "m")
+
+
+@every
+def test_decision_function_is_scikit_learns(name):
+    clf = CLASSIFIERS[name].fit(X, Y)
+    np.testing.assert_allclose(clf.decision_function(X), clf.predict_log_proba(X))
+    odds = clf.fit(X, Y > 0).decision_function(X)
+    np.testing.assert_allclose(1 / (1 + np.exp(-odds)), clf.predict_proba(X)[:, 1], rtol=1e-9)
+    assert ((odds > 0) == clf.predict(X)).all()
+
+
+@pytest.mark.parametrize("name", ["gaussian", "bernoulli", "multinomial", "poisson", "mixed", "logistic"])
+def test_linear_models_rank_columns(name):
+    told = 9.0 * (Y == 1) + np.random.default_rng(1).poisson(1, 90)
+    Z = np.column_stack([X, told])
+    Z = Z > 3 if name == "bernoulli" else Z
+    kept = RFE(CLASSIFIERS[name], n_features_to_select=1).fit(Z, Y).support_
+    assert kept.sum() == 1
+    assert kept[-1] or name == "multinomial"  # which looks at shares of a row's total
+
+
+def test_predictive_models_of_fewer_rows_than_columns():
+    digits, labels = load_digits(return_X_y=True)
+    digits = digits[:, digits[:30].std(axis=0) > 0]
+    clf = GaussianClassifier("full", predictive=True).fit(digits[:50], labels[:50])
+    assert clf.score(digits[900:], labels[900:]) > 0.7  # 0.46 with a singular prior
+
+
+def test_a_logistic_model_without_a_penalty_says_if_there_is_no_optimum():
+    with pytest.warns(SeparableWarning, match="give a finite C"):
+        LogisticClassifier(C=np.inf).fit([[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1])
+    LogisticClassifier(C=np.inf).fit([[0.0], [3.0], [1.0], [4.0]], [0, 0, 1, 1])
