@@ -294,16 +294,17 @@ class TextDensity(Density):
         return out
 
     @cached_property
-    def _tables(self) -> dict[tuple[str, int], Any]:
+    def _tables(self) -> dict[tuple[str, int, bool], Any]:
         return {}
 
-    def _table(self, j: int) -> Any:
-        """What the kernels look words up in; None where they are hashed."""
+    def _table(self, j: int, documents: Documents) -> Any:
+        """What the kernels look words of documents up in; None where they are hashed."""
         if self.tokens.hashed:
             return None
-        key = kernels.active_name, j
+        by_tokens = self.tokens.ngrams[1] > 1 and documents.lists is None
+        key = kernels.active_name, j, by_tokens
         if key not in self._tables:
-            self._tables[key] = kernels.active.word_table(self.words[j])
+            self._tables[key] = kernels.active.word_table(self.words[j], by_tokens)
         return self._tables[key]
 
     @cached_property
@@ -335,7 +336,8 @@ class TextDensity(Density):
 
     def _codes(self, X: TextRows, j: int) -> tuple[Array, Array]:
         try:
-            return kernels.active.word_codes(X.documents[j], self.tokens.rules, self._table(j))  # type: ignore[no-any-return]
+            table = self._table(j, X.documents[j])
+            return kernels.active.word_codes(X.documents[j], self.tokens.rules, table)  # type: ignore[no-any-return]
         except InvalidTextError as error:
             raise _invalid(error) from None
 
@@ -363,7 +365,7 @@ class TextDensity(Density):
         else:
             own = np.where(part.seen, part.constant, 0.0)[None].repeat(len(X), axis=0)
             slopes, by_class = self._slopes[j]
-            known = X.documents[j], self.tokens.rules, self._table(j)
+            known = X.documents[j], self.tokens.rules, self._table(j, X.documents[j])
             try:
                 self._refuse_unknown(kernels.active.word_scores(*known, slopes, by_class, self.presence, own))
             except InvalidTextError as error:

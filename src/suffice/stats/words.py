@@ -90,6 +90,18 @@ def _no_words(hashed: int | None) -> ColumnWords:
     return ColumnWords(None if hashed else Words(np.empty(0, np.uint8), np.empty(0, np.int64)), none, np.zeros(size))
 
 
+def _added(a: ColumnWords, b: ColumnWords) -> ColumnWords:
+    """The counts of both."""
+    words, at_a, at_b, size = None, None, None, a.size
+    if a.words is not None and b.words is not None:
+        words, at_a, at_b = kernels.active.merge_words(a.words, b.words)
+        size = len(words.ends)
+    having = np.zeros(size)
+    for column, at in ((a, at_a), (b, at_b)):
+        having[slice(None) if at is None else at] += column.having
+    return ColumnWords(words, kernels.active.add_counts(a.count, at_a, b.count, at_b, size), having)
+
+
 def _together(a: ColumnWords, b: ColumnWords) -> tuple[ColumnWords, ColumnWords]:
     """Both over the words of both."""
     if a.words is None or b.words is None:
@@ -330,16 +342,12 @@ class WordStats(Statistics):
 
     def _merged(self, other: Self) -> Self:
         names = feature_union(self.names, other.names)
-        one, two, k = self.with_columns(names), other.with_columns(names), len(self.classes)
-        columns = []
-        for a, b in zip(one.columns, two.columns, strict=True):
-            a, b = _together(a, b)
-            columns.append(a.with_matrix(a.matrix(k) + b.matrix(k), a.having + b.having))
+        one, two = self.with_columns(names), other.with_columns(names)
         return replace(
             one,
             weight=one.weight + two.weight,
             missing=one.missing + two.missing,
-            columns=tuple(columns),
+            columns=tuple(map(_added, one.columns, two.columns)),
             names=names if names is not None else two.names,
             as_given=one.as_given or two.as_given,
         )
