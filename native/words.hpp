@@ -85,13 +85,23 @@ inline Word word_of(const char* p, std::size_t n) {
     return {p, n, first, second, h};
 }
 
-// Words by their bytes. Their numbers are up to the caller; their order is that of their addition.
+// Where a hash begins to look in an open table of any size; places follow each other in circles.
+template <class Slot>
+struct Probe {
+    const Large<Slot>& slots;
+    std::size_t at;
+    Probe(const Large<Slot>& slots, std::uint64_t hash)
+        : slots(slots), at(std::size_t(static_cast<unsigned __int128>(hash) * slots.size() >> 64)) {}
+    void next() { at = at + 1 == slots.size() ? 0 : at + 1; }
+};
+
+// Words by their bytes. Their numbers are up to the caller.
 class WordTable {
 public:
     WordTable() = default;
 
-    // Words that follow each other, where each ends.
-    WordTable(const std::uint8_t* letters, const std::int64_t* ends, Index n) {
+    // Words that follow each other, where each ends, and that are only looked up.
+    WordTable(const std::uint8_t* letters, const std::int64_t* ends, Index n) : slots_(std::size_t(n) / 3 * 4 + 16), lists_(false) {
         std::vector<char> one;
         for (Index i = 0; i < n; ++i) {
             const std::int64_t begin = i ? ends[i - 1] : 0;
@@ -103,36 +113,29 @@ public:
     }
 
     std::int32_t find(const Word& word) const {
-        for (std::uint64_t h = word.hash;; ++h) {
-            const Slot& slot = slots_[h & (slots_.size() - 1)];
-            if (slot.number < 0 || same(slot, word)) return slot.number;
-        }
+        for (Probe<Slot> p(slots_, word.hash);; p.next())
+            if (slots_[p.at].number < 0 || same(slots_[p.at], word)) return slots_[p.at].number;
     }
 
     // The number of a word, which is `number` where it is new.
     std::int32_t add(const Word& word, Index number) {
-        std::uint64_t h = word.hash;
-        for (;; ++h) {
-            const Slot& slot = slots_[h & (slots_.size() - 1)];
-            if (slot.number < 0) break;
-            if (same(slot, word)) return slot.number;
-        }
+        Probe<Slot> p(slots_, word.hash);
+        for (; slots_[p.at].number >= 0; p.next())
+            if (same(slots_[p.at], word)) return slots_[p.at].number;
         if (word.length > 0x7FFFFFFFull || number >= 0x7FFFFFFF) throw std::length_error("too many words, or too long ones");
-        if (4 * (size() + 1) > 3 * slots_.size()) {
-            grow();
-            for (h = word.hash; slots_[h & (slots_.size() - 1)].number >= 0; ++h) {}
-        }
         const bool whole = word.length <= 16;
-        slots_[h & (slots_.size() - 1)] = {whole ? word.first : word.hash, whole ? word.second : letters_.size(),
-                                           std::uint32_t(word.length), std::int32_t(number)};
-        starts_.push_back(letters_.size());
-        letters_.insert(letters_.end(), word.start, word.start + word.length);
+        slots_[p.at] = {whole ? word.first : word.hash, whole ? word.second : letters_.size(), std::uint32_t(word.length), std::int32_t(number)};
+        if (lists_) starts_.push_back(letters_.size());
+        if (lists_ || !whole) letters_.insert(letters_.end(), word.start, word.start + word.length);
+        if (4 * ++used_ > 3 * slots_.size()) grow();
         return std::int32_t(number);
     }
 
-    void prefetch(const Word& word) const { __builtin_prefetch(&slots_[word.hash & (slots_.size() - 1)]); }
+    void prefetch(const Word& word) const { __builtin_prefetch(&slots_[Probe<Slot>(slots_, word.hash).at]); }
 
-    std::size_t size() const { return starts_.size(); }
+    std::size_t size() const { return used_; }
+
+    // The letters of words, in the order of their addition.
     const char* begin(std::size_t i) const { return letters_.data() + starts_[i]; }
     std::size_t length(std::size_t i) const { return (i + 1 < size() ? starts_[i + 1] : letters_.size()) - starts_[i]; }
 
@@ -173,18 +176,20 @@ private:
     }
 
     void grow() {
-        Large<Slot> old(2 * slots_.size());
+        Large<Slot> old(slots_.size() / 2 * 3);
         old.swap(slots_);
         for (const Slot& slot : old) {
             if (slot.number < 0) continue;
-            std::uint64_t h = slot.length <= 16 ? short_hash(slot.first, slot.second, slot.length) : slot.first;
-            while (slots_[h & (slots_.size() - 1)].number >= 0) ++h;
-            slots_[h & (slots_.size() - 1)] = slot;
+            Probe<Slot> p(slots_, slot.length <= 16 ? short_hash(slot.first, slot.second, slot.length) : slot.first);
+            while (slots_[p.at].number >= 0) p.next();
+            slots_[p.at] = slot;
         }
     }
 
     Large<Slot> slots_ = Large<Slot>(1024);  // open addressing, never more than three quarters full
-    Large<char> letters_;                    // of all words, one after the other
+    std::size_t used_ = 0;
+    bool lists_ = true;  // or only looks up
+    Large<char> letters_;  // of all words, one after the other; of long ones, where words are only looked up
     Large<std::size_t> starts_;
 };
 
@@ -196,26 +201,21 @@ public:
     }
 
     std::int32_t find(std::uint64_t key) const {
-        for (std::uint64_t h = hash(key);; ++h) {
-            const Slot& slot = slots_[h & (slots_.size() - 1)];
-            if (slot.number < 0 || slot.key == key) return slot.number;
-        }
+        for (Probe<Slot> p(slots_, hash(key));; p.next())
+            if (slots_[p.at].number < 0 || slots_[p.at].key == key) return slots_[p.at].number;
     }
 
     std::int32_t add(std::uint64_t key, Index number) {
-        std::uint64_t h = hash(key);
-        for (;; ++h) {
-            const Slot& slot = slots_[h & (slots_.size() - 1)];
-            if (slot.number < 0) break;
-            if (slot.key == key) return slot.number;
-        }
+        Probe<Slot> p(slots_, hash(key));
+        for (; slots_[p.at].number >= 0; p.next())
+            if (slots_[p.at].key == key) return slots_[p.at].number;
         if (number >= 0x7FFFFFFF) throw std::length_error("too many words");
-        slots_[h & (slots_.size() - 1)] = {key, std::int32_t(number)};
-        if (4 * ++size_ > 3 * slots_.size()) grow();
+        slots_[p.at] = {key, std::int32_t(number)};
+        if (4 * ++used_ > 3 * slots_.size()) grow();
         return std::int32_t(number);
     }
 
-    void prefetch(std::uint64_t key) const { __builtin_prefetch(&slots_[hash(key) & (slots_.size() - 1)]); }
+    void prefetch(std::uint64_t key) const { __builtin_prefetch(&slots_[Probe<Slot>(slots_, hash(key)).at]); }
 
 private:
     struct Slot {
@@ -223,21 +223,21 @@ private:
         std::int32_t number = -1;
     };
 
-    static std::uint64_t hash(std::uint64_t key) { return fold(key ^ 0x9E3779B97F4A7C15ull, 0xD6E8FEB86659FD93ull); }
+    static std::uint64_t hash(std::uint64_t key) { return fold(key ^ 0x9E3779B97F4A7C15ull, 0xD6E8FEB86659FD93ull) * 0x9E3779B97F4A7C15ull; }
 
     void grow() {
-        Large<Slot> old(2 * slots_.size());
+        Large<Slot> old(slots_.size() / 2 * 3);
         old.swap(slots_);
         for (const Slot& slot : old) {
             if (slot.number < 0) continue;
-            std::uint64_t h = hash(slot.key);
-            while (slots_[h & (slots_.size() - 1)].number >= 0) ++h;
-            slots_[h & (slots_.size() - 1)] = slot;
+            Probe<Slot> p(slots_, hash(slot.key));
+            while (slots_[p.at].number >= 0) p.next();
+            slots_[p.at] = slot;
         }
     }
 
     Large<Slot> slots_ = Large<Slot>(1024);
-    std::size_t size_ = 0;
+    std::size_t used_ = 0;
 };
 
 struct SortedWords {

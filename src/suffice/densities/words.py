@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from threading import Lock
 from typing import Any, Self
 
 import numpy as np
@@ -303,16 +304,22 @@ class TextDensity(Density):
             return None
         by_tokens = self.tokens.ngrams[1] > 1 and documents.lists is None
         key = kernels.active_name, j, by_tokens
-        if key not in self._tables:
-            self._tables[key] = kernels.active.word_table(self.words[j], by_tokens)
+        with _MAKING:
+            if key not in self._tables:
+                self._tables[key] = kernels.active.word_table(self.words[j], by_tokens)
         return self._tables[key]
 
-    @cached_property
+    @property
     def _slopes(self) -> tuple[tuple[WordCounts, Array], ...]:
+        with _MAKING:
+            return self._all_slopes
+
+    @cached_property
+    def _all_slopes(self) -> tuple[tuple[WordCounts, Array], ...]:
         """For each column what every word adds to the scores: of the class, and beyond."""
         found = []
         for part in self.parts:
-            slopes, k = part.slopes, part.n_classes
+            slopes, k = replace(part).slopes, part.n_classes  # a second copy, which it would keep, is of no use
             if slopes.by_class is None:
                 starts = np.arange(part.n_features + 1, dtype=np.int64) * k
                 label = np.tile(np.arange(k, dtype=np.int32), part.n_features)
@@ -495,6 +502,7 @@ class TextDensity(Density):
         return cls(tuple(parts), tuple(words), Tokens.from_array(arrays["tokens"]), seen)
 
 
+_MAKING = Lock()  # what threads share is made once: it is large
 _NO_WORDS = Words(np.empty(0, np.uint8), np.empty(0, np.int64))
 
 

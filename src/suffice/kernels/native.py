@@ -288,9 +288,7 @@ def merge_words(a: Words, b: Words) -> tuple[Words, Array, Array]:
     return Words(letters, ends), at_a, at_b
 
 
-def add_counts(
-    a: WordCounts, at_a: Array | None, b: WordCounts, at_b: Array | None, size: int
-) -> WordCounts:
+def add_counts(a: WordCounts, at_a: Array | None, b: WordCounts, at_b: Array | None, size: int) -> WordCounts:
     for counts, at in ((a, at_a), (b, at_b)):
         if len(counts.starts) != (size if at is None else len(at)) + 1:
             raise ValueError("counts of other words")

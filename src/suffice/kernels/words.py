@@ -201,14 +201,14 @@ def merge_words(a: Words, b: Words) -> tuple[Words, Array, Array]:
     return _joined_words(names), at_a, at_b
 
 
-def add_counts(
-    a: WordCounts, at_a: Array | None, b: WordCounts, at_b: Array | None, size: int
-) -> WordCounts:
+def add_counts(a: WordCounts, at_a: Array | None, b: WordCounts, at_b: Array | None, size: int) -> WordCounts:
     """Return the sums of counts of words that are at increasing indices of `size` words; None where at their own."""
     total = [Counter[int]() for _ in range(size)]
     for counts, at in ((a, at_a), (b, at_b)):
         for i, (start, stop) in zip(range(size) if at is None else at, pairwise(counts.starts), strict=True):
-            total[i].update(dict(zip(counts.label[start:stop].tolist(), counts.value[start:stop].tolist(), strict=True)))
+            total[i].update(
+                dict(zip(counts.label[start:stop].tolist(), counts.value[start:stop].tolist(), strict=True))
+            )
     pairs = [pair for own in total for pair in sorted(own.items())]
     label, value = np.array([c for c, _ in pairs], np.int32), np.array([n for _, n in pairs], np.float64)
     return WordCounts(np.cumsum([0, *map(len, total)], dtype=np.int64), label, value)
