@@ -319,7 +319,8 @@ class TextDensity(Density):
         """For each column what every word adds to the scores: of the class, and beyond."""
         found = []
         for part in self.parts:
-            slopes, k = replace(part).slopes, part.n_classes  # a second copy, which it would keep, is of no use
+            slopes = replace(part).slopes  # type: ignore[type-var]  # which would be kept a second time by the part itself
+            k = part.n_classes
             if slopes.by_class is None:
                 starts = np.arange(part.n_features + 1, dtype=np.int64) * k
                 label = np.tile(np.arange(k, dtype=np.int32), part.n_features)
