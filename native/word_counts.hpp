@@ -189,7 +189,7 @@ inline MergedWords merge_words(const WordList& a, const WordList& b) {
         int order = i == a.size ? 1 : j == b.size ? -1 : 0;
         if (!order) {
             const std::size_t m = a.length(i), n = b.length(j);
-            order = std::memcmp(a.begin(i), b.begin(j), std::min(m, n));
+            order = m && n ? std::memcmp(a.begin(i), b.begin(j), std::min(m, n)) : 0;
             if (!order) order = m < n ? -1 : m > n;
         }
         const WordList& from = order <= 0 ? a : b;
