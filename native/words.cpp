@@ -5,7 +5,8 @@
 
 #include <type_traits>
 
-#include "words.hpp"
+#include "text.hpp"
+#include "word_counts.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -27,6 +28,12 @@ nb::object array(Large<T>&& values) {
     return nb::cast(nb::ndarray<nb::numpy, T>(kept->data(), {kept->size()}, owner));
 }
 
+// Words of a model, to be looked up as they are, or token by token.
+struct Lookup {
+    WordTable whole;
+    std::optional<KnownGrams> grams;
+};
+
 struct Read {  // what all of them read: documents, and how
     Bytes text;
     Offsets offsets;
@@ -34,98 +41,112 @@ struct Read {  // what all of them read: documents, and how
     Flat<std::uint32_t> letters, extra;
     bool context;
     std::size_t least, most;
-    const WordTable* stop;
+    const Lookup* stop;
 
     Documents documents() const {
         return {text.data(), offsets.data(), lists ? lists->data() : nullptr,
                 Index(lists ? lists->shape(0) : offsets.shape(0)) - 1};
     }
     Reading how() const { return {letters.data(), std::uint32_t(letters.shape(0)), extra.data(), context, least, most,
-                                   stop && stop->size() ? stop : nullptr}; }
+                                   stop && stop->whole.size() ? &stop->whole : nullptr}; }
 };
 
 nb::object problem(const Problem& found) { return nb::make_tuple(found.row, found.sigma); }
 
-template <class Places>
-nb::object counted(const Read& read, Places& places, const Labels& labels, bool presence) {
-    CountWords sink(labels, presence);
+// The rows class by class.
+std::vector<Index> grouped(const std::int32_t* code, Index rows) {
+    std::vector<Index> starts(1, 0), order(static_cast<std::size_t>(rows));
+    for (Index r = 0; r < rows; ++r) {
+        if (std::size_t(code[r]) + 2 > starts.size()) starts.resize(std::size_t(code[r]) + 2);
+        ++starts[std::size_t(code[r]) + 1];
+    }
+    for (std::size_t c = 1; c < starts.size(); ++c) starts[c] += starts[c - 1];
+    for (Index r = 0; r < rows; ++r) order[std::size_t(starts[std::size_t(code[r])]++)] = r;
+    return order;
+}
+
+template <class Count, class Places>
+nb::object counted(const Read& read, Places&& places, const Labels& labels, bool presence) {
     Problem found;
-    Large<std::int32_t> order, label;
+    SortedWords words;
+    Large<std::int32_t> label;
     Large<double> count, documents;
-    Large<std::uint8_t> letters;
-    Large<std::int64_t> starts, ends;
+    Large<std::int64_t> starts;
     {
         nb::gil_scoped_release free;
-        found = read_words(read.documents(), read.how(), places, sink);
+        CountWords<Count> sink(labels, presence);
+        const Documents texts = read.documents();
+        found = read_words(texts, read.how(), places, sink, grouped(labels.code, texts.rows));
+        if (found.row >= 0 && !found.sigma) {
+            Buckets one{1};
+            ReadOnly nothing{labels};
+            found = read_words(texts, read.how(), one, nothing);
+        }
         if (found.row < 0) {
-            std::size_t words;
-            if constexpr (std::is_same_v<Places, NewPlaces>) {
-                words = places.table.size();
-                order = places.table.sorted();
-                letters.reserve(places.table.n_letters()), ends.reserve(words);
-                for (const std::int32_t i : order) {
-                    const char* word = places.table.begin(std::size_t(i));
-                    letters.insert(letters.end(), word, word + places.table.length(std::size_t(i)));
-                    ends.push_back(std::int64_t(letters.size()));
-                }
-            } else {
-                words = places.buckets;
-                for (std::size_t i = 0; i < words; ++i) order.push_back(std::int32_t(i));
-            }
-            sink.complete(words);
-            sink.write(order, starts, label, count);
-            documents.reserve(words);
-            for (const std::int32_t i : order) documents.push_back(sink.documents(std::size_t(i)));
+            sink.complete(places.size());
+            words = places.sorted([&](std::size_t i) { return sink.has(i); });
+            sink.write(words.order, starts, label, count, documents);
         }
     }
     if (found.row >= 0) return problem(found);
-    return nb::make_tuple(array(std::move(letters)), array(std::move(ends)), array(std::move(starts)), array(std::move(label)),
+    return nb::make_tuple(array(std::move(words.letters)), array(std::move(words.ends)), array(std::move(starts)), array(std::move(label)),
                           array(std::move(count)), array(std::move(documents)));
+}
+
+template <class Sink>
+Problem looked_up(const Read& read, const Lookup* words, std::uint32_t buckets, Sink& sink) {
+    nb::gil_scoped_release free;
+    if (words && words->grams) return read_words(read.documents(), read.how(), *words->grams, sink);
+    if (words) {
+        KnownWords places{words->whole};
+        return read_words(read.documents(), read.how(), places, sink);
+    }
+    Buckets places{buckets};
+    return read_words(read.documents(), read.how(), places, sink);
+}
+
+CountsOfWords counts_of(const Offsets& starts, const Flat<std::int32_t>& label, const Flat<double>& value, const std::optional<Offsets>& at) {
+    return {starts.data(), label.data(), value.data(), at ? at->data() : nullptr, Index(starts.shape(0)) - 1};
 }
 
 }  // namespace
 
 void bind_words(nb::module_& m) {
-    nb::class_<WordTable>(m, "WordTable")
+    nb::class_<Lookup>(m, "Lookup")
         .def("__init__",
-             [](WordTable* self, Bytes letters, Offsets ends) {
+             [](Lookup* self, Bytes letters, Offsets ends, bool grams) {
                  nb::gil_scoped_release free;
-                 new (self) WordTable(letters.data(), ends.data(), Index(ends.shape(0)));
+                 new (self) Lookup();
+                 const Index n = Index(ends.shape(0));
+                 if (grams) self->grams.emplace(letters.data(), ends.data(), n);
+                 else self->whole = WordTable(letters.data(), ends.data(), n);
              },
-             "letters"_a.noconvert(), "ends"_a.noconvert());
+             "letters"_a.noconvert(), "ends"_a.noconvert(), "grams"_a);
     m.def("word_counts",
           [](Bytes text, Offsets offsets, std::optional<Offsets> lists, Flat<std::uint32_t> letters,
-             Flat<std::uint32_t> extra, bool context, std::size_t least, std::size_t most, const WordTable* stop, std::uint32_t buckets, Flat<std::int32_t> code,
+             Flat<std::uint32_t> extra, bool context, std::size_t least, std::size_t most, const Lookup* stop, std::uint32_t buckets, Flat<std::int32_t> code,
              std::optional<Flat<double>> weight, bool presence) {
               const Read read{text, offsets, lists, letters, extra, context, least, most, stop};
               const Labels labels{code.data(), weight ? weight->data() : nullptr, 0};
-              if (buckets) {
-                  HashedPlaces places{buckets};
-                  return counted(read, places, labels, presence);
-              }
-              NewPlaces places;
-              return counted(read, places, labels, presence);
+              const auto all = [&](auto&& places) {
+                  // Whole numbers are exact, and take half the memory, as long as they fit.
+                  const bool whole = !weight && text.shape(0) < std::size_t(1) << 32;
+                  return whole ? counted<std::uint32_t>(read, places, labels, presence) : counted<double>(read, places, labels, presence);
+              };
+              if (buckets) return all(Buckets{buckets});
+              if (most > 1 && !lists) return all(NewGrams());
+              return all(NewWords());
           },
           "text"_a.noconvert(), "offsets"_a.noconvert(), "lists"_a.noconvert().none(), "letters"_a.noconvert(),
           "extra"_a.noconvert(), "context"_a, "least"_a, "most"_a, "stop"_a.none(), "buckets"_a, "code"_a.noconvert(), "weight"_a.noconvert().none(), "presence"_a);
     m.def("word_scores",
           [](Bytes text, Offsets offsets, std::optional<Offsets> lists, Flat<std::uint32_t> letters,
-             Flat<std::uint32_t> extra, bool context, std::size_t least, std::size_t most, const WordTable* stop, const WordTable* words, Offsets starts, Flat<std::int32_t> label,
+             Flat<std::uint32_t> extra, bool context, std::size_t least, std::size_t most, const Lookup* stop, const Lookup* words, Offsets starts, Flat<std::int32_t> label,
              Flat<double> slope, Flat<double> by_class, bool presence, Doubles out) {
               const Read read{text, offsets, lists, letters, extra, context, least, most, stop};
               const WordSlopes slopes{starts.data(), label.data(), slope.data(), by_class.data(), starts.shape(0) - 1, by_class.shape(0)};
               ScoreWords sink(slopes, presence, out.data());
-              Problem found;
-              {
-                  nb::gil_scoped_release free;
-                  if (words) {
-                      KnownPlaces places{*words};
-                      found = read_words(read.documents(), read.how(), places, sink);
-                  } else {
-                      HashedPlaces places{std::uint32_t(slopes.words)};
-                      found = read_words(read.documents(), read.how(), places, sink);
-                  }
-              }
+              const Problem found = looked_up(read, words, std::uint32_t(slopes.words), sink);
               return nb::make_tuple(found.row, found.sigma, sink.first_unknown);
           },
           "text"_a.noconvert(), "offsets"_a.noconvert(), "lists"_a.noconvert().none(), "letters"_a.noconvert(),
@@ -133,20 +154,10 @@ void bind_words(nb::module_& m) {
           "slope"_a.noconvert(), "by_class"_a.noconvert(), "presence"_a, "out"_a.noconvert());
     m.def("word_codes",
           [](Bytes text, Offsets offsets, std::optional<Offsets> lists, Flat<std::uint32_t> letters,
-             Flat<std::uint32_t> extra, bool context, std::size_t least, std::size_t most, const WordTable* stop, const WordTable* words, std::uint32_t buckets) -> nb::object {
+             Flat<std::uint32_t> extra, bool context, std::size_t least, std::size_t most, const Lookup* stop, const Lookup* words, std::uint32_t buckets) -> nb::object {
               const Read read{text, offsets, lists, letters, extra, context, least, most, stop};
               ListWords sink;
-              Problem found;
-              {
-                  nb::gil_scoped_release free;
-                  if (words) {
-                      KnownPlaces places{*words};
-                      found = read_words(read.documents(), read.how(), places, sink);
-                  } else {
-                      HashedPlaces places{buckets};
-                      found = read_words(read.documents(), read.how(), places, sink);
-                  }
-              }
+              const Problem found = looked_up(read, words, buckets, sink);
               if (found.row >= 0) return problem(found);
               return nb::make_tuple(array(std::move(sink.ends)), array(std::move(sink.numbers)), nb::none());
           },
@@ -164,4 +175,16 @@ void bind_words(nb::module_& m) {
                                     array(std::move(found.at_b)));
           },
           "letters"_a.noconvert(), "ends"_a.noconvert(), "more_letters"_a.noconvert(), "more_ends"_a.noconvert());
+    m.def("add_counts",
+          [](Offsets starts, Flat<std::int32_t> label, Flat<double> value, std::optional<Offsets> at, Offsets more_starts,
+             Flat<std::int32_t> more_label, Flat<double> more_value, std::optional<Offsets> more_at, Index words) {
+              SummedCounts found;
+              {
+                  nb::gil_scoped_release free;
+                  found = add_counts(counts_of(starts, label, value, at), counts_of(more_starts, more_label, more_value, more_at), words);
+              }
+              return nb::make_tuple(array(std::move(found.starts)), array(std::move(found.label)), array(std::move(found.value)));
+          },
+          "starts"_a.noconvert(), "label"_a.noconvert(), "value"_a.noconvert(), "at"_a.noconvert().none(), "more_starts"_a.noconvert(),
+          "more_label"_a.noconvert(), "more_value"_a.noconvert(), "more_at"_a.noconvert().none(), "words"_a);
 }

@@ -169,6 +169,7 @@ def test_models_stream_merge_forget_and_fade():
         np.testing.assert_allclose(other.log_likelihood(NEW), whole.log_likelihood(NEW), rtol=1e-12)
     stream.forget(*two)
     fresh = MultinomialClassifier().fit(*one)
+    assert stream.statistics_.words().tolist() == fresh.statistics_.words().tolist()  # not one that nobody has
     assert stream.vocabulary().tolist() == fresh.vocabulary().tolist()
     np.testing.assert_allclose(stream.log_likelihood(NEW), fresh.log_likelihood(NEW), rtol=1e-12)
     with pytest.raises(StatisticsError, match="never learnt"):
@@ -206,6 +207,8 @@ def test_what_counts_tell_is_chosen_late():
     for tokens in (Tokens(ngrams=(1, 2)), Tokens(lowercase=False), Tokens(hashed=8), Tokens(pattern="a+")):
         with pytest.raises(DataError, match="do not tell"):
             MultinomialClassifier(tokens=tokens).fit_statistics(plain)
+    with pytest.raises(DataError, match="do not tell"):  # words on both sides of a stop word are an n-gram
+        MultinomialClassifier(tokens=Tokens(ngrams=(1, 3), stop_words=["the"])).fit_statistics(rich)
 
 
 def test_files_hold_the_words(tmp_path):

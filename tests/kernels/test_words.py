@@ -91,6 +91,30 @@ def test_lists_of_tokens_are_taken_as_they_are(kernel, rows):
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("presence", [False, True])
+@pytest.mark.parametrize(("ngrams", "buckets"), [((1, 1), 0), ((1, 3), 0), ((2, 2), 0), ((1, 2), 7)])
+def test_weights_of_classes_in_any_order(kernel, presence, ngrams, buckets):
+    rng = np.random.default_rng(1)
+    rows = [" ".join(rng.choice(["ab", "naïve", "a_much_longer_word", "the"], rng.integers(6))) for _ in range(40)]
+    code, weight = rng.integers(4, size=40).astype(np.int32), rng.choice([0.0, 1.0, 0.25, 3.0], 40)
+    rules = WordRules(True, *ngrams, buckets=buckets)
+    found, count, having = kernel.word_counts(documents(rows), rules, code, weight, presence)
+    if buckets:
+        peer = HashingVectorizer(n_features=7, norm=None, alternate_sign=False, ngram_range=ngrams, binary=presence)
+        matrix = peer.transform(rows).toarray()
+    else:
+        expected, matrix = vectorized([row for row, w in zip(rows, weight, strict=True) if w], ngram_range=ngrams)
+        assert names(found) == expected
+        peer = CountVectorizer(vocabulary=expected, ngram_range=ngrams, binary=presence)
+        matrix = peer.transform(rows).toarray()
+    dense = csc_array((count.value, count.label, count.starts), shape=(4, matrix.shape[1])).toarray()
+    np.testing.assert_array_equal(dense, np.eye(4)[code].T @ (weight[:, None] * matrix))
+    np.testing.assert_array_equal(having, weight @ (matrix > 0))
+    unit, ones = (kernel.word_counts(documents(rows), rules, code, w, presence)[1] for w in (None, np.ones(40)))
+    assert all(map(np.array_equal, unit, ones))
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
 @settings(max_examples=60, deadline=None)
 @given(texts, st.sampled_from([1, 3, 1000]))
 def test_buckets_are_those_of_hashing_vectorizer(kernel, rows, n):
@@ -99,7 +123,6 @@ def test_buckets_are_those_of_hashing_vectorizer(kernel, rows, n):
     np.testing.assert_array_equal(count, peer.transform(rows).toarray() if rows else np.zeros((0, n)))
 
 
-@pytest.mark.skipif(kernels.native is None, reason="only the native kernels read tables of letters")
 def test_tables_of_letters_are_those_of_python():
     every = [chr(c) for c in range(sys.maxunicode + 1)]
     cased = [*range(0x3000), *range(0xA000, 0x11000), *range(0x1E900, 0x1F200)]
@@ -149,6 +172,10 @@ def test_invalid_utf8_is_refused_with_the_row(kernel, bad):
             counts(kernel, each, WordRules())
         assert caught.value.row == 1
         assert counts(kernel, each, WordRules(), weight=np.array([1.0, 0.0]))[1].sum() >= 1  # absent: whatever it holds
+    twice = Documents(np.frombuffer(2 * bad, np.uint8), np.array([0, 0, len(bad), 2 * len(bad)]))
+    with pytest.raises(InvalidTextError) as caught:  # the first of them, whatever their classes
+        kernel.word_counts(twice, WordRules(), np.array([2, 1, 0], np.int32), None, False)
+    assert caught.value.row == 1
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -172,6 +199,50 @@ def test_scores_add_up_slopes(kernel, presence):
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
+def test_ngrams_are_found_by_their_tokens_and_as_they_are(kernel):
+    vocabulary = [
+        "cat",
+        "cat sat",
+        "sat on the",
+        "on",
+        "a",
+        "a  b",
+        " ",
+        "the",
+    ]  # not "sat on", and what text never has
+    vocabulary = sorted(vocabulary)
+    rows, rules = ["The cat sat on the cat sat", "sat on", "on the " * 300 + "cat sat"], WordRules(most=3)
+    expected = CountVectorizer(vocabulary=vocabulary, ngram_range=(1, 3)).transform(rows).toarray()
+    lists = [["cat", "sat"], ["cat sat", "on", "the"], ["a", "", "b"]]
+    options = {"tokenizer": lambda row: row, "token_pattern": None, "lowercase": False, "ngram_range": (1, 3)}
+    listed = CountVectorizer(vocabulary=vocabulary, **options).transform(lists).toarray()
+    for rows_given, by_tokens, matrix in ((documents(rows), True, expected), (token_lists(lists), False, listed)):
+        table = kernel.word_table(words(vocabulary), by_tokens)
+        starts, codes = kernel.word_codes(rows_given, rules, table)
+        found = [np.bincount(c[c >= 0], minlength=len(vocabulary)) for c in np.split(codes, starts[1:-1])]
+        np.testing.assert_array_equal(found, matrix)
+        slopes = WordCounts(np.arange(9), np.zeros(8, np.int32), np.arange(1.0, 9.0))
+        out = np.zeros((3, 1))
+        assert kernel.word_scores(rows_given, rules, table, slopes, np.zeros(1), False, out) == 0
+        np.testing.assert_array_equal(out[:, 0], matrix @ np.arange(1.0, 9.0))
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_counts_are_added_where_their_words_are(kernel):
+    rng = np.random.default_rng(0)
+    a, b = (csc_array(rng.poisson(0.7, (3, n)).astype(float)) for n in (5, 4))
+    one, two = (WordCounts(m.indptr.astype(np.int64), m.indices.astype(np.int32), m.data) for m in (a, b))
+    at_a, at_b = np.array([0, 1, 3, 5, 6]), np.array([1, 2, 3, 6])
+    total = np.zeros((3, 7))
+    total[:, at_a] += a.toarray()
+    total[:, at_b] += b.toarray()
+    found = kernel.add_counts(one, at_a, two, at_b, 7)
+    np.testing.assert_array_equal(csc_array((found.value, found.label, found.starts), shape=(3, 7)).toarray(), total)
+    assert np.array_equal(kernel.add_counts(one, None, one, None, 5).value, 2 * one.value)
+    assert all(np.all(np.diff(found.label[i:j]) > 0) for i, j in zip(found.starts, found.starts[1:], strict=False))
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
 def test_words_merge_in_order(kernel):
     a, b = ["", "a", "naïve", "zebra"], ["a", "ab", "zebra", "日本"]
     merged, at_a, at_b = kernel.merge_words(words(a), words(b))
@@ -181,8 +252,8 @@ def test_words_merge_in_order(kernel):
     assert [len(part) for part in kernel.merge_words(words([]), words([]))[0]] == [0, 0]
 
 
-@pytest.mark.skipif(kernels.native is None, reason="guards of the native kernels")
+@pytest.mark.usefixtures("native_kernel")
 def test_offsets_outside_the_text_are_refused():
     for offsets in ([0, 99], [-1, 2], [2, 1]):
         with pytest.raises(ValueError, match="begin and end"):
-            counts(kernels.native, Documents(np.frombuffer(b"abc", np.uint8), np.array(offsets, np.int64)), WordRules())
+            counts(kernels.active, Documents(np.frombuffer(b"abc", np.uint8), np.array(offsets, np.int64)), WordRules())

@@ -117,7 +117,7 @@ class SparseCountDensity(LinearDensity):
     @cached_property
     def _owner(self) -> Array:
         """The class of each stored count."""
-        return np.repeat(np.arange(self.n_classes), np.diff(self.count.indptr))
+        return np.repeat(np.arange(self.n_classes, dtype=np.int32), np.diff(self.count.indptr))
 
     @cached_property
     def _rounds(self) -> Array:

@@ -535,7 +535,8 @@ def _warn(stats: PairStats, joint: Sequence[tuple[int, int]], grows: bool, names
         more = f" and {len(out) - _SHOWN} more" if len(out) > _SHOWN else ""
         warnings.warn(
             f"these pairs of columns have too many categories for a table of both, so that they are not joined in the "
-            f"tree: {shown}{more}; group rare categories to have fewer",
+            f"tree: {shown}{more}; all pairs share the room for tables: group rare categories, keep fewer columns, or "
+            "name the pairs that matter with joint=",
             ColumnWarning,
             stacklevel=3,
         )

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from threading import Lock
 from typing import Any, Self
 
 import numpy as np
@@ -301,24 +302,32 @@ class TextDensity(Density):
         return out
 
     @cached_property
-    def _tables(self) -> dict[tuple[str, int], Any]:
+    def _tables(self) -> dict[tuple[str, int, bool], Any]:
         return {}
 
-    def _table(self, j: int) -> Any:
-        """What the kernels look words up in; None where they are hashed."""
+    def _table(self, j: int, documents: Documents) -> Any:
+        """What the kernels look words of documents up in; None where they are hashed."""
         if self.tokens.hashed:
             return None
-        key = kernels.active_name, j
-        if key not in self._tables:
-            self._tables[key] = kernels.active.word_table(self.words[j])
+        by_tokens = self.tokens.ngrams[1] > 1 and documents.lists is None
+        key = kernels.active_name, j, by_tokens
+        with _MAKING:
+            if key not in self._tables:
+                self._tables[key] = kernels.active.word_table(self.words[j], by_tokens)
         return self._tables[key]
 
-    @cached_property
+    @property
     def _slopes(self) -> tuple[tuple[WordCounts, Array], ...]:
+        with _MAKING:
+            return self._all_slopes
+
+    @cached_property
+    def _all_slopes(self) -> tuple[tuple[WordCounts, Array], ...]:
         """For each column what every word adds to the scores: of the class, and beyond."""
         found = []
         for part in self.parts:
-            slopes, k = part.slopes, part.n_classes
+            slopes = replace(part).slopes  # type: ignore[type-var]  # which would be kept a second time by the part itself
+            k = part.n_classes
             if slopes.by_class is None:
                 starts = np.arange(part.n_features + 1, dtype=np.int64) * k
                 label = np.tile(np.arange(k, dtype=np.int32), part.n_features)
@@ -342,7 +351,8 @@ class TextDensity(Density):
 
     def _codes(self, X: TextRows, j: int) -> tuple[Array, Array]:
         try:
-            return kernels.active.word_codes(X.documents[j], self.tokens.rules, self._table(j))  # type: ignore[no-any-return]
+            table = self._table(j, X.documents[j])
+            return kernels.active.word_codes(X.documents[j], self.tokens.rules, table)  # type: ignore[no-any-return]
         except InvalidTextError as error:
             raise _invalid(error) from None
 
@@ -370,7 +380,7 @@ class TextDensity(Density):
         else:
             own = np.where(part.seen, part.constant, 0.0)[None].repeat(len(X), axis=0)
             slopes, by_class = self._slopes[j]
-            known = X.documents[j], self.tokens.rules, self._table(j)
+            known = X.documents[j], self.tokens.rules, self._table(j, X.documents[j])
             try:
                 self._refuse_unknown(kernels.active.word_scores(*known, slopes, by_class, self.presence, own))
             except InvalidTextError as error:
@@ -500,6 +510,7 @@ class TextDensity(Density):
         return cls(tuple(parts), tuple(words), Tokens.from_array(arrays["tokens"]), seen)
 
 
+_MAKING = Lock()  # what threads share is made once: it is large
 _NO_WORDS = Words(np.empty(0, np.uint8), np.empty(0, np.int64))
 
 

@@ -253,8 +253,8 @@ def word_counts(
     return None if rules.buckets else Words(letters, ends), WordCounts(starts, label, count), having
 
 
-def word_table(words: Words) -> Any:
-    return _native.WordTable(words.letters, words.ends)
+def word_table(words: Words, by_tokens: bool = False) -> Any:
+    return _native.Lookup(words.letters, words.ends, by_tokens)
 
 
 def word_codes(documents: Documents, rules: WordRules, table: Any) -> tuple[Array, Array]:
@@ -286,3 +286,10 @@ def word_scores(
 def merge_words(a: Words, b: Words) -> tuple[Words, Array, Array]:
     letters, ends, at_a, at_b = _native.merge_words(*a, *b)
     return Words(letters, ends), at_a, at_b
+
+
+def add_counts(a: WordCounts, at_a: Array | None, b: WordCounts, at_b: Array | None, size: int) -> WordCounts:
+    for counts, at in ((a, at_a), (b, at_b)):
+        if len(counts.starts) != (size if at is None else len(at)) + 1:
+            raise ValueError("counts of other words")
+    return WordCounts(*_native.add_counts(*a, at_a, *b, at_b, size))

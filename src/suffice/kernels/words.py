@@ -152,13 +152,14 @@ def _joined_words(names: list[bytes]) -> Words:
     return Words(np.frombuffer(b"".join(names), np.uint8), np.cumsum([len(name) for name in names], dtype=np.int64))
 
 
-def word_table(words: Words) -> Any:
-    """Return what `word_scores` and `word_codes` look words up in."""
+def word_table(words: Words, by_tokens: bool = False) -> Any:  # noqa: ARG001
+    """Return what `word_scores` and `word_codes` look words up in; by their tokens for n-grams of plain text."""
     return {word: j for j, word in enumerate(_decoded(*words))}
 
 
 def word_codes(documents: Documents, rules: WordRules, table: Any) -> tuple[Array, Array]:
-    """Return where the words of each document begin (n + 1,), and the index of each word: -1 where it is unknown."""
+    """Return where the words of each document begin (n + 1,), and the index of each word, in any order: -1 where it
+    is unknown."""
     at = table.get if table is not None else lambda word, _: _bucket(word, rules.buckets)
     rows = [[at(word, -1) for word in words] for words in _words_of(documents, rules)]
     starts = np.cumsum([0, *map(len, rows)], dtype=np.int64)
@@ -198,3 +199,16 @@ def merge_words(a: Words, b: Words) -> tuple[Words, Array, Array]:
     at = {name: j for j, name in enumerate(names)}
     at_a, at_b = (np.array([at[word] for word in own], np.int64) for own in (one, two))
     return _joined_words(names), at_a, at_b
+
+
+def add_counts(a: WordCounts, at_a: Array | None, b: WordCounts, at_b: Array | None, size: int) -> WordCounts:
+    """Return the sums of counts of words that are at increasing indices of `size` words; None where at their own."""
+    total = [Counter[int]() for _ in range(size)]
+    for counts, at in ((a, at_a), (b, at_b)):
+        for i, (start, stop) in zip(range(size) if at is None else at, pairwise(counts.starts), strict=True):
+            total[i].update(
+                dict(zip(counts.label[start:stop].tolist(), counts.value[start:stop].tolist(), strict=True))
+            )
+    pairs = [pair for own in total for pair in sorted(own.items())]
+    label, value = np.array([c for c, _ in pairs], np.int32), np.array([n for _, n in pairs], np.float64)
+    return WordCounts(np.cumsum([0, *map(len, total)], dtype=np.int64), label, value)

@@ -40,9 +40,10 @@ class Statistics(ABC):
     sums: ClassVar[tuple[str, ...]]  # the fields that are in proportion to the weights of the rows
     widens: ClassVar[type[Statistics] | None] = None  # a poorer statistic that `widened` makes one of this kind
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, is_kind: bool = True, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        Statistics.kinds[cls.__name__] = cls
+        if is_kind:  # rather than what some kinds have in common
+            Statistics.kinds[cls.__name__] = cls
 
     @property
     @abstractmethod
@@ -356,13 +357,6 @@ def _class_after_class(
         parts = [collect(some, classes[c : c + 1], same_class, w) for c, w in enumerate(own.T.copy())]
         totals = [a + b for a, b in zip(totals, parts, strict=True)] if totals else parts
     return totals[0].plus(*totals[1:])
-
-
-def feature_union(a: tuple[str, ...] | None, b: tuple[str, ...] | None) -> tuple[str, ...] | None:
-    """Return the names of both, those of a first."""
-    if a is None or b is None or a == b:
-        return a if b is None else b
-    return tuple(dict.fromkeys([*a, *b]))
 
 
 def names_to_arrays(names: tuple[str, ...] | None) -> dict[str, Array]:

@@ -18,9 +18,7 @@ from ..tables.labels import positions, same
 from ..tables.table import Column, Matrix, Table, native
 from ..text import counted
 from .base import (
-    Statistics,
     by_class,
-    feature_union,
     frozen,
     names_from_arrays,
     names_to_arrays,
@@ -28,6 +26,7 @@ from .base import (
     spread,
     vocabulary,
 )
+from .by_name import StatisticsByName
 
 Array = NDArray[Any]
 
@@ -36,7 +35,7 @@ DIRECT = 1 << 12  # integers within so wide a range are counted by their value, 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CategoryStats(Statistics):
+class CategoryStats(StatisticsByName):
     """The weight of every category in every class; missing values are not counted.
 
     Parameters
@@ -191,35 +190,15 @@ class CategoryStats(Statistics):
             self, classes=classes, weight=spread(self.weight, indices, k), count=spread(self.count, indices, k)
         )
 
-    def with_columns(self, names: tuple[str, ...] | None) -> Self:
-        """Return the same statistic over more columns, which are missing from every row where they are new.
-
-        Parameters
-        ----------
-        names : tuple of str or None
-            The names of the columns; None changes nothing.
-
-        Returns
-        -------
-        CategoryStats
-            Over these columns.
-        """
-        if names == self.names or names is None or self.names is None:
-            return self
-        own = {name: j for j, name in enumerate(self.names)}
+    def _with_columns(self, names: tuple[str, ...], own: Mapping[str, int]) -> Self:
         bounds, none = self.bounds, np.empty(0, object)
         parts = [self.count[:, bounds[own[name]] : bounds[own[name] + 1]] for name in names if name in own]
         kept = tuple(self.categories[own[name]] if name in own else none for name in names)
         return replace(self, categories=kept, count=np.concatenate(parts, axis=1), names=names)
 
-    def _check_columns(self, other: Self) -> None:
-        if self.names is None or other.names is None:
-            self._check_n_features(other)
-
     def _together(self, other: Self) -> tuple[Self, Self]:
         """Return both statistics, each over the columns and categories of both."""
-        names = feature_union(self.names, other.names)
-        one, two = self.with_columns(names), other.with_columns(names)
+        one, two = self._over_all_columns(other)
         both = (*one.categories, *two.categories)
         if both and all(categories.dtype.kind == "i" for categories in both):
             return one._with_whole_numbers_of(two)

@@ -17,9 +17,7 @@ from ..tables.labels import positions, same
 from ..tables.table import Sparse, Table
 from ..text import counted
 from .base import (
-    Statistics,
     by_class,
-    feature_union,
     frozen,
     names_from_arrays,
     names_to_arrays,
@@ -27,6 +25,7 @@ from .base import (
     spread,
     vocabulary,
 )
+from .by_name import StatisticsByName
 
 Array = NDArray[Any]
 
@@ -37,7 +36,7 @@ DENSE = 1 << 24  # entries of a table of classes by features (128 MB) beyond whi
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CountStats(Statistics):
+class CountStats(StatisticsByName):
     """The weighted sum of every feature in every class, or the weight of the rows where it is present (above zero).
 
     Parameters
@@ -183,22 +182,7 @@ class CountStats(Statistics):
             missing=None if self.missing is None else spread(self.missing, at, k),
         )
 
-    def with_columns(self, names: tuple[str, ...] | None) -> Self:
-        """Return the same statistic over more columns, which count zero in every row where they are new.
-
-        Parameters
-        ----------
-        names : tuple of str or None
-            The names of the columns; None changes nothing.
-
-        Returns
-        -------
-        CountStats
-            Over these columns.
-        """
-        if names == self.names or names is None or self.names is None:
-            return self
-        own = {name: j for j, name in enumerate(self.names)}
+    def _with_columns(self, names: tuple[str, ...], own: Mapping[str, int]) -> Self:
         new = {name: j for j, name in enumerate(names)}
         at = np.array([new[name] for name in own])
 
@@ -211,16 +195,14 @@ class CountStats(Statistics):
         return replace(self, count=moved(self.count), missing=missing, names=names)
 
     def _check_columns(self, other: Self) -> None:
-        if self.names is None or other.names is None:
-            self._check_n_features(other)
+        StatisticsByName._check_columns(self, other)
         if self.presence != other.presence:
             raise StatisticsError(
                 "sums of counts and counts of presence cannot be merged: they are of different models"
             )
 
     def _together(self, other: Self) -> tuple[Self, Self]:
-        names = feature_union(self.names, other.names)
-        one, two = self.with_columns(names), other.with_columns(names)
+        one, two = self._over_all_columns(other)
         if one.is_sparse != two.is_sparse:
             fits = one.count.shape[0] * one.count.shape[1] <= DENSE
             one, two = (replace(s, count=_as_dense(s.count) if fits else _as_sparse(s.count)) for s in (one, two))

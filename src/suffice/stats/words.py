@@ -19,9 +19,7 @@ from ..tables.table import Table
 from ..tables.tokens import PATTERN, Tokens, holds_tokens, texts_of
 from ..text import counted
 from .base import (
-    Statistics,
     by_class,
-    feature_union,
     frozen,
     names_from_arrays,
     names_to_arrays,
@@ -29,6 +27,7 @@ from .base import (
     spread,
     vocabulary,
 )
+from .by_name import StatisticsByName
 
 Array = NDArray[Any]
 
@@ -90,6 +89,18 @@ def _no_words(hashed: int | None) -> ColumnWords:
     return ColumnWords(None if hashed else Words(np.empty(0, np.uint8), np.empty(0, np.int64)), none, np.zeros(size))
 
 
+def _added(a: ColumnWords, b: ColumnWords) -> ColumnWords:
+    """The counts of both."""
+    words, at_a, at_b, size = None, None, None, a.size
+    if a.words is not None and b.words is not None:
+        words, at_a, at_b = kernels.active.merge_words(a.words, b.words)
+        size = len(words.ends)
+    having = np.zeros(size)
+    for column, at in ((a, at_a), (b, at_b)):
+        having[slice(None) if at is None else at] += column.having
+    return ColumnWords(words, kernels.active.add_counts(a.count, at_a, b.count, at_b, size), having)
+
+
 def _together(a: ColumnWords, b: ColumnWords) -> tuple[ColumnWords, ColumnWords]:
     """Both over the words of both."""
     if a.words is None or b.words is None:
@@ -100,7 +111,7 @@ def _together(a: ColumnWords, b: ColumnWords) -> tuple[ColumnWords, ColumnWords]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class WordStats(Statistics):
+class WordStats(StatisticsByName):
     """How often each word of columns of text occurs in every class, or in how many of its documents.
 
     Parameters
@@ -295,29 +306,13 @@ class WordStats(Statistics):
         weight, missing = spread(self.weight, at, k), spread(self.missing, at, k)
         return replace(self, classes=classes, weight=weight, missing=missing, columns=columns)
 
-    def with_columns(self, names: tuple[str, ...] | None) -> Self:
-        """Return the same statistic over more columns, which are missing from every row where they are new.
-
-        Parameters
-        ----------
-        names : tuple of str or None
-            The names of the columns; None changes nothing.
-
-        Returns
-        -------
-        WordStats
-            Over these columns.
-        """
-        if names == self.names or names is None or self.names is None:
-            return self
-        own = {name: j for j, name in enumerate(self.names)}
+    def _with_columns(self, names: tuple[str, ...], own: Mapping[str, int]) -> Self:
         columns = tuple(self.columns[own[n]] if n in own else _no_words(self.tokens.hashed) for n in names)
         missing = np.stack([self.missing[:, own[n]] if n in own else self.weight for n in names], axis=1)
         return replace(self, columns=columns, missing=missing, names=names)
 
     def _check_columns(self, other: Self) -> None:
-        if self.names is None or other.names is None:
-            self._check_n_features(other)
+        StatisticsByName._check_columns(self, other)
         if self.presence != other.presence:
             raise StatisticsError(
                 "counts of words and of documents that have them cannot be merged: they are of different models"
@@ -329,24 +324,18 @@ class WordStats(Statistics):
             )
 
     def _merged(self, other: Self) -> Self:
-        names = feature_union(self.names, other.names)
-        one, two, k = self.with_columns(names), other.with_columns(names), len(self.classes)
-        columns = []
-        for a, b in zip(one.columns, two.columns, strict=True):
-            a, b = _together(a, b)
-            columns.append(a.with_matrix(a.matrix(k) + b.matrix(k), a.having + b.having))
+        one, two = self._over_all_columns(other)
         return replace(
             one,
             weight=one.weight + two.weight,
             missing=one.missing + two.missing,
-            columns=tuple(columns),
-            names=names if names is not None else two.names,
+            columns=tuple(map(_added, one.columns, two.columns)),
+            names=one.names if one.names is not None else two.names,
             as_given=one.as_given or two.as_given,
         )
 
     def _without(self, other: Self) -> Self:
-        names = feature_union(self.names, other.names)
-        one, two, k = self.with_columns(names), other.with_columns(names), len(self.classes)
+        (one, two), k = self._over_all_columns(other), len(self.classes)
         weight, missing = _difference(one.weight, two.weight), _difference(one.missing, two.missing)
         columns = []
         for a, b in zip(one.columns, two.columns, strict=True):
@@ -361,7 +350,7 @@ class WordStats(Statistics):
             rest.eliminate_zeros()
             left = a.with_matrix(rest, _difference(a.having, b.having))
             columns.append(left if left.words is None else left.kept(np.diff(left.count.starts) > 0))
-        return replace(one, weight=weight, missing=missing, columns=tuple(columns), names=names)
+        return replace(one, weight=weight, missing=missing, columns=tuple(columns), names=one.names or two.names)
 
     def is_finite(self) -> bool:
         sums = [column.count.value.sum() for column in self.columns]
