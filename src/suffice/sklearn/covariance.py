@@ -105,7 +105,7 @@ class ShrunkCovariance(Covariance, theirs.ShrunkCovariance):
     """
 
     def _shrunk(self, covariance: Array, moments: MomentStats) -> Array:  # noqa: ARG002
-        return shrinkage.shrunk(covariance, self.shrinkage)
+        return shrinkage.shrunk(covariance, self.shrinkage, np.ones(len(covariance)))
 
 
 class OAS(Covariance, theirs.OAS):
@@ -125,9 +125,10 @@ class OAS(Covariance, theirs.OAS):
     """
 
     def _shrunk(self, covariance: Array, moments: MomentStats) -> Array:
-        d, (alpha, _) = len(covariance), shrinkage.evenness(covariance)
+        d = len(covariance)
+        alpha, _ = shrinkage.evenness(covariance, np.ones(d))
         self.shrinkage_ = float(shrinkage.oas(alpha, d, np.asarray(moments.total))) if d > 1 else 0.0
-        return shrinkage.shrunk(covariance, self.shrinkage_)
+        return shrinkage.shrunk(covariance, self.shrinkage_, np.ones(d))
 
 
 class LedoitWolf(Covariance, theirs.LedoitWolf):
@@ -149,9 +150,10 @@ class LedoitWolf(Covariance, theirs.LedoitWolf):
     layout = "quartic"
 
     def _shrunk(self, covariance: Array, moments: MomentStats) -> Array:
-        d, (alpha, mean) = len(covariance), shrinkage.evenness(covariance)
+        d = len(covariance)
+        alpha, mean = shrinkage.evenness(covariance, np.ones(d))
         quartic = moments._higher_about(np.zeros((1, d)))[1] if self.assume_centered else moments.quartic
         assert quartic is not None
         found = shrinkage.ledoit_wolf(alpha, mean, d, np.asarray(moments.total), quartic[0])
         self.shrinkage_ = float(found) if d > 1 else 0.0
-        return shrinkage.shrunk(covariance, self.shrinkage_)
+        return shrinkage.shrunk(covariance, self.shrinkage_, np.ones(d))

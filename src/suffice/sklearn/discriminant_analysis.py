@@ -186,7 +186,7 @@ class LinearDiscriminantAnalysis(Linear, Generative, theirs.LinearDiscriminantAn
         return self._shrunk(np.einsum("k,kij->ij", self.priors_, by_class))
 
     def _shrunk(self, covariance: Array) -> Array:
-        return shrunk(covariance, float(self.shrinkage or 0.0))
+        return shrunk(covariance, float(self.shrinkage or 0.0), np.ones(len(covariance)))
 
     def _log_prior(self) -> Array:
         with np.errstate(divide="ignore"):
@@ -251,7 +251,7 @@ class QuadraticDiscriminantAnalysis(Generative, theirs.QuadraticDiscriminantAnal
             raise ValueError(f"y has only 1 sample in class {alone}, covariance is ill defined.")
         covariance = statistics.scatter / n[:, None, None]
         if self.solver == "eigen":
-            covariance = shrunk(covariance, float(self.shrinkage or 0.0))
+            covariance = shrunk(covariance, float(self.shrinkage or 0.0), np.ones(covariance.shape[-1]))
         scalings, rotations = np.linalg.eigh(covariance)
         scalings, rotations = scalings[:, ::-1], rotations[:, :, ::-1]
         if self.solver == "svd":
