@@ -643,8 +643,8 @@ class TestInspect:
         assert [name for name, _ in found["columns"]] == ["x0", "x1", "x2"]
 
     def test_long_lists_are_cut(self, tmp_path):
-        X = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 30))).add_prefix("x")
-        GaussianClassifier("diag").fit(X, np.arange(60) % 25).save(tmp_path / "m")
+        X = pd.DataFrame(np.random.default_rng(0).normal(size=(250, 30))).add_prefix("x")
+        GaussianClassifier("diag").fit(X, np.arange(250) % 25).save(tmp_path / "m")
         output = run("inspect", tmp_path / "m")[1]
         assert "and 10 more" in output
         assert "and 5 more" in output

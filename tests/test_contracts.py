@@ -61,7 +61,7 @@ def test_only_rooms_ask_for_the_classes_in_them():
 
 
 def test_no_case_goes_by_the_name_of_a_class_or_module():
-    # The classes of pandas' missing values are not public.
+    # The classes of pandas' missing values are not public, and a patch replaces classes by those of the same name.
     compared = {
         where
         for where, node in nodes()
@@ -69,4 +69,4 @@ def test_no_case_goes_by_the_name_of_a_class_or_module():
         or (isinstance(node, ast.Attribute) and node.attr == "__module__")
         if not where.startswith(ROOMS)
     }
-    assert compared == {"tables/labels.py"}
+    assert compared == {"tables/labels.py", "sklearn/patching.py"}

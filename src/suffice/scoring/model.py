@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +17,7 @@ from .. import decisions, modelfile
 from ..densities import Density
 from ..densities.base import chosen
 from ..densities.scorer import Edge, Scorer
-from ..errors import DataError, listed, remedy
+from ..errors import DataError, ImpossibleWarning, listed, remedy
 from ..export.outputs import check_kept, check_outputs
 from ..sources import LocalSource, RowResults, Source
 from ..sources.frames.filling import with_cells
@@ -405,8 +406,10 @@ class Model:
         array of shape (k,)
             The proportions sum to 1.
         """
-        k = len(self.classes)
-        return decisions.estimate_prior(self.predict_log_proba(self._here(X), "uniform"), np.full(k, 1 / k))
+        even = np.full(len(self.classes), 1 / len(self.classes))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ImpossibleWarning)  # rows that no class explains change nothing
+            return decisions.estimate_prior(self.predict_log_proba(self._here(X), even), even)
 
     def evaluate(
         self, X: Any, y: Any, prior: Prior = None, cost: Any = None, *, sample_weight: Any = None
