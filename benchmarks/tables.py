@@ -358,8 +358,8 @@ def remarks(results: Sequence[Result]) -> list[str]:
     found = [
         f"suffice {suffice.__version__}, scikit-learn {sklearn.__version__}, NumPy {np.__version__}, pandas "
         f"{pd.__version__}; {folds} of {FOLDS} folds",
-        f"worse than the class frequencies: {len(worse)} tables, {sum(not one.has_warned for one in worse)} of them "
-        f"without a warning{': ' * bool(worse)}{', '.join(one.task.table for one in worse)}",
+        f"tables where our model is worse than the class frequencies: {len(worse)}"
+        + "".join(f"; {one.task.table}, {'with' if one.has_warned else 'WITHOUT'} a warning" for one in worse),
     ]
     for one in results:
         messages = {fold.failure for fold in one.folds.get(OURS, ()) if fold.failure}

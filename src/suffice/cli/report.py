@@ -80,13 +80,14 @@ def report_of_fit(fitted: Any, rows: Any, target: str, weight: str | None, out: 
 
     model = fitted.to_model()
     source = model._source(rows, target, weight)
-    held = sampled(source, min(_ROWS, most_rows(len(model.classes))), 0)
+    most = min(_ROWS, most_rows(len(model.classes)))
+    held = sampled(source, most, 0)
     labels = np.asarray(held.y)
     known, counts = np.unique(labels, return_counts=True)
     if counts.min() < 2 or len(known) < len(model.classes):
         raise DataError(
-            f"a report needs two rows of every class to hold one out, but {known[counts.argmin()]!r} has only one; "
-            "write it with suffice report and rows of its own"
+            "the model was written, but no report: it needs two rows of every class to hold one out, and class "
+            f"{known[counts.argmin()]} has only one; write it with suffice report and rows of its own"
         )
     n_folds = min(_FOLDS, int(counts.min()))
     scores = np.empty((len(labels), len(model.classes)))
@@ -97,7 +98,8 @@ def report_of_fit(fitted: Any, rows: Any, target: str, weight: str | None, out: 
             advance(1)
     if model.calibration is not None:
         scores = model.calibration(scores)
-    how = f"Each row was scored by a model of the other rows, in {n_folds} folds."
+    drawn = f" These are {most} rows, drawn at random." if len(labels) == most else ""
+    how = f"Each row was scored by a model of the other rows, in {n_folds} folds.{drawn}"
     n_rows = source.n_rows if len(labels) >= _ROWS else None
     with out.file() as path:
         write_page(scored(model, held, source, target, n_rows, how, scores), path)
