@@ -13,9 +13,8 @@ demo: $(VENV)/demo.stamp
 	$(BIN)/suffice demo --out build/demo --force
 	@echo "Here, suffice is $(abspath $(BIN))/suffice"
 
-# One process more than there are processors: some tests wait for servers, browsers and clusters.
 test: $(VENV)/dev.stamp chromium
-	$(BIN)/python -m pytest -n $$(( $$(getconf _NPROCESSORS_ONLN) + 1 ))
+	$(BIN)/python -m pytest -n auto
 
 # scikit-learn's own tests of the classes whose names suffice.sklearn has, with ours in their place; PEERS names modules of
 # tests, such as sklearn.tests.test_naive_bayes.

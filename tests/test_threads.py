@@ -203,8 +203,11 @@ def test_another_thread_makes_the_next_item_and_no_more(n):
             yield item
 
     for used, item in enumerate(made_ahead(made()), 1):
-        time.sleep(0.002)
         assert item == used - 1
+        deadline = time.monotonic() + 30
+        while len(makers) < min(used + 1, n) and time.monotonic() < deadline:
+            time.sleep(0.001)
+        time.sleep(0.002)
         assert len(makers) == min(used + 1, n)  # one is made while this one is used
     assert used == n
     assert threading.get_ident() not in makers
