@@ -64,8 +64,8 @@ class Covariance(Additive):
         stores = self.store_precision  # type: ignore[attr-defined]
         self.precision_ = linalg.pinvh(self.covariance_, check_finite=False) if stores else None
 
-    def _shrunk(self, covariance: Array, moments: MomentStats) -> Array:
-        raise NotImplementedError
+    def _shrunk(self, covariance: Array, moments: MomentStats) -> Array:  # noqa: ARG002
+        return covariance
 
 
 class EmpiricalCovariance(Covariance, theirs.EmpiricalCovariance):
@@ -83,9 +83,6 @@ class EmpiricalCovariance(Covariance, theirs.EmpiricalCovariance):
     >>> model.covariance_
     array([[1.]])
     """
-
-    def _shrunk(self, covariance: Array, moments: MomentStats) -> Array:  # noqa: ARG002
-        return covariance
 
 
 class ShrunkCovariance(Covariance, theirs.ShrunkCovariance):

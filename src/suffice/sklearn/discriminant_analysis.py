@@ -54,22 +54,8 @@ class Linear(Scored):
         return LogisticModel(self.classes_, prior, center, slope, constant - self._log_prior())
 
 
-class LinearDiscriminantAnalysis(Linear, Generative, theirs.LinearDiscriminantAnalysis):
-    """Linear discriminant analysis.
-
-    Parameters and attributes are those of `sklearn.discriminant_analysis.LinearDiscriminantAnalysis`. `backend_` says
-    who did the work: "suffice" or "scikit-learn".
-
-    `shrinkage="auto"` and `covariance_estimator` are left to scikit-learn, and so is the svd solver with a `tol` below
-    1e-7, which moments cannot tell from zero.
-
-    Examples
-    --------
-    >>> from suffice.sklearn import LinearDiscriminantAnalysis
-    >>> model = LinearDiscriminantAnalysis().fit([[1.0], [2.0], [4.0], [5.0]], [0, 0, 1, 1])
-    >>> model.llr([[3.0]]).round(6)
-    array([0.])
-    """
+class Discriminant(Generative):
+    """`fit` of both analyses: collect moments, set the attributes."""
 
     @checks_parameters(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any) -> Self:
@@ -90,9 +76,27 @@ class LinearDiscriminantAnalysis(Linear, Generative, theirs.LinearDiscriminantAn
         found = self._collected(X, y, None, reset=True) if self._is_ours() and takes_arrays(X, y) else None
         if found is None:
             self.backend_ = THEIRS
-            return super().fit(X, y)  # type: ignore[no-any-return]
+            return super().fit(X, y)  # type: ignore[misc, no-any-return]
         check_labels(found.classes)
         return self._learn(found)
+
+
+class LinearDiscriminantAnalysis(Linear, Discriminant, theirs.LinearDiscriminantAnalysis):
+    """Linear discriminant analysis.
+
+    Parameters and attributes are those of `sklearn.discriminant_analysis.LinearDiscriminantAnalysis`. `backend_` says
+    who did the work: "suffice" or "scikit-learn".
+
+    `shrinkage="auto"` and `covariance_estimator` are left to scikit-learn, and so is the svd solver with a `tol` below
+    1e-7, which moments cannot tell from zero.
+
+    Examples
+    --------
+    >>> from suffice.sklearn import LinearDiscriminantAnalysis
+    >>> model = LinearDiscriminantAnalysis().fit([[1.0], [2.0], [4.0], [5.0]], [0, 0, 1, 1])
+    >>> model.llr([[3.0]]).round(6)
+    array([0.])
+    """
 
     _collects_by = ("priors", "solver", "store_covariance")
 
@@ -193,7 +197,7 @@ class LinearDiscriminantAnalysis(Linear, Generative, theirs.LinearDiscriminantAn
             return np.log(self.priors_.astype(np.float64))
 
 
-class QuadraticDiscriminantAnalysis(Generative, theirs.QuadraticDiscriminantAnalysis):
+class QuadraticDiscriminantAnalysis(Discriminant, theirs.QuadraticDiscriminantAnalysis):
     """Quadratic discriminant analysis.
 
     Parameters and attributes are those of `sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis`. `backend_`
@@ -208,29 +212,6 @@ class QuadraticDiscriminantAnalysis(Generative, theirs.QuadraticDiscriminantAnal
     >>> model.llr([[3.0]]).round(6)
     array([0.])
     """
-
-    @checks_parameters(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any) -> Self:
-        """Fit the model, in one pass over the rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The training rows.
-        y : array-like of shape (n_samples,)
-            The labels.
-
-        Returns
-        -------
-        self : object
-            The fitted classifier.
-        """
-        found = self._collected(X, y, None, reset=True) if self._is_ours() and takes_arrays(X, y) else None
-        if found is None:
-            self.backend_ = THEIRS
-            return super().fit(X, y)  # type: ignore[no-any-return]
-        check_labels(found.classes)
-        return self._learn(found)
 
     def _is_ours(self) -> bool:
         if self.covariance_estimator is not None or self.shrinkage == "auto":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from functools import partial
 from itertools import pairwise
 from typing import Any, Self
@@ -38,9 +39,9 @@ Array = NDArray[Any]
 class NaiveBayes(Generative):
     """`fit` and `partial_fit` of all naive Bayes classifiers: collect a statistic, add it, set the attributes."""
 
+    @abstractmethod
     def _collect(self, X: Any, y: Any, weight: Array | None) -> Any:
         """The statistic of validated rows."""
-        raise NotImplementedError
 
     def _validated(self, X: Any, y: Any, reset: bool) -> tuple[Any, Any]:
         """Rows and labels as scikit-learn validates them; whether X is finite is left to the statistic."""

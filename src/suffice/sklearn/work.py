@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, Self, TypeVar
 
@@ -96,7 +97,7 @@ def weights(sample_weight: Any, X: Any) -> Array | None:
     return None if sample_weight is None else checked_weights(sample_weight, X, dtype=np.float64)
 
 
-class Additive:
+class Additive(ABC):
     """What an estimator of statistics has beyond that of scikit-learn: sums, and rows taken out again.
 
     A class that mixes it in gives `_collected` and `_set`.
@@ -110,13 +111,13 @@ class Additive:
         """Whether all parameters have a meaning for statistics."""
         return True
 
+    @abstractmethod
     def _set(self, statistics: Any) -> None:
         """Set the fitted attributes from a statistic."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _collected(self, X: Any, y: Any, sample_weight: Any, reset: bool = False) -> Any:
         """The statistic of rows that were not validated yet; None where scikit-learn has to do the work."""
-        raise NotImplementedError
 
     def _learn(self, statistics: Any) -> Self:
         self._set(statistics)
@@ -168,7 +169,7 @@ class Additive:
         return self._learn(before - gone)
 
 
-class Scored:
+class Scored(ABC):
     """A classifier whose scores are those of a `Model`: ratios without a prior, and decisions with any prior and cost.
 
     A class that mixes it in gives `_log_prior`, `_parameters` and `_made`.
@@ -176,17 +177,17 @@ class Scored:
 
     classes_: Array
 
+    @abstractmethod
     def _parameters(self) -> list[Array]:
         """The fitted attributes that the density is made of."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _made(self) -> Scorer:
         """The density of the fitted attributes as they are now."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _log_prior(self) -> Array:
         """What is added to log-likelihoods unless a call gives a prior, (k,); need not sum to one."""
-        raise NotImplementedError
 
     def _density(self) -> Scorer:
         """The density of the fitted attributes, which anybody may have changed since they were learnt."""
