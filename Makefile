@@ -5,6 +5,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 LOWEST := $(VENV)-lowest
 MNIST ?= $(wildcard ../shared/mnist)
+unexport PYTHONDONTWRITEBYTECODE  # or every process of the tests would compile the package again
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard native/*)
 
 .PHONY: demo test test-peers chromium coverage test-lowest bench stress fuzz sanitize mnist lint docs clean

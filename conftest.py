@@ -1,4 +1,7 @@
-"""Documentation examples run in a directory of their own, and figures are drawn without a screen and closed."""
+"""Documentation examples run in a directory of their own, and figures are drawn without a screen and closed.
+
+Processes of pytest-xdist share the processors: BLAS has one thread in each, before NumPy is imported and asks for more.
+"""
 
 import os
 import sys
@@ -6,6 +9,8 @@ import sys
 import pytest
 
 os.environ["MPLBACKEND"] = "Agg"
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 @pytest.fixture(autouse=True)

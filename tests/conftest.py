@@ -10,7 +10,7 @@ import pytest
 
 from suffice import kernels
 
-hypothesis.settings.register_profile("suffice", deadline=None, print_blob=True, max_examples=40)
+hypothesis.settings.register_profile("suffice", deadline=None, print_blob=True, max_examples=25)
 hypothesis.settings.load_profile("suffice")
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)

@@ -83,7 +83,8 @@ def as_spark(session, table):
             columns = (part[name] for name in names)
             yield from zip(*([None if v != v else v for v in column] for column in columns), strict=True)
 
-    return session.createDataFrame(session.sparkContext.parallelize(blobs, len(blobs)).mapPartitions(rows_of), schema)
+    frame = session.createDataFrame(session.sparkContext.parallelize(blobs, len(blobs)).mapPartitions(rows_of), schema)
+    return frame.localCheckpoint()
 
 
 TYPES = {  # of Arrow, in the words of each database
