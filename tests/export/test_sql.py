@@ -338,9 +338,13 @@ def test_numbers_as_large_or_small_as_they_come_stop_nothing(engine):
 @on_engines(
     ["classes"],
     [
-        ([one, two],)
-        for one, two in [("yes", "No'"), (3, -1), (True, False), (2.0, 7.0), ("a", "A"), (np.int8(1), np.int8(0))]
-        + [("decision", "%s\\")]
+        (["yes", "No'"],),
+        ([3, -1],),
+        ([True, False],),
+        ([2.0, 7.0],),
+        (["a", "A"],),
+        ([np.int8(1), np.int8(0)],),
+        (["decision", "%s\\"],),
     ],
 )
 def test_labels_keep_their_types(engine, classes):

@@ -1,6 +1,6 @@
 """A search over rows in parts gives what it gives for the table in memory."""
 
-from itertools import pairwise
+from itertools import cycle, pairwise
 
 import dask
 import dask.dataframe as dd
@@ -96,22 +96,26 @@ def same_results(one, two):
         np.testing.assert_allclose(a[name], b[name], rtol=1e-8, atol=1e-10, err_msg=name)
 
 
+SEARCHES = [
+    (5, None),
+    (StratifiedKFold(3), "neg_log_loss"),
+    (KFold(4), "accuracy"),
+    (3, "neg_log_cost"),
+    (3, scorer("neg_log_cost", prior=[0.2, 0.3, 0.5])),
+    (3, scorer("neg_log_cost", prior=None)),
+    (3, scorer("neg_dcf", cost=[[0, 1, 9], [2, 0, 1], [1, 1, 0]])),
+    (3, scorer("neg_dcf", cost={"ham": [0, 1, 9], "ask": [0.2, 0.2, 0.2], 7: [1, 1, 0]})),
+    (3, make_scorer(log_loss, greater_is_better=False, response_method="predict_proba", normalize=False)),
+    (3, "mean_log_likelihood"),
+    (3, "f1_macro"),
+    (3, TWO),
+]
+
+
 @pytest.mark.parametrize(
-    ("cv", "scoring"),
-    [
-        (5, None),
-        (StratifiedKFold(3), "neg_log_loss"),
-        (KFold(4), "accuracy"),
-        (3, "neg_log_cost"),
-        (3, scorer("neg_log_cost", prior=[0.2, 0.3, 0.5])),
-        (3, scorer("neg_log_cost", prior=None)),
-        (3, scorer("neg_dcf", cost=[[0, 1, 9], [2, 0, 1], [1, 1, 0]])),
-        (3, scorer("neg_dcf", cost={"ham": [0, 1, 9], "ask": [0.2, 0.2, 0.2], 7: [1, 1, 0]})),
-        (3, make_scorer(log_loss, greater_is_better=False, response_method="predict_proba", normalize=False)),
-        (3, "mean_log_likelihood"),
-        (3, "f1_macro"),
-        (3, TWO),
-    ],
+    ("elsewhere", "cv", "scoring"),
+    [(place, *search) for place, search in zip(cycle([as_dask, as_files]), SEARCHES)],
+    indirect=["elsewhere"],
 )
 def test_scores_are_those_of_the_table_in_memory(elsewhere, monkeypatch, cv, scoring):
     table = rows().select([*NUMBERS, "label"])
