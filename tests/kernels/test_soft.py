@@ -23,9 +23,8 @@ def shares(rng, n, k):
 
 
 @native_kernels
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(("dtype", "weighted"), [(np.float64, True), (np.float32, False)])
 @pytest.mark.parametrize(("n", "d", "k"), SIZES)
-@pytest.mark.parametrize("weighted", [False, True])
 def test_moments(n, d, k, dtype, weighted):
     rng, X, _ = make(1, n, d, k, dtype)
     share, weight = shares(rng, n, k), rng.uniform(0.1, 2, n) if weighted else None

@@ -5,10 +5,10 @@ import json
 import math
 import signal
 import socket
-import subprocess
 import sys
 import threading
 import time
+import warnings
 
 import numpy as np
 import pyarrow as pa
@@ -16,8 +16,9 @@ import pyarrow.csv
 import pytest
 
 import suffice
+from suffice.cli import main
 
-from .conftest import START, serving, tickets
+from .conftest import serving, tickets
 
 pytestmark = pytest.mark.xdist_group("server")
 
@@ -440,13 +441,12 @@ def test_the_process_has_neither_scikit_learn_nor_pandas(model_folder, penguins)
         (lambda path: (path / "x.safetensors").write_bytes(b"x") and path / "x.safetensors", "x.safetensors"),
     ],
 )
-def test_what_is_no_model_is_told_in_one_line(tmp_path, make, told):
-    done = subprocess.run(
-        [sys.executable, "-c", START, "serve", str(make(tmp_path)), "--port", "0"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert done.returncode == 1
-    assert told in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+def test_what_is_no_model_is_told_in_one_line(tmp_path, monkeypatch, capsys, make, told):
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)  # main sets its own
+    monkeypatch.setattr(sys, "argv", ["suffice", "serve", str(make(tmp_path)), "--port", "0"])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert stopped.value.code == 1
+    printed = capsys.readouterr().err
+    assert told in printed
+    assert len(printed.splitlines()) == 1

@@ -674,7 +674,7 @@ def test_no_table_is_copied_as_a_whole(name):
     assert clf.statistics_.weight.tolist() == [2**19, 2**19]
 
 
-@pytest.mark.parametrize(("covariance", "d"), [("full", 16), ("diag", 16), ("tied", 16), ("tied", 300)], ids=str)
+@pytest.mark.parametrize(("covariance", "d"), [("full", 16), ("diag", 16), ("tied", 300)], ids=str)
 def test_results_do_not_depend_on_the_number_of_threads(kernel, covariance, d):
     """Bit for bit: the pieces, and the order in which they are merged, are the same."""
     rng = np.random.default_rng(1)
@@ -683,7 +683,7 @@ def test_results_do_not_depend_on_the_number_of_threads(kernel, covariance, d):
     X = rng.standard_normal((n, d), dtype=np.float32) + y[:, None].astype(np.float32)
     assert X.size > 2**22
     first = None
-    for n_jobs in (1, 2, 3):
+    for n_jobs in (1, 3):
         clf = GaussianClassifier(covariance, n_jobs=n_jobs).fit(X, y)
         found = [*clf.statistics_.to_arrays().values(), clf.log_likelihood(X), clf.predict_log_proba(X), clf.predict(X)]
         first = first or found
