@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import pickle
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
+
+import pyarrow as pa
 
 from .case import Case
 
@@ -26,6 +29,8 @@ def extra_memory(case: Case) -> float | None:
 
 def _extra(case: Case) -> float:
     call = case.ours(case.load())
+    gc.collect()
+    pa.default_memory_pool().release_unused()
     ctypes.CDLL(None).malloc_trim(0)  # or the call would be given memory that the preparation has freed
     before = _status("VmRSS")
     (PROCESS / "clear_refs").write_text("5")  # VmHWM, the peak, starts again from here

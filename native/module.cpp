@@ -353,6 +353,7 @@ nb::list encode_objects(nb::handle items, OutCodes code) {
 void bind_words(nb::module_& m);  // words.cpp
 
 NB_MODULE(_native, m) {
+    nb::set_leak_warnings(false);  // what test runners and caches still hold when the process ends is no leak
     bind_words(m);
     bind<float>(m);
     bind<double>(m);

@@ -27,12 +27,19 @@ struct Documents {
 };
 
 struct Reading {
-    const std::uint32_t* letters;  // what becomes of each code point: its lower case, and the flags above
-    std::uint32_t n_letters;       // 128 for ASCII alone
+    const std::uint16_t* pages;    // where the letters of each 256 code points are: many of them have the same
+    const std::uint32_t* letters;  // what becomes of a code point: how far away its lower case is, and the flags above
+    std::uint32_t n_letters;       // code points; 256 for ASCII alone
     const std::uint32_t* extra;    // (m, 4) what irregular letters become: how many, and these; none for a capital sigma
     bool context;                  // whether letters have the flags that a sigma depends on
     std::size_t least, most;       // tokens of an n-gram
     const WordTable* stop;         // tokens that are left out, or null
+
+    // The lower case of a code point, with flags; of an irregular one the index of what it becomes.
+    std::uint32_t letter(std::uint32_t c) const {
+        const std::uint32_t own = letters[std::uint32_t(pages[c >> 8]) << 8 | (c & 0xFF)];
+        return own & kIrregular ? own : (own & ~kCodePoint) | ((own + c) & kCodePoint);
+    }
 };
 
 struct Problem {
@@ -70,7 +77,7 @@ template <class Places, class Sink>
 class Reader {
 public:
     Reader(const Documents& documents, const Reading& how, Places& places, Sink& sink)
-        : documents_(documents), how_(how), places_(places), sink_(sink), lowers_((how.letters['A'] & kCodePoint) == 'a' ? 0x20 : 0), buffer_(4 * kWindow) {
+        : documents_(documents), how_(how), places_(places), sink_(sink), lowers_((how.letter('A') & kCodePoint) == 'a' ? 0x20 : 0), buffer_(4 * kWindow) {
         if (documents.rows) end_ = documents.text + documents.offsets[documents.lists ? documents.lists[documents.rows] : documents.rows];
     }
 
@@ -114,7 +121,7 @@ private:
                     const std::uint8_t* at = p;
                     const std::uint32_t c = decode(p, end);
                     if (c >= how_.n_letters) return {r, false};
-                    const std::uint32_t own = how_.letters[c];
+                    const std::uint32_t own = how_.letter(c);
                     if (!(own & kIrregular)) {
                         take(own);
                         continue;
@@ -185,7 +192,7 @@ private:
     bool ends_word(const std::uint8_t* sigma, const std::uint8_t* begin, const std::uint8_t* end) const {
         const auto flags = [&](const std::uint8_t*& p) {
             const std::uint32_t c = decode(p, end);
-            return c < how_.n_letters ? how_.letters[c] : 0u;
+            return c < how_.n_letters ? how_.letter(c) : 0u;
         };
         std::uint32_t own = kIgnorable;
         for (const std::uint8_t* p = sigma; p > begin && own & kIgnorable;) {

@@ -45,29 +45,29 @@ public:
 
     // The classes of each word, words in this order, and its counts in them: starts (words + 1,), and a class and a count each;
     // and the documents that have it (words,).
-    void write(const Large<std::int32_t>& order, Large<std::int64_t>& starts, Large<std::int32_t>& label, Large<double>& count,
+    void write(Large<std::int32_t> order, Large<std::int64_t>& starts, Large<std::int32_t>& label, Large<double>& count,
                Large<double>& documents) const {
-        Large<std::int32_t> place(words_.size());
-        for (std::size_t i = 0; i < order.size(); ++i) place[std::size_t(order[i])] = std::int32_t(i);
-        starts.assign(order.size() + 1, 0), documents.reserve(order.size());
-        for (std::size_t i = 0; i < order.size(); ++i) {
-            const Counted& own = words_[std::size_t(order[i])];
-            starts[i + 1] = own.label >= 0;
-            documents.push_back(double(own.documents));
-        }
-        for (const Done& own : done_) ++starts[std::size_t(place[std::size_t(own.number)]) + 1];
-        for (std::size_t i = 0; i < order.size(); ++i) starts[i + 1] += starts[i];
-        label.resize(std::size_t(starts.back())), count.resize(label.size());
-        Large<std::int64_t> next(starts.begin(), starts.end() - 1);
-        const auto put = [&](std::size_t i, std::int32_t c, Count n) {
-            const std::size_t at = std::size_t(next[i]++);
-            label[at] = c, count[at] = double(n);
+        const std::size_t n = order.size();
+        Large<std::int32_t> place(words_.size(), -1);  // of each word, or none
+        for (std::size_t i = 0; i < n; ++i) place[std::size_t(order[i])] = std::int32_t(i);
+        Large<std::int32_t>().swap(order);
+        starts.assign(n + 1, 0), documents.resize(n);
+        const auto each = [&](const auto& take) {  // class by class
+            for (const Done& own : done_) take(std::size_t(place[std::size_t(own.number)]), own.label, own.count);
+            for (std::size_t w = 0; w < words_.size(); ++w)
+                if (words_[w].label >= 0) take(std::size_t(place[w]), words_[w].label, words_[w].count);
         };
-        for (const Done& own : done_) put(std::size_t(place[std::size_t(own.number)]), own.label, own.count);
-        for (std::size_t i = 0; i < order.size(); ++i) {
-            const Counted& own = words_[std::size_t(order[i])];
-            if (own.label >= 0) put(i, own.label, own.count);
-        }
+        each([&](std::size_t i, std::int32_t, Count) { ++starts[i + 1]; });
+        for (std::size_t i = 0; i < n; ++i) starts[i + 1] += starts[i];
+        label.resize(std::size_t(starts.back())), count.resize(label.size());
+        each([&](std::size_t i, std::int32_t c, Count counted) {
+            const std::size_t at = std::size_t(starts[i]++);
+            label[at] = c, count[at] = double(counted);
+        });
+        std::move_backward(starts.begin(), starts.end() - 1, starts.end());  // back to where each began
+        starts[0] = 0;
+        for (std::size_t w = 0; w < words_.size(); ++w)
+            if (place[w] >= 0) documents[std::size_t(place[w])] = double(words_[w].documents);
     }
 
 private:

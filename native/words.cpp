@@ -38,6 +38,7 @@ struct Read {  // what all of them read: documents, and how
     Bytes text;
     Offsets offsets;
     std::optional<Offsets> lists;
+    Flat<std::uint16_t> pages;
     Flat<std::uint32_t> letters, extra;
     bool context;
     std::size_t least, most;
@@ -47,7 +48,7 @@ struct Read {  // what all of them read: documents, and how
         return {text.data(), offsets.data(), lists ? lists->data() : nullptr,
                 Index(lists ? lists->shape(0) : offsets.shape(0)) - 1};
     }
-    Reading how() const { return {letters.data(), std::uint32_t(letters.shape(0)), extra.data(), context, least, most,
+    Reading how() const { return {pages.data(), letters.data(), std::uint32_t(256 * pages.shape(0)), extra.data(), context, least, most,
                                    stop && stop->whole.size() ? &stop->whole : nullptr}; }
 };
 
@@ -85,7 +86,7 @@ nb::object counted(const Read& read, Places&& places, const Labels& labels, bool
         if (found.row < 0) {
             sink.complete(places.size());
             words = places.sorted([&](std::size_t i) { return sink.has(i); });
-            sink.write(words.order, starts, label, count, documents);
+            sink.write(std::move(words.order), starts, label, count, documents);
         }
     }
     if (found.row >= 0) return problem(found);
@@ -123,10 +124,10 @@ void bind_words(nb::module_& m) {
              },
              "letters"_a.noconvert(), "ends"_a.noconvert(), "grams"_a);
     m.def("word_counts",
-          [](Bytes text, Offsets offsets, std::optional<Offsets> lists, Flat<std::uint32_t> letters,
+          [](Bytes text, Offsets offsets, std::optional<Offsets> lists, Flat<std::uint16_t> pages, Flat<std::uint32_t> letters,
              Flat<std::uint32_t> extra, bool context, std::size_t least, std::size_t most, const Lookup* stop, std::uint32_t buckets, Flat<std::int32_t> code,
              std::optional<Flat<double>> weight, bool presence) {
-              const Read read{text, offsets, lists, letters, extra, context, least, most, stop};
+              const Read read{text, offsets, lists, pages, letters, extra, context, least, most, stop};
               const Labels labels{code.data(), weight ? weight->data() : nullptr, 0};
               const auto all = [&](auto&& places) {
                   // Whole numbers are exact, and take half the memory, as long as they fit.
@@ -137,31 +138,31 @@ void bind_words(nb::module_& m) {
               if (most > 1 && !lists) return all(NewGrams());
               return all(NewWords());
           },
-          "text"_a.noconvert(), "offsets"_a.noconvert(), "lists"_a.noconvert().none(), "letters"_a.noconvert(),
+          "text"_a.noconvert(), "offsets"_a.noconvert(), "lists"_a.noconvert().none(), "pages"_a.noconvert(), "letters"_a.noconvert(),
           "extra"_a.noconvert(), "context"_a, "least"_a, "most"_a, "stop"_a.none(), "buckets"_a, "code"_a.noconvert(), "weight"_a.noconvert().none(), "presence"_a);
     m.def("word_scores",
-          [](Bytes text, Offsets offsets, std::optional<Offsets> lists, Flat<std::uint32_t> letters,
+          [](Bytes text, Offsets offsets, std::optional<Offsets> lists, Flat<std::uint16_t> pages, Flat<std::uint32_t> letters,
              Flat<std::uint32_t> extra, bool context, std::size_t least, std::size_t most, const Lookup* stop, const Lookup* words, Offsets starts, Flat<std::int32_t> label,
              Flat<double> slope, Flat<double> by_class, bool presence, Doubles out) {
-              const Read read{text, offsets, lists, letters, extra, context, least, most, stop};
+              const Read read{text, offsets, lists, pages, letters, extra, context, least, most, stop};
               const WordSlopes slopes{starts.data(), label.data(), slope.data(), by_class.data(), starts.shape(0) - 1, by_class.shape(0)};
               ScoreWords sink(slopes, presence, out.data());
               const Problem found = looked_up(read, words, std::uint32_t(slopes.words), sink);
               return nb::make_tuple(found.row, found.sigma, sink.first_unknown);
           },
-          "text"_a.noconvert(), "offsets"_a.noconvert(), "lists"_a.noconvert().none(), "letters"_a.noconvert(),
+          "text"_a.noconvert(), "offsets"_a.noconvert(), "lists"_a.noconvert().none(), "pages"_a.noconvert(), "letters"_a.noconvert(),
           "extra"_a.noconvert(), "context"_a, "least"_a, "most"_a, "stop"_a.none(), "words"_a.none(), "starts"_a.noconvert(), "label"_a.noconvert(),
           "slope"_a.noconvert(), "by_class"_a.noconvert(), "presence"_a, "out"_a.noconvert());
     m.def("word_codes",
-          [](Bytes text, Offsets offsets, std::optional<Offsets> lists, Flat<std::uint32_t> letters,
+          [](Bytes text, Offsets offsets, std::optional<Offsets> lists, Flat<std::uint16_t> pages, Flat<std::uint32_t> letters,
              Flat<std::uint32_t> extra, bool context, std::size_t least, std::size_t most, const Lookup* stop, const Lookup* words, std::uint32_t buckets) -> nb::object {
-              const Read read{text, offsets, lists, letters, extra, context, least, most, stop};
+              const Read read{text, offsets, lists, pages, letters, extra, context, least, most, stop};
               ListWords sink;
               const Problem found = looked_up(read, words, buckets, sink);
               if (found.row >= 0) return problem(found);
               return nb::make_tuple(array(std::move(sink.ends)), array(std::move(sink.numbers)), nb::none());
           },
-          "text"_a.noconvert(), "offsets"_a.noconvert(), "lists"_a.noconvert().none(), "letters"_a.noconvert(),
+          "text"_a.noconvert(), "offsets"_a.noconvert(), "lists"_a.noconvert().none(), "pages"_a.noconvert(), "letters"_a.noconvert(),
           "extra"_a.noconvert(), "context"_a, "least"_a, "most"_a, "stop"_a.none(), "words"_a.none(), "buckets"_a);
     m.def("merge_words",
           [](Bytes letters, Offsets ends, Bytes more_letters, Offsets more_ends) {

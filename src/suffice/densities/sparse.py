@@ -27,7 +27,7 @@ class SparseCountDensity(LinearDensity):
     """What MultinomialDensity is, or BernoulliDensity where presence counts. Features that a class never had share one
     slope; the others are stored."""
 
-    count: Any  # (k, d) csr
+    count: Any  # (k, d) csr, or csc where these are the counts of words
     weight: Array  # (k,) rows
     alpha: float
     presence: bool = False
@@ -117,6 +117,8 @@ class SparseCountDensity(LinearDensity):
     @cached_property
     def _owner(self) -> Array:
         """The class of each stored count."""
+        if self.count.format == "csc":
+            return np.asarray(self.count.indices)
         return np.repeat(np.arange(self.n_classes, dtype=np.int32), np.diff(self.count.indptr))
 
     @cached_property
@@ -148,9 +150,10 @@ class SparseCountDensity(LinearDensity):
         own = log(self.count.data + self.alpha)
         if self.presence:  # where the feature never is absent, the constant has no part of it
             own -= np.where(self._misses() > 0, log(self._misses()), log(self._rounds)[self._owner])
+            own -= by_class[self._owner]
         else:
-            own -= rest[self._owner]
-        return Slopes(self._stored(own - by_class[self._owner]), by_class)
+            own -= never  # which is the slope of the class and log(total)
+        return Slopes(self._stored(own), by_class)
 
     @cached_property
     def constant(self) -> Array:
@@ -158,7 +161,7 @@ class SparseCountDensity(LinearDensity):
             return np.zeros(self.n_classes)
         misses = self._misses()
         own = finite(log(misses / self._rounds[self._owner]))
-        others = self.n_features - np.diff(self.count.indptr)
+        others = self.n_features - np.bincount(self._owner, minlength=self.n_classes)
         never = log((self.weight + self.alpha) / np.where(self._rounds > 0, self._rounds, 1.0))
         return np.bincount(self._owner, own, minlength=self.n_classes) + np.where(self.seen, others * never, 0.0)
 
@@ -178,11 +181,11 @@ class SparseCountDensity(LinearDensity):
     def present(self, c: int) -> tuple[Array, Array]:
         part, violated = np.zeros(self.n_features), np.zeros(self.n_features)
         if self.presence:
-            own = slice(self.count.indptr[c], self.count.indptr[c + 1])
-            misses = self._misses()[own]
+            own = self.count[[c]].tocsr()
+            misses = left_over(self.weight[c], own.data) + self.alpha
             part += log((self.weight[c] + self.alpha) / self._rounds[c])
-            part[self.count.indices[own]] = finite(log(misses / self._rounds[c]))
-            violated[self.count.indices[own]] = misses == 0
+            part[own.indices] = finite(log(misses / self._rounds[c]))
+            violated[own.indices] = misses == 0
         return part, violated
 
     def _log_observed(self, missing: Array) -> Array | None:
@@ -211,7 +214,8 @@ class SparseCountDensity(LinearDensity):
         return self.fill(X, np.empty(0))
 
     def to_arrays(self) -> dict[str, Array]:
-        stored = {name: getattr(self.count, name) for name in ("data", "indices", "indptr")}
+        count = self.count.tocsr()
+        stored = {name: getattr(count, name) for name in ("data", "indices", "indptr")}
         rest = {"weight": self.weight, "alpha": np.array(self.alpha), "presence": np.array(self.presence)}
         return stored | rest | {"n_features": np.array(self.n_features)}
 

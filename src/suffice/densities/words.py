@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from threading import Lock
@@ -39,9 +39,17 @@ class TextRows:
     values: tuple[Any, ...]  # Arrow arrays, as the users have them
     documents: tuple[Documents, ...]
     missing: Array  # (n, d) bool
+    start: int = 0  # the index of the first row in those that were read
 
     def __len__(self) -> int:
         return len(self.missing)
+
+    def pieces(self, n: int) -> Iterator[tuple[slice, TextRows]]:
+        """n rows at a time, to be scored."""
+        for start in range(0, len(self), n):
+            rows = slice(start, min(start + n, len(self)))
+            documents = tuple(each.of_rows(rows) for each in self.documents)
+            yield rows, TextRows((), documents, self.missing[rows], self.start + start)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -285,7 +293,7 @@ class TextDensity(Density):
             try:
                 found, gone = self.tokens.documents(column, table.column_name(j))
             except InvalidTextError as error:
-                raise _invalid(error) from None
+                raise _invalid(error.row) from None
             values.append(column)
             documents.append(found)
             if gone is not None:
@@ -335,7 +343,7 @@ class TextDensity(Density):
                 continue
             by_word = slopes.table.tocsc()
             by_word.sort_indices()
-            own = by_word.indptr.astype(np.int64), by_word.indices.astype(np.int32), by_word.data
+            own = by_word.indptr.astype(np.int64), by_word.indices.astype(np.int32, copy=False), by_word.data
             found.append((WordCounts(*own), np.asarray(slopes.by_class, np.float64)))
         return tuple(found)
 
@@ -345,7 +353,7 @@ class TextDensity(Density):
         known = codes >= 0
         reached = np.concatenate([[0], np.cumsum(known)])
         if not known.all():
-            self._refuse_unknown(int(np.searchsorted(starts, np.argmin(known), side="right")) - 1)
+            self._refuse_unknown(X, int(np.searchsorted(starts, np.argmin(known), side="right")) - 1)
         table = Sparse(reached[starts], codes[known], np.ones(int(known.sum())), self.parts[j].n_features)
         return self.parts[j].read(table.canonical())
 
@@ -354,21 +362,22 @@ class TextDensity(Density):
             table = self._table(j, X.documents[j])
             return kernels.active.word_codes(X.documents[j], self.tokens.rules, table)  # type: ignore[no-any-return]
         except InvalidTextError as error:
-            raise _invalid(error) from None
+            raise _invalid(X.start + error.row) from None
 
-    def _refuse_unknown(self, row: int) -> None:
+    def _refuse_unknown(self, X: TextRows, row: int) -> None:
         if self.tokens.unknown == "error" and row >= 0:
-            raise DataError(f'row {row} has words that were never seen in training, and Tokens has unknown="error"')
+            raise DataError(
+                f'row {X.start + row} has words that were never seen in training, and Tokens has unknown="error"'
+            )
 
     # Scores.
 
     def _score(self, X: TextRows, offset: Array | float, wanted: Wanted, relative: bool) -> bool:
-        scores = np.empty((len(X), self.n_classes)) if wanted.all is None else wanted.all
-        scores[:] = np.where(self.seen, 0.0, -np.inf) + offset
-        for j in range(self.n_features):
-            self._add(X, j, scores, relative)
-        if wanted.best is not None or wanted.evidence is not None:
-            kernels.active.reduce(scores, None, wanted.best, wanted.evidence)
+        for rows, piece in X.pieces(_ROWS):
+            scores = np.tile(np.where(self.seen, 0.0, -np.inf) + offset, (len(piece), 1))
+            for j in range(self.n_features):
+                self._add(piece, j, scores, relative)
+            kernels.active.reduce(scores, *wanted.of_rows(rows))
         return True
 
     def _add(self, X: TextRows, j: int, scores: Array, relative: bool) -> None:
@@ -382,9 +391,9 @@ class TextDensity(Density):
             slopes, by_class = self._slopes[j]
             known = X.documents[j], self.tokens.rules, self._table(j, X.documents[j])
             try:
-                self._refuse_unknown(kernels.active.word_scores(*known, slopes, by_class, self.presence, own))
+                self._refuse_unknown(X, kernels.active.word_scores(*known, slopes, by_class, self.presence, own))
             except InvalidTextError as error:
-                raise _invalid(error) from None
+                raise _invalid(X.start + error.row) from None
             if not relative and not self.presence and not isinstance(part, ComplementDensity):
                 own += part._shared(self._counts(X, j))[:, None]
         own[gone] = 0.0
@@ -510,6 +519,7 @@ class TextDensity(Density):
         return cls(tuple(parts), tuple(words), Tokens.from_array(arrays["tokens"]), seen)
 
 
+_ROWS = 2048  # that are scored at a time: their scores stay in the cache
 _MAKING = Lock()  # what threads share is made once: it is large
 _NO_WORDS = Words(np.empty(0, np.uint8), np.empty(0, np.int64))
 
@@ -519,9 +529,9 @@ def _as_arrays(names: list[str]) -> tuple[Array, Array]:
     return np.frombuffer(b"".join(encoded), np.uint8), np.cumsum([len(name) for name in encoded], dtype=np.int64)
 
 
-def _invalid(error: InvalidTextError) -> DataError:
+def _invalid(row: int) -> DataError:
     return DataError(
-        f"the text of row {error.row} is not valid UTF-8; decode it again, as in bytes.decode('utf-8', 'replace')"
+        f"the text of row {row} is not valid UTF-8; decode it again, as in bytes.decode('utf-8', 'replace')"
     )
 
 
@@ -543,11 +553,9 @@ def _estimated(
     stats: WordStats, column: ColumnWords, weight: Array, alpha: float, complement: bool | str, predictive: bool
 ) -> LinearDensity:
     """The density of the counts of the words of one column."""
-    from scipy.sparse import csr_array
-
     matrix = column.matrix(len(stats.classes))
     if not (complement or predictive):
-        count = CountStats(stats.classes, weight, csr_array(matrix.tocsr()), None, stats.presence)
+        count = CountStats(stats.classes, weight, matrix, None, stats.presence)
         return SparseCountDensity.estimate(count, alpha)
     if matrix.shape[0] * matrix.shape[1] > DENSE:
         raise DataError(

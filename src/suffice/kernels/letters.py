@@ -12,15 +12,17 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 
 LETTER, IRREGULAR, CASED, IGNORABLE = (np.uint32(1 << bit) for bit in (31, 30, 29, 28))
+_CODE_POINT = np.uint32((1 << 21) - 1)
 _ALL = 0x110000
-_BLOCK = 1 << 12
+_BLOCK, _PAGE = 1 << 12, 1 << 8
 _SIGMA = 0x3A3  # whose lower case at the end of a word is another letter
 
 
 class Letters(NamedTuple):
-    """What becomes of each code point."""
+    """What becomes of each code point. Pages of 256 that are alike are kept once."""
 
-    table: Array  # uint32, its lower case with flags; for an irregular one, an index of `extra`
+    pages: Array  # uint16, which of the pages below
+    table: Array  # (256 m,) uint32, how far away the lower case is, with flags; or an index of `extra`
     extra: Array  # uint32, for each irregular one how many letters it becomes, and these: room for three
     context: bool  # whether flags tell what the lower case of sigma depends on
 
@@ -34,7 +36,7 @@ def letters(lowercase: bool, ascii_only: bool, context: bool = False) -> Letters
     key = lowercase, ascii_only
     found = _made.get(key)
     if found is None or found.context < context:
-        found = _made[key] = _letters(lowercase, 128 if ascii_only else _ALL, context)
+        found = _made[key] = _letters(lowercase, _PAGE if ascii_only else _ALL, context)
     return found
 
 
@@ -42,7 +44,7 @@ _made: dict[tuple[bool, bool], Letters] = {}
 
 
 def _letters(lowercase: bool, n: int, context: bool) -> Letters:
-    table, extra = np.empty(n, np.uint32), [[0, 0, 0, 0]]
+    pages, kept, extra = [], dict[bytes, int](), [[0, 0, 0, 0]]
     for start in range(0, n, _BLOCK):
         code_points = np.arange(start, min(start + _BLOCK, n), dtype=np.uint32)
         text = _text(code_points)
@@ -58,11 +60,12 @@ def _letters(lowercase: bool, n: int, context: bool) -> Letters:
             extra.append([len(own), *flagged.tolist(), 0, 0][:4])
         if context:
             block |= _context(code_points, irregular)
-        table[start : start + _BLOCK] = block
-    if lowercase and n > _SIGMA:
-        table[_SIGMA] = IRREGULAR | (table[_SIGMA] & (CASED | IGNORABLE))
-    table.flags.writeable = False
-    return Letters(table, np.array(extra, np.uint32).ravel(), context)
+        if lowercase and start <= _SIGMA < start + len(block):
+            block[_SIGMA - start] = IRREGULAR | (block[_SIGMA - start] & (CASED | IGNORABLE))
+        away = np.where(block & IRREGULAR, block, block & ~_CODE_POINT | (block - code_points) & _CODE_POINT)
+        pages += [kept.setdefault(page.tobytes(), len(kept)) for page in away.reshape(-1, _PAGE)]
+    table = np.frombuffer(b"".join(kept), np.uint32)
+    return Letters(np.array(pages, np.uint16), table, np.array(extra, np.uint32).ravel(), context)
 
 
 def _context(code_points: Array, irregular: Iterable[int]) -> Array:

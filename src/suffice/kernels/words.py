@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
@@ -25,6 +25,13 @@ class Documents:
 
     def __len__(self) -> int:
         return len(self.offsets if self.lists is None else self.lists) - 1
+
+    def of_rows(self, rows: slice) -> Documents:
+        """Some of the documents that follow each other."""
+        ends = slice(rows.start, rows.stop + 1)
+        if self.lists is None:
+            return replace(self, offsets=self.offsets[ends])
+        return replace(self, lists=self.lists[ends])
 
 
 class Words(NamedTuple):

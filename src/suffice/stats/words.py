@@ -51,7 +51,10 @@ class ColumnWords:
         """The counts as a sparse matrix of classes by words."""
         from scipy.sparse import csc_array
 
-        return csc_array((self.count.value, self.count.label, self.count.starts), shape=(k, self.size))
+        starts, label, value = self.count
+        if len(value) < 2**31:  # or SciPy would copy the labels to be as wide as the starts
+            starts = starts.astype(np.int32)
+        return csc_array((value, label, starts), shape=(k, self.size))
 
     def with_matrix(self, matrix: Any, having: Array) -> ColumnWords:
         """The same words with other counts."""
