@@ -320,6 +320,35 @@ def test_tokens_that_make_no_sense(options, words):
         Tokens(**options)
 
 
+@pytest.mark.parametrize("given", ["text", "tokens"])
+def test_neither_pieces_nor_threads_change_anything(monkeypatch, given):
+    """Many rows are scored some thousands at a time, and counted in pieces on several threads."""
+    rng = np.random.default_rng(3)
+    rows = [" ".join(f"w{i}" for i in rng.geometric(0.05, 1 + r % 5)) for r in range(5000)]
+    rows = pa.array(rows if given == "text" else [row.split() for row in rows])
+    y, strict = rng.integers(3, size=5000), Tokens(unknown="error")
+    monkeypatch.setattr("suffice.sources.base.TEXT_PIECE", 1 << 12)
+    one, three = (MultinomialClassifier(tokens=strict, n_jobs=n).fit(rows, y) for n in (1, 3))
+    for a, b in zip(one.statistics_.to_arrays().values(), three.statistics_.to_arrays().values(), strict=True):
+        np.testing.assert_array_equal(a, b)
+    expected = np.vstack([one.log_likelihood(rows[i : i + 500]) for i in range(0, 5000, 500)])
+    monkeypatch.setattr("suffice.sources.base.TEXT_PIECE", 1 << 24)
+    np.testing.assert_array_equal(three.log_likelihood(rows), expected)
+    assert three.predict(rows, prior="uniform").tolist() == expected.argmax(axis=1).tolist()
+    strange = rows.to_pylist()
+    strange[4321] = "never" if given == "text" else ["never"]
+    with pytest.raises(DataError, match="row 4321 has words"):
+        one.predict(pa.array(strange))
+
+
+@pytest.mark.parametrize("alpha", [0, 1])
+def test_a_class_without_text_in_a_column_is_scored_by_the_others(alpha):
+    table = pd.DataFrame({"title": ["good", "fine", "bad", "poor"], "body": ["so good", "so so", None, None]})
+    y, new = ["+", "+", "-", "-"], pd.DataFrame({"title": ["bad", "poor"], "body": ["so good", "so so"]})
+    both, titles = (BernoulliClassifier(alpha=alpha).fit(table[names], y) for names in (["title", "body"], ["title"]))
+    np.testing.assert_allclose(both.log_likelihood(new)[:, 1], titles.log_likelihood(new[["title"]])[:, 1], rtol=1e-12)
+
+
 def test_unknown_words():
     clf = MultinomialClassifier(tokens=Tokens(unknown="error")).fit(FEW, SOME)
     assert clf.predict(["good film"]).tolist() == ["+"]
