@@ -71,6 +71,13 @@ class LogisticModel(Scorer):
     def columns_of_truths(self) -> frozenset[int]:
         return frozenset() if self.encoding is None else frozenset(self.encoding.truths)
 
+    def families_of_columns(self) -> dict[int, str]:
+        if self.encoding is None:
+            return dict.fromkeys(range(self.n_features), "number")
+        own = dict.fromkeys(self.encoding.numbers, "number") | dict.fromkeys(self.encoding.categorical, "categorical")
+        own = {j: family for j, family in own.items() if j < self.n_features}
+        return own | {feature.source: feature.asked for feature in self.features}
+
     @property
     def features(self) -> tuple[Feature, ...]:  # type: ignore[override]
         """Columns that are derived from those of the table."""
