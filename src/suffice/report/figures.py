@@ -14,7 +14,7 @@ from ..scoring.choice import SURE
 from ..scoring.comparison import weighted_mean
 from ..scoring.evaluation import Evaluation, figures
 from .markup import NONE
-from .rows import ReportRows
+from .rows import ScoredRows
 
 Array = NDArray[Any]
 
@@ -39,14 +39,14 @@ class Figure:
         return f"{100 * value:.2f} %" if self.is_share else f"{value:.4g}"
 
 
-def evaluation_of(rows: ReportRows, prior: Any, cost: Any) -> Evaluation:
+def evaluation_of(rows: ScoredRows, prior: Any, cost: Any) -> Evaluation:
     """Return the figures that `Model.evaluate` gives for these rows."""
     labels = rows.model.classes[rows.code]
     used = rows.model._as_prior(prior)
     return figures(rows.model, rows.scores.copy(), labels, rows.weight, used, cost)
 
 
-def figures_of(rows: ReportRows, found: Evaluation, cost: Array) -> list[Figure]:
+def figures_of(rows: ScoredRows, found: Evaluation, cost: Array) -> list[Figure]:
     """Return the figures of a report, the most telling first; costs are of shape (decisions, k)."""
     prior = np.array(found.prior)
     n = rows.weight.sum() ** 2 / (rows.weight**2).sum()  # rows, where weights differ: how many they are worth
@@ -94,7 +94,7 @@ def wilson(share: float, n: float) -> tuple[float, float]:
     return max(middle - half, 0.0), min(middle + half, 1.0)
 
 
-def _cost_ends(rows: ReportRows, prior: Array, cost: Array) -> tuple[float | None, float | None]:
+def _cost_ends(rows: ScoredRows, prior: Array, cost: Array) -> tuple[float | None, float | None]:
     """The interval of the cost of decisions, relative to the best one without data; None if all cost the same."""
     decided = decisions.cheapest(rows.posterior(prior), cost)
     mean, error = weighted_mean(cost[decided, rows.code], rows.code, rows.weight, prior)
@@ -104,7 +104,7 @@ def _cost_ends(rows: ReportRows, prior: Array, cost: Array) -> tuple[float | Non
     return max(mean - SURE * error, 0.0) / without, (mean + SURE * error) / without
 
 
-def _log_loss(rows: ReportRows, prior: Array) -> tuple[float, float]:
+def _log_loss(rows: ScoredRows, prior: Array) -> tuple[float, float]:
     with np.errstate(divide="ignore"):
         losses = -np.log(rows.posterior(prior)[np.arange(len(rows.code)), rows.code])
     return weighted_mean(losses, rows.code, rows.weight, prior)

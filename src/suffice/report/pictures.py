@@ -12,7 +12,7 @@ from .. import decisions, metrics
 from .charts import Chart
 from .figures import wilson
 from .markup import Markup
-from .rows import ReportRows
+from .rows import ScoredRows
 
 Array = NDArray[Any]
 
@@ -23,12 +23,12 @@ _ACTUAL, _MINIMUM = "quiet-dark", 2  # colours of lines that belong to no class
 _RATES = (0.001, 0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99, 0.999)
 
 
-def score_charts(rows: ReportRows, odds: float) -> list[Markup]:
+def score_charts(rows: ScoredRows, odds: float) -> list[Markup]:
     """Return the charts of scores.
 
     Parameters
     ----------
-    rows : ReportRows
+    rows : ScoredRows
         The rows.
     odds : float
         The log odds of the effective prior of two classes, where lines and points start.
@@ -43,7 +43,7 @@ def score_charts(rows: ReportRows, odds: float) -> list[Markup]:
     return [*charts, calibration_chart(rows)]
 
 
-def _of_pair(rows: ReportRows, llr: Array, odds: float) -> list[Markup]:
+def _of_pair(rows: ScoredRows, llr: Array, odds: float) -> list[Markup]:
     charts = [_histogram(rows, llr, 1, -odds)]
     if rows.is_weighted or not rows.has_all_classes:
         return charts
@@ -101,7 +101,7 @@ def _of_pair(rows: ReportRows, llr: Array, odds: float) -> list[Markup]:
     return [*charts, roc.svg(), det.svg()]
 
 
-def _of_many(rows: ReportRows, shown: list[int]) -> list[Markup]:
+def _of_many(rows: ScoredRows, shown: list[int]) -> list[Markup]:
     """One curve for each class against the others."""
     ends = float(ndtri(5e-4)), float(ndtri(1 - 5e-4))
     ticks = [(float(ndtri(rate)), f"{100 * rate:g}") for rate in _RATES]
@@ -138,7 +138,7 @@ def _of_many(rows: ReportRows, shown: list[int]) -> list[Markup]:
     return [bayes.svg(keys), roc.svg(keys), det.svg(keys)]
 
 
-def _histogram(rows: ReportRows, llr: Array, c: int, threshold: float | None = None) -> Markup:
+def _histogram(rows: ScoredRows, llr: Array, c: int, threshold: float | None = None) -> Markup:
     """How the log-likelihood ratios of two classes, or of a class and the others, are distributed."""
     finite = llr[np.isfinite(llr)]
     low, high = np.quantile(finite, [0.005, 0.995]) if len(finite) else (-1.0, 1.0)
@@ -176,7 +176,7 @@ def _histogram(rows: ReportRows, llr: Array, c: int, threshold: float | None = N
     return chart.svg([(groups[0][1], name), (groups[1][1], over)])
 
 
-def calibration_chart(rows: ReportRows) -> Markup:
+def calibration_chart(rows: ScoredRows) -> Markup:
     """Predicted probabilities against how often they came true."""
     frequencies = rows.by_class / rows.by_class.sum()
     posterior = rows.posterior(frequencies)

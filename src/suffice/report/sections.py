@@ -11,17 +11,19 @@ from ..densities import Density
 from ..scoring.choice import CRITERIA, SURE, Choice
 from ..scoring.evaluation import Evaluation
 from ..text import counted
-from .charts import Chart, horizontal_bars
-from .columns import ColumnFacts, categories_of, numbers_of
+from .charts import Chart, horizontal_bars, round_numbers
+from .classes import MANY, confusions
+from .columns import ColumnFacts, as_date, categories_of, numbers_of
 from .figures import Figure, wilson
-from .markup import NONE, Markup, table, tag, together
-from .rows import ReportRows
+from .markup import NONE, Markup, folded, table, tag, together
+from .rows import DrawnRows, ReportRows
 from .strange import LEVEL, Outliers, Strange
 
 Array = NDArray[Any]
 
 _DRAWN = 12  # columns that have a chart
-_LISTED = 60  # rows of a table of columns or classes
+_LISTED = 40  # columns in a table, before those that are folded away
+_CONFUSED = 15  # pairs of classes
 
 
 def section(name: str, title: str, *content: Any) -> Markup:
@@ -54,31 +56,43 @@ def the_data(rows: ReportRows, columns: list[ColumnFacts]) -> Markup:
     total = rows.by_class.sum()
     classes = [
         (
-            name,
+            rows.classes[c],
             tag("td", counted(float(rows.by_class[c])), class_="number"),
             tag("td", f"{100 * rows.by_class[c] / total:.1f} %", class_="number"),
             tag("td", NONE if prior is None else f"{100 * prior[c]:.1f} %", class_="number"),
         )
-        for c, name in enumerate(rows.classes[:_LISTED])
+        for c in _in_order(rows)
     ]
     what = "weight" if rows.is_weighted else "rows"
-    parts = [table(("class", what, "share", "share in training"), classes, "Classes of the evaluated rows")]
+    heading = ("class", what, "share", "share in training")
+    parts = [folded(heading, classes, "Classes of the evaluated rows", MANY, "all-classes", "classes")]
     if columns:
+        because = rows.reasons
         cells = [
             (
                 column.name,
-                column.kind,
+                column.family,
+                *([because.get(column.name, "")] if because else []),
                 column.summary,
                 tag("td", f"{100 * column.missing:.1f} %" if column.missing else "none", class_="number"),
                 tag("td", f"{column.unknown}" if column.unknown else "none", class_="number"),
             )
-            for column in columns[:_LISTED]
+            for column in columns
         ]
-        heading = ("column", "kind", "values", "missing", "unknown categories")
-        parts.append(table(heading, cells, "Columns of the model, in the evaluated rows"))
-    if len(columns) > _LISTED:
-        parts.append(tag("p", f"And {len(columns) - _LISTED} more columns.", class_="quiet"))
+        title = ("column", "family", *(["because"] if because else []), "values", "missing", "unknown categories")
+        caption = "Columns of the model, in the evaluated rows"
+        parts.append(folded(title, cells, caption, _LISTED, "all-columns", "columns"))
+    if len(rows.drawn.code) < len(rows.code):
+        note = f"Columns and rows are shown of {len(rows.drawn.code)} rows, drawn at random."
+        parts.append(tag("p", note, class_="quiet"))
     return together(parts)
+
+
+def _in_order(rows: ReportRows) -> list[int]:
+    """The classes; of many, the most frequent first."""
+    if rows.n_classes <= MANY:
+        return list(range(rows.n_classes))
+    return [int(c) for c in np.argsort(-rows.by_class, kind="stable")]
 
 
 def the_models(choice: Choice) -> Markup:
@@ -115,7 +129,7 @@ def the_columns(rows: ReportRows, columns: list[ColumnFacts]) -> Markup:
         bars = [(column.name, column.tells or 0.0) for column in telling[:_LISTED]]
         parts.append(horizontal_bars("Evidence of the columns", bars, "nats", what, lambda v: f"{v:+.3f}"))
     drawn = (telling or columns)[:_DRAWN]
-    charts = [chart for column in drawn if (chart := _column_chart(rows, column)) is not None]
+    charts = [chart for column in drawn if (chart := _column_chart(rows.drawn, column)) is not None]
     if charts:
         note = "Bars are the evaluated rows; lines and ticks are what the model expects of each class."
         if not isinstance(rows.model.density, Density):
@@ -124,7 +138,7 @@ def the_columns(rows: ReportRows, columns: list[ColumnFacts]) -> Markup:
     return together(parts)
 
 
-def _column_chart(rows: ReportRows, column: ColumnFacts) -> Markup | None:
+def _column_chart(rows: DrawnRows, column: ColumnFacts) -> Markup | None:
     shown = np.argsort(-rows.by_class, kind="stable")[:6].tolist()
     legend = [(c, rows.classes[c]) for c in sorted(shown)]
     if column.kind == "other":
@@ -137,7 +151,9 @@ def _column_chart(rows: ReportRows, column: ColumnFacts) -> Markup | None:
     tops = [float(found.heights[shown].max())]
     if found.curves is not None:
         tops.append(min(float(np.nan_to_num(found.curves[shown]).max()), 3 * tops[0]))
-    chart = Chart(column.name, (found.edges[0], found.edges[-1]), (0, 1.05 * max(tops) or 1.0), column.name, "density")
+    ends = float(found.edges[0]), float(found.edges[-1])
+    ticks = [(day, as_date(day)) for day, _ in round_numbers(*ends, 3)] if column.kind == "date" else None
+    chart = Chart(column.name, ends, (0, 1.05 * max(tops) or 1.0), column.name, "density", "", ticks)
     for c in shown:
         chart.stairs(found.edges, found.heights[c], c)
     if found.curves is not None:
@@ -146,7 +162,7 @@ def _column_chart(rows: ReportRows, column: ColumnFacts) -> Markup | None:
     return chart.svg(legend)
 
 
-def _category_chart(rows: ReportRows, column: ColumnFacts, shown: list[int], legend: Any) -> Markup | None:
+def _category_chart(rows: DrawnRows, column: ColumnFacts, shown: list[int], legend: Any) -> Markup | None:
     found = categories_of(rows, column.index)
     if found is None:
         return None
@@ -193,27 +209,36 @@ def strange_rows(rows: ReportRows, outliers: Outliers | None, mistakes: list[Str
 def _strange_table(title: str, found: list[Strange], rows: ReportRows) -> Markup:
     columns = list(found[0].cells)
     typical = found[0].typicality is not None
-    first = [] if rows.n_rows is not None else ["row"]
+    first = [] if rows.drawn.number is None else ["row"]
     lines = []
     for one in found:
         cells: list[Any] = [one.truth, one.decision, tag("td", f"{100 * one.posterior:.1f} %", class_="number")]
         cells += [tag("td", f"{one.typicality:.2g}", class_="number")] if typical else []
         lines.append([*([one.row] if first else []), *cells, *(one.cells[name] for name in columns)])
     heading = [*first, "truth", "decision", "posterior", *(["typicality"] if typical else []), *columns]
-    note = "Rows are counted from 0." if first else ""
+    note = "Rows of the table, counted from 0." if first else ""
     return together([table(heading, lines, title), tag("p", note, class_="quiet") if note else None])
 
 
 def recalls(rows: ReportRows, found: Evaluation) -> Markup:
-    """Return the recall of each class, with its interval."""
+    """Return the recall of each class, with its interval; of many classes also which are taken for which."""
+    squares = np.bincount(rows.code, rows.weight**2, rows.n_classes)
     lines = []
-    for c, name in enumerate(rows.classes[:_LISTED]):
-        member = rows.code == c
+    for c in _in_order(rows):
         share = found.recall[c]
         if share is None:
             continue
-        n = rows.weight[member].sum() ** 2 / (rows.weight[member] ** 2).sum()
-        low, high = wilson(share, float(n))
+        low, high = wilson(share, float(rows.by_class[c] ** 2 / squares[c]))
         numbers = (f"{100 * share:.1f} %", f"{100 * low:.1f} % to {100 * high:.1f} %", counted(float(rows.by_class[c])))
-        lines.append((name, *(tag("td", number, class_="number") for number in numbers)))
-    return table(("class", "recall", "95 % interval", "rows"), lines, "Share of each class that is decided rightly")
+        lines.append((rows.classes[c], *(tag("td", number, class_="number") for number in numbers)))
+    caption = "Share of each class that is decided rightly"
+    parts = [folded(("class", "recall", "95 % interval", "rows"), lines, caption, MANY, "all-recalls", "classes")]
+    pairs = confusions(found, _CONFUSED) if rows.n_classes > MANY else []
+    if pairs:
+        cells = [
+            (truth, decision, *(tag("td", t, class_="number") for t in (counted(n), f"{100 * share:.1f} %")))
+            for truth, decision, n, share in pairs
+        ]
+        heading = ("class", "taken for", "rows", "share of the class")
+        parts.append(table(heading, cells, "The most frequent mistakes"))
+    return together(parts)

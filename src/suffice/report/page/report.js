@@ -113,30 +113,38 @@
   function update() {
     const cost = data.base.map((row) => row.map((c, j) => c * factor[j]));
     const found = confusion(cost);
-    let wrong = 0, total = 0, expected = 0;
+    const rows = 1 + Math.max(...data.rowOf), columns = 1 + Math.max(...data.columnOf);
+    const cells = Array.from({ length: rows }, () => new Float64Array(columns));
+    const total = new Float64Array(rows), hits = new Float64Array(rows), decided = new Float64Array(columns), met = new Float64Array(columns);
+    let wrong = 0, all = 0, expected = 0;
     for (let i = 0; i < k; i++) {
       let own = 0;
       for (let j = 0; j < m; j++) {
-        const cell = get(`cell-${i}-${j}`);
-        put(`cell-${i}-${j}`, found[i][j], count(found[i][j]));
-        cell.style.setProperty("--share", byClass[i] ? found[i][j] / byClass[i] : 0);
+        cells[data.rowOf[i]][data.columnOf[j]] += found[i][j];
+        decided[data.columnOf[j]] += found[i][j];
         if (byClass[i]) own += (found[i][j] / byClass[i]) * cost[j][i];
       }
       const right = data.own[i] >= 0 ? found[i][data.own[i]] : 0;
+      if (data.own[i] >= 0) met[data.columnOf[data.own[i]]] += right;
+      total[data.rowOf[i]] += byClass[i];
+      hits[data.rowOf[i]] += right;
       wrong += byClass[i] - right;
-      total += byClass[i];
+      all += byClass[i];
       if (prior[i] > 0) expected += byClass[i] ? prior[i] * own : NaN;
-      if (byClass[i]) put(`recall-${i}`, right / byClass[i], `${((100 * right) / byClass[i]).toFixed(1)} %`);
     }
-    for (let j = 0; j < m; j++) {
-      let decided = 0;
-      for (let i = 0; i < k; i++) decided += found[i][j];
-      const truth = data.own.indexOf(j), right = truth >= 0 ? found[truth][j] : 0;
-      put(`decided-${j}`, decided, count(decided));
-      put(`precision-${j}`, right / decided, decided ? `${((100 * right) / decided).toFixed(1)} %` : "");
+    for (let i = 0; i < rows; i++) {
+      for (let j = 0; j < columns; j++) {
+        put(`cell-${i}-${j}`, cells[i][j], count(cells[i][j]));
+        get(`cell-${i}-${j}`).style.setProperty("--share", total[i] ? cells[i][j] / total[i] : 0);
+      }
+      if (total[i]) put(`recall-${i}`, hits[i] / total[i], `${((100 * hits[i]) / total[i]).toFixed(1)} %`);
+    }
+    for (let j = 0; j < columns; j++) {
+      put(`decided-${j}`, decided[j], count(decided[j]));
+      put(`precision-${j}`, met[j] / decided[j], decided[j] ? `${((100 * met[j]) / decided[j]).toFixed(1)} %` : "");
     }
     const without = Math.min(...cost.map((row) => row.reduce((sum, c, j) => sum + c * prior[j], 0)));
-    put("error", wrong / total, `${((100 * wrong) / total).toFixed(2)} %`);
+    put("error", wrong / all, `${((100 * wrong) / all).toFixed(2)} %`);
     put("cost", expected, four(expected));
     put("without", without, four(without));
     put("dcf", expected / without, four(expected / without));
@@ -192,6 +200,13 @@
   }
   get("reset").addEventListener("click", () => { prior = data.prior.slice(); factor = data.factor.slice(); show(null); });
   get("equal").addEventListener("click", () => { prior = prior.map(() => 1 / k); factor = factor.map(() => 1); show(null); });
+  /* Fields that find lines of a list or table. */
+  for (const field of document.querySelectorAll("[data-finds]")) {
+    const whole = get(field.dataset.finds), lines = whole.tBodies ? whole.tBodies[0].rows : whole.children;
+    field.addEventListener("input", () => {
+      for (const line of lines) line.hidden = !line.textContent.toLowerCase().includes(field.value.toLowerCase());
+    });
+  }
   get("controls").addEventListener("submit", (event) => event.preventDefault());
   show(null);
   document.documentElement.dataset.ready = "yes";
