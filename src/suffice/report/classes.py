@@ -15,7 +15,7 @@ from .rows import ScoredRows
 Array = NDArray[Any]
 
 MANY = 20  # classes that are all shown
-_SHOWN = 12  # of more
+_SHOWN = 10  # of more
 
 
 @dataclass(frozen=True)

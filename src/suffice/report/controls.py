@@ -18,7 +18,9 @@ from .rows import ReportRows, ScoredRows
 
 Array = NDArray[Any]
 
-NUMBERS = 160_000  # scores in a page at most: 1.7 MB
+NUMBERS = 160_000  # scores in a page at most, 1.7 MB; four times as many with two bytes each
+_FINE = 0.001  # nats, to which these are rounded
+_NEVER = 65535  # in two bytes: a probability of zero
 _FURTHEST = 9.2  # of the log odds of a slider
 _RANGE = 3  # powers of ten of a cost
 
@@ -62,9 +64,9 @@ class Costs:
 
 
 def payload(rows: ScoredRows, prior: Array, costs: Costs, groups: Groups) -> Markup:
-    """Return all that the script needs: the scores and classes of the rows, exactly, or of rows that stand for them."""
-    k = rows.n_classes
-    scores = decisions.log_likelihood_ratio(rows.scores, 0, 1) if k == 2 else rows.scores
+    """Return all that the script needs: the scores and classes of the rows, or of rows that stand for them."""
+    scores = decisions.log_likelihood_ratio(rows.scores, 0, 1) if rows.n_classes == 2 else rows.scores
+    is_fine = scores.size <= NUMBERS
     return data(
         "rows",
         {
@@ -76,11 +78,22 @@ def payload(rows: ScoredRows, prior: Array, costs: Costs, groups: Groups) -> Mar
             "prior": prior.tolist(),
             "base": costs.base.tolist(),
             "factor": costs.factor.tolist(),
-            "scores": _packed(scores.astype("<f8")),
+            "unit": None if is_fine else _FINE,
+            "scores": _packed(scores.astype("<f8") if is_fine else below_the_top(scores)),
             "code": _packed(rows.code.astype("<u2")),
             "weight": _packed(rows.weight.astype("<f8")) if rows.is_weighted else None,
         },
     )
+
+
+def below_the_top(scores: Array) -> Array:
+    """Return how far scores (n, k) are below the greatest of their row, in two bytes each.
+
+    >>> below_the_top(np.array([[-3.0, -1.0, -np.inf]]))
+    array([[ 2000,     0, 65535]], dtype=uint16)
+    """
+    far = decisions.difference(scores.max(axis=1, keepdims=True), scores)
+    return np.where(np.isneginf(scores), _NEVER, np.minimum(np.round(far / _FINE), _NEVER - 1)).astype("<u2")
 
 
 def standing_for(rows: ScoredRows, prior: Array, costs: Costs) -> ScoredRows:
@@ -90,9 +103,9 @@ def standing_for(rows: ScoredRows, prior: Array, costs: Costs) -> ScoredRows:
     all. The confusion matrix of `prior` and `costs` is exact (or, with very many kinds of mistakes, its sums by class).
     """
     n, k = rows.scores.shape
-    most = NUMBERS // (3 if k == 2 else k)  # those that stand for others have a weight, too
-    if n <= (NUMBERS if k == 2 else most):
+    if n <= (NUMBERS if k == 2 else 4 * NUMBERS // k):
         return rows
+    most = NUMBERS // 3 if k == 2 else 4 * NUMBERS // (k + 5)  # those that stand for others have a weight, too
     posterior = rows.posterior(prior)
     decided = decisions.cheapest(posterior, costs.matrix)
     certain = decisions.log_likelihood_ratio(rows.scores, 0, 1) if k == 2 else posterior[np.arange(n), rows.code]
@@ -136,12 +149,12 @@ def controls(rows: ReportRows, prior: Array, costs: Costs, groups: Groups) -> Ma
 
 def _folded(name: str, sliders: list[Markup], groups: Groups) -> list[Markup]:
     """The sliders of the classes that are shown, and behind a line the others, with a field to find them."""
-    shown = [sliders[c] for c in groups.shown]
+    shown = [tag("div", [sliders[c] for c in groups.shown], class_="sliders")]
     if groups.are_all:
         return shown
     others = [slider for c, slider in enumerate(sliders) if c not in set(groups.shown)]
     line = tag("summary", f"{len(others)} more classes")
-    return [*shown, tag("details", line, finder(name, "Find a class"), tag("div", others, id=name))]
+    return [*shown, tag("details", line, finder(name, "Find a class"), tag("div", others, id=name, class_="sliders"))]
 
 
 def results(rows: ReportRows, found: Evaluation, costs: Costs, prior: Array, groups: Groups) -> Markup:

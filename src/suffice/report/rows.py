@@ -24,6 +24,8 @@ Array = NDArray[Any]
 SCORES = 1 << 24  # scores that are held at most: 128 MB
 CELLS = 1 << 24  # cells of the rows whose columns are shown
 COLUMNS = 2000  # of which a report can tell
+COLOURS = 12  # of classes, in the style of the page
+_CHARTS = 6  # classes that have charts
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +61,15 @@ class ScoredRows:
     def is_weighted(self) -> bool:
         """Whether rows have different weights."""
         return bool((self.weight != self.weight[0]).any())
+
+    def colour(self, c: int) -> int:
+        """Return the number of the colour of a class; of many classes, the most frequent ones have different colours."""
+        return self.most_frequent.index(c) if self.n_classes > COLOURS else c
+
+    @cached_property
+    def most_frequent(self) -> list[int]:
+        """The classes that have charts, in their order."""
+        return sorted(np.argsort(-self.by_class, kind="stable")[:_CHARTS].tolist())
 
     def posterior(self, prior: Array) -> Array:
         """Return P(class | x), (n, k)."""

@@ -23,7 +23,8 @@ Array = NDArray[Any]
 
 _DRAWN = 12  # columns that have a chart
 _LISTED = 40  # columns in a table, before those that are folded away
-_CONFUSED = 15  # pairs of classes
+_FEW = 12  # classes in a table, if there are many
+_CONFUSED = 12  # pairs of classes
 
 
 def section(name: str, title: str, *content: Any) -> Markup:
@@ -65,7 +66,7 @@ def the_data(rows: ReportRows, columns: list[ColumnFacts]) -> Markup:
     ]
     what = "weight" if rows.is_weighted else "rows"
     heading = ("class", what, "share", "share in training")
-    parts = [folded(heading, classes, "Classes of the evaluated rows", MANY, "all-classes", "classes")]
+    parts = [folded(heading, classes, "Classes of the evaluated rows", _first(rows), "all-classes", "classes")]
     if columns:
         because = rows.reasons
         cells = [
@@ -73,7 +74,7 @@ def the_data(rows: ReportRows, columns: list[ColumnFacts]) -> Markup:
                 column.name,
                 column.family,
                 *([because.get(column.name, "")] if because else []),
-                column.summary,
+                tag("td", column.summary, class_="values"),
                 tag("td", f"{100 * column.missing:.1f} %" if column.missing else "none", class_="number"),
                 tag("td", f"{column.unknown}" if column.unknown else "none", class_="number"),
             )
@@ -86,6 +87,11 @@ def the_data(rows: ReportRows, columns: list[ColumnFacts]) -> Markup:
         note = f"Columns and rows are shown of {len(rows.drawn.code)} rows, drawn at random."
         parts.append(tag("p", note, class_="quiet"))
     return together(parts)
+
+
+def _first(rows: ReportRows) -> int:
+    """How many classes a table shows, before those that are folded away."""
+    return MANY if rows.n_classes <= MANY else _FEW
 
 
 def _in_order(rows: ReportRows) -> list[int]:
@@ -139,12 +145,12 @@ def the_columns(rows: ReportRows, columns: list[ColumnFacts]) -> Markup:
 
 
 def _column_chart(rows: DrawnRows, column: ColumnFacts) -> Markup | None:
-    shown = np.argsort(-rows.by_class, kind="stable")[:6].tolist()
-    legend = [(c, rows.classes[c]) for c in sorted(shown)]
+    shown = rows.most_frequent
+    legend = [(rows.colour(c), rows.classes[c]) for c in shown]
     if column.kind == "other":
         return None
     if column.kind == "category":
-        return _category_chart(rows, column, sorted(shown), legend)
+        return _category_chart(rows, column, shown, legend)
     found = numbers_of(rows, column.index)
     if found is None:
         return None
@@ -155,10 +161,10 @@ def _column_chart(rows: DrawnRows, column: ColumnFacts) -> Markup | None:
     ticks = [(day, as_date(day)) for day, _ in round_numbers(*ends, 3)] if column.kind == "date" else None
     chart = Chart(column.name, ends, (0, 1.05 * max(tops) or 1.0), column.name, "density", "", ticks)
     for c in shown:
-        chart.stairs(found.edges, found.heights[c], c)
+        chart.stairs(found.edges, found.heights[c], rows.colour(c))
     if found.curves is not None:
         for c in shown:
-            chart.line(found.grid, found.curves[c], c)
+            chart.line(found.grid, found.curves[c], rows.colour(c))
     return chart.svg(legend)
 
 
@@ -179,9 +185,9 @@ def _category_chart(rows: DrawnRows, column: ColumnFacts, shown: list[int], lege
         for place, c in enumerate(shown):
             left = i + 0.1 + place * width
             share = float(found.observed[c, i])
-            chart.bar(left, left + width, 0, share, c, f"{rows.classes[c]}, {name}: {100 * share:.1f} %")
+            chart.bar(left, left + width, 0, share, rows.colour(c), f"{rows.classes[c]}, {name}: {100 * share:.1f} %")
             if found.expected is not None:
-                chart.line([left, left + width], [found.expected[c, i]] * 2, f"c{c % 12} tick")
+                chart.line([left, left + width], [found.expected[c, i]] * 2, f"c{rows.colour(c)} tick")
     return chart.svg(legend)
 
 
@@ -214,10 +220,14 @@ def _strange_table(title: str, found: list[Strange], rows: ReportRows) -> Markup
     for one in found:
         cells: list[Any] = [one.truth, one.decision, tag("td", f"{100 * one.posterior:.1f} %", class_="number")]
         cells += [tag("td", f"{one.typicality:.2g}", class_="number")] if typical else []
-        lines.append([*([one.row] if first else []), *cells, *(one.cells[name] for name in columns)])
+        lines.append([*([one.row] if first else []), *cells, *(_cell(one.cells[name]) for name in columns)])
     heading = [*first, "truth", "decision", "posterior", *(["typicality"] if typical else []), *columns]
     note = "Rows of the table, counted from 0." if first else ""
     return together([table(heading, lines, title), tag("p", note, class_="quiet") if note else None])
+
+
+def _cell(text: str) -> Markup:
+    return tag("td", text, class_="words" if len(text) > 40 else None)
 
 
 def recalls(rows: ReportRows, found: Evaluation) -> Markup:
@@ -232,7 +242,9 @@ def recalls(rows: ReportRows, found: Evaluation) -> Markup:
         numbers = (f"{100 * share:.1f} %", f"{100 * low:.1f} % to {100 * high:.1f} %", counted(float(rows.by_class[c])))
         lines.append((rows.classes[c], *(tag("td", number, class_="number") for number in numbers)))
     caption = "Share of each class that is decided rightly"
-    parts = [folded(("class", "recall", "95 % interval", "rows"), lines, caption, MANY, "all-recalls", "classes")]
+    parts = [
+        folded(("class", "recall", "95 % interval", "rows"), lines, caption, _first(rows), "all-recalls", "classes")
+    ]
     pairs = confusions(found, _CONFUSED) if rows.n_classes > MANY else []
     if pairs:
         cells = [
@@ -241,4 +253,4 @@ def recalls(rows: ReportRows, found: Evaluation) -> Markup:
         ]
         heading = ("class", "taken for", "rows", "share of the class")
         parts.append(table(heading, cells, "The most frequent mistakes"))
-    return together(parts)
+    return tag("div", [tag("div", part) for part in parts], class_="side")

@@ -26,6 +26,8 @@ from .pictures import score_charts
 from .rows import ReportRows, ScoredRows, rows_of
 from .strange import mistakes_of, outliers_of
 
+_NARROW = 7  # decisions, of which a confusion matrix fits beside the sliders
+
 
 def write_report(
     model: Any,
@@ -128,7 +130,7 @@ def page(rows: ReportRows, prior: Any, cost: Any, title: str | None) -> str:
                     "div",
                     controls(rows, used, costs, groups),
                     results(rows, found, costs, used, groups),
-                    class_="decide",
+                    class_="decide" if len(groups.columns) <= _NARROW else "decide wide",
                 ),
             ],
         ),

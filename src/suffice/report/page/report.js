@@ -9,7 +9,9 @@
   };
   const floats = (text) => (little ? new Float64Array(bytes(text)) : numbers(text, 8, "getFloat64"));
   const k = data.classes.length, m = data.actions.length, two = k === 2;
-  const scores = floats(data.scores);
+  /* Of many rows, scores are how far they are below the greatest of the row. */
+  const below = (units) => (units === 65535 ? -Infinity : -data.unit * units);
+  const scores = data.unit === null ? floats(data.scores) : Float64Array.from(numbers(data.scores, 2, "getUint16"), below);
   const code = numbers(data.code, 2, "getUint16");
   const n = code.length;
   const weight = data.weight === null ? new Float64Array(n).fill(1) : floats(data.weight);
@@ -55,7 +57,8 @@
       let best = 0, least = Infinity;
       for (let a = 0; a < m; a++) {
         let expected = 0;
-        for (let c = 0; c < k; c++) expected += cost[a][c] * posterior[c];
+        if (zeroOne && k > 20) expected = -factor[a] * posterior[a]; // the same, but for a term that all decisions have
+        else for (let c = 0; c < k; c++) expected += cost[a][c] * posterior[c];
         if (expected < least) { least = expected; best = a; }
       }
       found[code[i]][best] += weight[i];
@@ -167,18 +170,18 @@
     requestAnimationFrame(() => { waiting = false; update(); });
   }
 
-  /* Controls: a slider and a number for each; the number is exact. */
+  /* Controls: a slider and a number for each; what is typed is taken as it is. */
   function show(except) {
     for (let c = 0; c < k; c++) {
       const slider = get(`prior-${c}`), number = get(`prior-number-${c}`);
       if (slider !== null) {
         if (except !== slider) slider.value = String(clamp(logit(prior[c]), -furthest, furthest));
-        if (except !== number) number.value = String(Number((100 * prior[c]).toPrecision(6)));
+        if (except !== number) number.value = String(Number((100 * prior[c]).toPrecision(4)));
         slider.setAttribute("aria-valuetext", `${four(100 * prior[c])} %`);
       }
       const price = get(`cost-${c}`), exact = get(`cost-number-${c}`);
       if (except !== price) price.value = String(clamp(Math.log10(factor[c]), -3, 3));
-      if (except !== exact) exact.value = String(Number(factor[c].toPrecision(6)));
+      if (except !== exact) exact.value = String(Number(factor[c].toPrecision(4)));
       price.setAttribute("aria-valuetext", four(factor[c]));
     }
     later();
