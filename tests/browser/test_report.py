@@ -77,8 +77,8 @@ def numbers(page):
     found = {}
     for name, text, value in page.evaluate(SHOWN):
         found[name] = float(value.replace("Infinity", "inf"))
-        if text.endswith(" %"):
-            assert float(text[:-2]) == pytest.approx(100 * found[name], abs=0.0501)
+        if text.endswith("%"):
+            assert float(text[:-1]) == pytest.approx(100 * found[name], abs=0.0501)
         elif text not in ("\u2013", ""):
             assert float(text.replace("∞", "inf").replace("\u2212", "-")) == pytest.approx(found[name], rel=1e-3)
     return found
@@ -253,7 +253,7 @@ def test_the_report_can_be_read_without_scripts(browser, tmp_path):
     page.goto((tmp_path / "report.html").as_uri())
     expected = clf.evaluate(X, y, **given)
     assert page.locator("#cell-0-0").inner_text() == f"{expected.confusion[0][0]:.0f}"
-    assert page.locator("#error").inner_text() == f"{100 * expected.error_rate:.2f} %"
+    assert page.locator("#error").inner_text() == f"{100 * expected.error_rate:.2f}%"
     assert float(page.locator("#dcf").inner_text()) == pytest.approx(expected.dcf, rel=1e-3)
     assert page.locator("svg").count() >= 5
     page.context.close()

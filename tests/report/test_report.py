@@ -73,14 +73,14 @@ def test_it_says_what_the_evaluation_says(tmp_path):
     test = FRAME[FRAME.index % 6 < 2]
     text = text_of(written(tmp_path, clf, test, "species"))
     expected = clf.evaluate(test, "species")
-    assert f"Error rate {100 * expected.error_rate:.2f} %" in text
+    assert f"Error rate {100 * expected.error_rate:.2f}%" in text
     assert f"Log loss {expected.log_loss:.4g}" in text
     assert clf.choice_.summary in text
     for candidate in clf.choice_.candidates:
         assert f"{candidate.name} {candidate.log_loss:.4f}" in text
     for name in (*FRAME.columns.drop("species"), *clf.classes_):
         assert name in text
-    assert "0.9 %" in text  # a missing value
+    assert "0.9%" in text  # a missing value
 
 
 def test_figures_have_the_intervals_of_others():
@@ -221,7 +221,7 @@ def test_any_model_and_table_has_a_report(case, tmp_path):
     path = written(tmp_path, clf, X, y)
     expected = clf.evaluate(X, y)
     text = text_of(path)
-    assert f"Error rate {100 * expected.error_rate:.2f} %" in text
+    assert f"Error rate {100 * expected.error_rate:.2f}%" in text
     assert "NaN" not in text
     assert " nan" not in text.lower()
     if len(expected.classes) > 20:
@@ -264,7 +264,7 @@ def test_figures_are_of_all_rows_though_the_page_holds_some(k, tmp_path, monkeyp
     expected = clf.evaluate(X, y)
     text = text_of(path)
     assert "3000 rows, 2 columns" in text
-    assert f"Error rate {100 * expected.error_rate:.2f} %" in text
+    assert f"Error rate {100 * expected.error_rate:.2f}%" in text
     assert re.search(r"The sliders use \d+ of the 3000 rows", text)
     assert len(b64decode(payload_of(path)["code"])) // 2 < 320
     np.testing.assert_allclose(decided_in(path, np.full(k, 1 / k)), expected.confusion)
@@ -292,7 +292,7 @@ def test_rows_have_the_numbers_that_they_have_in_the_table(kind, limit, tmp_path
         assert values == frame.loc[int(number), names].tolist()
     assert ("2000 rows, drawn at random from 3000" in text_of(path)) == (limit == "SCORES")
     if limit != "SCORES":
-        assert f"Error rate {100 * clf.evaluate(frame, 'y').error_rate:.2f} %" in text_of(path)
+        assert f"Error rate {100 * clf.evaluate(frame, 'y').error_rate:.2f}%" in text_of(path)
 
 
 @pytest.mark.parametrize(("k", "d"), [(120, 4), (3, 500)])
@@ -378,7 +378,7 @@ def test_commands_write_reports(tmp_path, monkeypatch):
     fitted = text_of(tmp_path / "fit.html")
     assert "Each row was scored by a model of the other rows, in 5 folds." in fitted
     choice = suffice.load_model("m").choice
-    error = float(re.search(r"Error rate ([\d.]+) %", fitted)[1])
+    error = float(re.search(r"Error rate ([\d.]+)%", fitted)[1])
     assert error == pytest.approx(100 * choice.candidates[0].error, abs=1.0)  # other folds
     done = run("report", "m", PENGUINS, "--prior", "Adelie=0.8,Chinstrap=0.1,Gentoo=0.1", "--title", "Birds & co")
     assert (
@@ -415,7 +415,7 @@ def test_rows_of_a_fit_are_scored_by_models_that_have_not_seen_them(tmp_path, mo
         "r.html",
     )
     assert suffice.load_model("m").evaluate(frame, "y").error_rate < 0.25
-    assert float(re.search(r"Error rate ([\d.]+) %", text_of(tmp_path / "r.html"))[1]) > 35
+    assert float(re.search(r"Error rate ([\d.]+)%", text_of(tmp_path / "r.html"))[1]) > 35
 
 
 def test_a_page_is_not_written_in_parts(tmp_path, monkeypatch):

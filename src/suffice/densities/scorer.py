@@ -183,7 +183,7 @@ class Scorer(ABC):
         Returns
         -------
         array of shape (d, 3)
-            A low, a middle and a high value; NaN for columns that hold no numbers.
+            A low, a middle and a high value; NaN for columns that hold no numbers. Dates are days since 1970.
         """
 
     @abstractmethod

@@ -167,7 +167,7 @@ def results(rows: ReportRows, found: Evaluation, costs: Costs, prior: Array, gro
     mean = _expected(found, cost, prior)
     without = float((cost @ prior).min())
     facts += [
-        ("error", "Wrong decisions on these rows", f"{100 * found.error_rate:.2f} %"),
+        ("error", "Wrong decisions on these rows", f"{100 * found.error_rate:.2f}%"),
         ("cost", "Expected cost of a row", NONE if mean is None else f"{mean:.4g}"),
         ("without", "Expected cost without the model", f"{without:.4g}"),
         ("dcf", "Cost relative to that", NONE if found.dcf is None else f"{found.dcf:.4g}"),
@@ -199,12 +199,12 @@ def confusion(found: Evaluation, costs: Costs, groups: Groups) -> Markup:
         for j, count in enumerate(counts[i]):
             style, kind = f"--share:{shares[i, j]:.4f}", "hit" if is_right[i, j] else "miss"
             cells.append(tag("td", _count(count), id=f"cell-{i}-{j}", class_=kind, style=style))
-        recall = f"{100 * right[i].sum() / total:.1f} %" if total else ""
+        recall = f"{100 * right[i].sum() / total:.1f}%" if total else ""
         cells.append(tag("td", recall, id=f"recall-{i}", class_="number"))
         body.append(tag("tr", tag("th", name, scope="row"), cells))
     decided = counts.sum(axis=0)
     precision = [
-        tag("td", f"{100 * r / n:.1f} %" if n else "", id=f"precision-{j}", class_="number")
+        tag("td", f"{100 * r / n:.1f}%" if n else "", id=f"precision-{j}", class_="number")
         for j, (r, n) in enumerate(zip(right.sum(axis=0), decided, strict=True))
     ]
     body.append(tag("tr", tag("th", "precision", scope="row"), precision, tag("td", ""), class_="margin"))
@@ -244,7 +244,7 @@ def _prior_slider(name: str, c: int, probability: float) -> Markup:
     return tag(
         "div",
         tag("label", tag("b", name), " of all rows", for_=f"prior-{c}"),
-        tag("input", **slider, value=f"{odds:.4f}", aria_valuetext=f"{100 * probability:.3g} %"),
+        tag("input", **slider, value=f"{odds:.4f}", aria_valuetext=f"{100 * probability:.3g}%"),
         tag("span", tag("input", **number, value=f"{100 * probability:.4g}", aria_label=f"{name}, percent"), " %"),
         class_="slider",
     )

@@ -1,4 +1,4 @@
-"""Held-out figures with 95 % intervals."""
+"""Held-out figures with 95% intervals."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Figure:
         """Return a number as people read it."""
         if value is None or not isfinite(value):
             return NONE if value is None else "infinite"
-        return f"{100 * value:.2f} %" if self.is_share else f"{value:.4g}"
+        return f"{100 * value:.2f}%" if self.is_share else f"{value:.4g}"
 
 
 def evaluation_of(rows: ScoredRows, prior: Any, cost: Any) -> Evaluation:
@@ -81,7 +81,7 @@ def figures_of(rows: ScoredRows, found: Evaluation, cost: Array) -> list[Figure]
 
 
 def wilson(share: float, n: float) -> tuple[float, float]:
-    """Return the 95 % interval of a share of n rows, by Wilson's formula.
+    """Return the 95% interval of a share of n rows, by Wilson's formula.
 
     >>> [round(end, 4) for end in wilson(0.1, 50)]
     [0.0435, 0.2136]

@@ -162,7 +162,7 @@ def _histogram(rows: ScoredRows, llr: Array, c: int, threshold: float | None = N
         (0, 1.08 * max(float(np.max(heights)), 1e-9)),
         f"log-likelihood ratio of {name} over {over}",
         "% of the rows",
-        f"{100 * wrong[0]:.2g} % of {name} are below 0 and {100 * wrong[1]:.2g} % of {over} are above. What lies "
+        f"{100 * wrong[0]:.1f}% of {name} are below 0 and {100 * wrong[1]:.1f}% of {over} are above. What lies "
         "outside is counted at the edges.",
     )
     for (_, colour), height in zip(groups, heights, strict=True):
@@ -206,7 +206,7 @@ def calibration_chart(rows: ScoredRows) -> Markup:
         f"predicted probability{of}",
         "share that came true",
         f"Points on the diagonal are well calibrated; they are {100 * off / total:.1f} percentage points off on "
-        "average. Bars are 95 % intervals; the prior is the class frequencies of these rows.",
+        "average. Bars are 95% intervals; the prior is the class frequencies of these rows.",
     )
     chart.line([0, 1], [0, 1], "quiet")
     for mean, share, ends, colour in chart_points:

@@ -63,7 +63,7 @@ class ScoredRows:
         return bool((self.weight != self.weight[0]).any())
 
     def colour(self, c: int) -> int:
-        """Return the number of the colour of a class; of many classes, the most frequent ones have different colours."""
+        """Return the number of the colour of a class; of many classes, only the most frequent have one."""
         return self.most_frequent.index(c) if self.n_classes > COLOURS else c
 
     @cached_property

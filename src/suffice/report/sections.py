@@ -38,7 +38,7 @@ def glance(figures: list[Figure]) -> Markup:
     for figure in figures:
         ends = ""
         if figure.low is not None:
-            ends = f"95 % interval {figure.shown(figure.low)} to {figure.shown(figure.high)}"
+            ends = f"95% interval {figure.shown(figure.low)} to {figure.shown(figure.high)}"
         cards.append(
             tag(
                 "div",
@@ -59,8 +59,8 @@ def the_data(rows: ReportRows, columns: list[ColumnFacts]) -> Markup:
         (
             rows.classes[c],
             tag("td", counted(float(rows.by_class[c])), class_="number"),
-            tag("td", f"{100 * rows.by_class[c] / total:.1f} %", class_="number"),
-            tag("td", NONE if prior is None else f"{100 * prior[c]:.1f} %", class_="number"),
+            tag("td", f"{100 * rows.by_class[c] / total:.1f}%", class_="number"),
+            tag("td", NONE if prior is None else f"{100 * prior[c]:.1f}%", class_="number"),
         )
         for c in _in_order(rows)
     ]
@@ -75,7 +75,7 @@ def the_data(rows: ReportRows, columns: list[ColumnFacts]) -> Markup:
                 column.family,
                 *([because.get(column.name, "")] if because else []),
                 tag("td", column.summary, class_="values"),
-                tag("td", f"{100 * column.missing:.1f} %" if column.missing else "none", class_="number"),
+                tag("td", f"{100 * column.missing:.1f}%" if column.missing else "none", class_="number"),
                 tag("td", f"{column.unknown}" if column.unknown else "none", class_="number"),
             )
             for column in columns
@@ -110,9 +110,9 @@ def the_models(choice: Choice) -> Markup:
         mark = "chosen" if i == 0 else "baseline" if result is choice.baseline else ""
         notes = ", ".join(filter(None, (mark, "calibrated" if result.calibrated else "")))
         worse = "" if i == 0 else "{:+.4f} to {:+.4f}".format(*ends)
-        numbers = (f"{result.log_loss:.4f}", f"{100 * result.error:.2f} %", worse)
+        numbers = (f"{result.log_loss:.4f}", f"{100 * result.error:.2f}%", worse)
         lines.append((result.name, *(tag("td", number, class_="number") for number in numbers), notes))
-    heading = ("model", "log loss", "error rate", f"worse in {name}, 95 % interval", "")
+    heading = ("model", "log loss", "error rate", f"worse in {name}, 95% interval", "")
     left = [tag("li", f"{column}: {reason}") for column, reason in choice.left_out.items()]
     without = [tag("h3", "Columns that were left out"), tag("ul", left)] if left else None
     return together(
@@ -185,7 +185,7 @@ def _category_chart(rows: DrawnRows, column: ColumnFacts, shown: list[int], lege
         for place, c in enumerate(shown):
             left = i + 0.1 + place * width
             share = float(found.observed[c, i])
-            chart.bar(left, left + width, 0, share, rows.colour(c), f"{rows.classes[c]}, {name}: {100 * share:.1f} %")
+            chart.bar(left, left + width, 0, share, rows.colour(c), f"{rows.classes[c]}, {name}: {100 * share:.1f}%")
             if found.expected is not None:
                 chart.line([left, left + width], [found.expected[c, i]] * 2, f"c{rows.colour(c)} tick")
     return chart.svg(legend)
@@ -203,8 +203,8 @@ def strange_rows(rows: ReportRows, outliers: Outliers | None, mistakes: list[Str
     else:
         share = 100 * outliers.n_found / max(outliers.n_rows, 1)
         words = (
-            f"{outliers.n_found} of {outliers.n_rows} rows ({share:.1f} %) have a typicality below {LEVEL} under every "
-            f"class; about {100 * LEVEL:.0f} % are to be expected."
+            f"{outliers.n_found} of {outliers.n_rows} rows ({share:.1f}%) have a typicality below {LEVEL} under every "
+            f"class; about {100 * LEVEL:.0f}% are to be expected."
         )
         parts.append(tag("p", words))
         if outliers.least:
@@ -218,12 +218,16 @@ def _strange_table(title: str, found: list[Strange], rows: ReportRows) -> Markup
     first = [] if rows.drawn.number is None else ["row"]
     lines = []
     for one in found:
-        cells: list[Any] = [one.truth, one.decision, tag("td", f"{100 * one.posterior:.1f} %", class_="number")]
+        cells: list[Any] = [one.truth, one.decision, tag("td", _nearly(one.posterior), class_="number")]
         cells += [tag("td", f"{one.typicality:.2g}", class_="number")] if typical else []
         lines.append([*([one.row] if first else []), *cells, *(_cell(one.cells[name]) for name in columns)])
     heading = [*first, "truth", "decision", "posterior", *(["typicality"] if typical else []), *columns]
     note = "Rows of the table, counted from 0." if first else ""
     return together([table(heading, lines, title), tag("p", note, class_="quiet") if note else None])
+
+
+def _nearly(probability: float) -> str:
+    return ">99.9%" if 0.9995 <= probability < 1 else f"{100 * probability:.1f}%"
 
 
 def _cell(text: str) -> Markup:
@@ -239,16 +243,16 @@ def recalls(rows: ReportRows, found: Evaluation) -> Markup:
         if share is None:
             continue
         low, high = wilson(share, float(rows.by_class[c] ** 2 / squares[c]))
-        numbers = (f"{100 * share:.1f} %", f"{100 * low:.1f} % to {100 * high:.1f} %", counted(float(rows.by_class[c])))
+        numbers = (f"{100 * share:.1f}%", f"{100 * low:.1f}% to {100 * high:.1f}%", counted(float(rows.by_class[c])))
         lines.append((rows.classes[c], *(tag("td", number, class_="number") for number in numbers)))
     caption = "Share of each class that is decided rightly"
     parts = [
-        folded(("class", "recall", "95 % interval", "rows"), lines, caption, _first(rows), "all-recalls", "classes")
+        folded(("class", "recall", "95% interval", "rows"), lines, caption, _first(rows), "all-recalls", "classes")
     ]
     pairs = confusions(found, _CONFUSED) if rows.n_classes > MANY else []
     if pairs:
         cells = [
-            (truth, decision, *(tag("td", t, class_="number") for t in (counted(n), f"{100 * share:.1f} %")))
+            (truth, decision, *(tag("td", t, class_="number") for t in (counted(n), f"{100 * share:.1f}%")))
             for truth, decision, n, share in pairs
         ]
         heading = ("class", "taken for", "rows", "share of the class")

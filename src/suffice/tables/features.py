@@ -113,9 +113,16 @@ class Feature:
         within : array of shape (n,)
             From 0 to 1: which of the values of the column to take, where several have the same value of the feature.
         """
+        x = self.as_numbers(x, within)
+        for name, *parameters in self.reads:
+            x = READERS[name].invert(x, within, *parameters)
+        return x
+
+    def as_numbers(self, x: Array, within: Array) -> Array:
+        """Return the numbers that such values of the column are read as, of dates the days since 1970."""
         x = np.asarray(x, np.float64)
-        for name, *parameters in reversed(self.steps):
-            x = (STEPS.get(name) or READERS[name]).invert(x, within, *parameters)
+        for name, *parameters in reversed(self.steps[len(self.reads) :]):
+            x = STEPS[name].invert(x, within, *parameters)
         return x
 
 

@@ -140,14 +140,14 @@
         put(`cell-${i}-${j}`, cells[i][j], count(cells[i][j]));
         get(`cell-${i}-${j}`).style.setProperty("--share", total[i] ? cells[i][j] / total[i] : 0);
       }
-      if (total[i]) put(`recall-${i}`, hits[i] / total[i], `${((100 * hits[i]) / total[i]).toFixed(1)} %`);
+      if (total[i]) put(`recall-${i}`, hits[i] / total[i], `${((100 * hits[i]) / total[i]).toFixed(1)}%`);
     }
     for (let j = 0; j < columns; j++) {
       put(`decided-${j}`, decided[j], count(decided[j]));
-      put(`precision-${j}`, met[j] / decided[j], decided[j] ? `${((100 * met[j]) / decided[j]).toFixed(1)} %` : "");
+      put(`precision-${j}`, met[j] / decided[j], decided[j] ? `${((100 * met[j]) / decided[j]).toFixed(1)}%` : "");
     }
     const without = Math.min(...cost.map((row) => row.reduce((sum, c, j) => sum + c * prior[j], 0)));
-    put("error", wrong / all, `${((100 * wrong) / all).toFixed(2)} %`);
+    put("error", wrong / all, `${((100 * wrong) / all).toFixed(2)}%`);
     put("cost", expected, four(expected));
     put("without", without, four(without));
     put("dcf", expected / without, four(expected / without));
@@ -177,7 +177,7 @@
       if (slider !== null) {
         if (except !== slider) slider.value = String(clamp(logit(prior[c]), -furthest, furthest));
         if (except !== number) number.value = String(Number((100 * prior[c]).toPrecision(4)));
-        slider.setAttribute("aria-valuetext", `${four(100 * prior[c])} %`);
+        slider.setAttribute("aria-valuetext", `${four(100 * prior[c])}%`);
       }
       const price = get(`cost-${c}`), exact = get(`cost-number-${c}`);
       if (except !== price) price.value = String(clamp(Math.log10(factor[c]), -3, 3));
