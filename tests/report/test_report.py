@@ -27,7 +27,7 @@ from suffice import (
 )
 from suffice.cli import app
 from suffice.errors import DataError
-from suffice.report import columns, controls, rows, writing
+from suffice.report import columns, controls, rows, words, writing
 from suffice.report.figures import evaluation_of, figures_of, wilson
 from suffice.report.rows import rows_of
 from suffice.scoring.calibrated import Calibration
@@ -365,6 +365,15 @@ def test_errors_leave_the_file_as_it_was(tmp_path):
     with pytest.raises(DataError, match="about a classifier"):
         suffice.write_report("nothing" and object(), FRAME, "species", path)
     assert path.read_text() == "mine"
+
+
+def test_words_of_a_report_are_those_of_the_glossary(tmp_path):
+    clf = GaussianClassifier().fit(*rng_table())
+    page = written(tmp_path, clf, *rng_table()).read_text()
+    documented = (Path(__file__).parents[2] / "docs/glossary.md").read_text()
+    for name, meaning in words.WORDS.items():
+        assert f"| {name} | {meaning} |" in documented
+    assert set(re.findall(r'href="#([^"]+)"', page)) <= set(re.findall(r'id="([^"]+)"', page))
 
 
 def run(*arguments):

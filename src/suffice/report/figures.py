@@ -31,6 +31,7 @@ class Figure:
     high: float | None
     meaning: str
     is_share: bool = False
+    word: str | None = None  # of the glossary, which says more
 
     def shown(self, value: float | None) -> str:
         """Return a number as people read it."""
@@ -57,26 +58,22 @@ def figures_of(rows: ScoredRows, found: Evaluation, cost: Array) -> list[Figure]
         alone = f"The prior alone has {found.log_loss_of_prior:.4g}." if found.log_loss_of_prior is not None else ""
         how = f"Mean of -log P(true class), in nats, classes weighted by the prior. {alone}"
         low = max(loss - SURE * error, 0.0)
-        listed.append(Figure("Log loss", found.log_loss, low, loss + SURE * error, how))
+        listed.append(Figure("Log loss", found.log_loss, low, loss + SURE * error, how, word="log loss"))
     if found.dcf is not None:
         how = "Cost of the decisions with the prior and costs of this report; 1 is the best decision without data."
-        listed.append(Figure("Normalised cost", found.dcf, *_cost_ends(rows, prior, cost), how))
+        listed.append(Figure("Normalised cost", found.dcf, *_cost_ends(rows, prior, cost), how, word="DCF"))
     if rows.n_classes == 2 and found.min_cllr is not None:
         target, llr = rows.code == 1, decisions.log_likelihood_ratio(rows.scores, 0, 1)
-        for name, metric, how, share in (
-            (
-                "Cllr",
-                metrics.cllr,
-                "Cost of the log-likelihood ratios over all priors, in bits; 1 without data.",
-                False,
-            ),
-            ("Minimum Cllr", metrics.min_cllr, "The same after the best possible calibration.", False),
-            ("EER", metrics.eer, "The error rate where misses and false alarms are equally frequent.", True),
+        over_all = "Cost of the log-likelihood ratios over all priors, in bits; 1 without data."
+        for name, metric, how, share, word in (
+            ("Cllr", metrics.cllr, over_all, False, "Cllr"),
+            ("Minimum Cllr", metrics.min_cllr, "The same after the best possible calibration.", False, "minimum Cllr"),
+            ("EER", metrics.eer, "The error rate where misses and false alarms are equally frequent.", True, "EER"),
         ):
             ends: tuple[Any, Any] = (None, None)
             if len(llr) <= _MANY:
                 ends = metrics.bootstrap(metric, target, llr, n=_RESAMPLES, random_state=0)
-            listed.append(Figure(name, metric(target, llr), *ends, how, share))
+            listed.append(Figure(name, metric(target, llr), *ends, how, share, word))
     return listed
 
 

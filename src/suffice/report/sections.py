@@ -18,6 +18,7 @@ from .figures import Figure, wilson
 from .markup import NONE, Markup, folded, table, tag, together
 from .rows import DrawnRows, ReportRows
 from .strange import LEVEL, Outliers, Strange
+from .words import word
 
 Array = NDArray[Any]
 
@@ -42,7 +43,7 @@ def glance(figures: list[Figure]) -> Markup:
         cards.append(
             tag(
                 "div",
-                tag("dt", figure.name),
+                tag("dt", figure.name if figure.word is None else word(figure.word, figure.name)),
                 tag("dd", tag("span", figure.shown(figure.value), class_="big"), tag("span", ends, class_="interval")),
                 tag("dd", figure.meaning, class_="quiet"),
                 class_="card",
@@ -80,7 +81,14 @@ def the_data(rows: ReportRows, columns: list[ColumnFacts]) -> Markup:
             )
             for column in columns
         ]
-        title = ("column", "family", *(["because"] if because else []), "values", "missing", "unknown categories")
+        title = (
+            "column",
+            word("family", "family"),
+            *(["because"] if because else []),
+            "values",
+            "missing",
+            "unknown categories",
+        )
         caption = "Columns of the model, in the evaluated rows"
         parts.append(folded(title, cells, caption, _LISTED, "all-columns", "columns"))
     if len(rows.drawn.code) < len(rows.code):
@@ -221,7 +229,14 @@ def _strange_table(title: str, found: list[Strange], rows: ReportRows) -> Markup
         cells: list[Any] = [one.truth, one.decision, tag("td", _nearly(one.posterior), class_="number")]
         cells += [tag("td", f"{one.typicality:.2g}", class_="number")] if typical else []
         lines.append([*([one.row] if first else []), *cells, *(_cell(one.cells[name]) for name in columns)])
-    heading = [*first, "truth", "decision", "posterior", *(["typicality"] if typical else []), *columns]
+    heading = [
+        *first,
+        "truth",
+        "decision",
+        "posterior",
+        *([word("typicality", "typicality")] if typical else []),
+        *columns,
+    ]
     note = "Rows of the table, counted from 0." if first else ""
     return together([table(heading, lines, title), tag("p", note, class_="quiet") if note else None])
 

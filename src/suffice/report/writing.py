@@ -25,6 +25,7 @@ from .markup import Markup, tag, together
 from .pictures import score_charts
 from .rows import ReportRows, ScoredRows, rows_of
 from .strange import mistakes_of, outliers_of
+from .words import glossary
 
 _NARROW = 7  # decisions, of which a confusion matrix fits beside the sliders
 
@@ -143,6 +144,7 @@ def page(rows: ReportRows, prior: Any, cost: Any, title: str | None) -> str:
             [sections.strange_rows(rows, outliers, mistakes_of(rows.drawn, used, telling))],
         ),
         "next": ("What to do next", [tag("ul", [tag("li", line) for line in advice(rows, found, columns, outliers)])]),
+        "words": ("What the words mean", [glossary()]),
     }
     used_sections = {name: own for name, own in contents.items() if own[1]}
     links = [tag("li", tag("a", words, href=f"#{name}")) for name, (words, _) in used_sections.items()]
