@@ -11,6 +11,7 @@ from sklearn.datasets import load_breast_cancer, load_wine
 
 import suffice
 from suffice import GaussianClassifier, MixedClassifier, metrics
+from suffice.report import controls
 
 pytestmark = pytest.mark.xdist_group("browser")
 
@@ -181,6 +182,41 @@ def test_every_slider_changes_the_decisions_as_the_library_does(report):
     settled(page)
     given = report.given.get("cost", 1 - np.eye(k))
     check(report, report.model._as_prior(report.given.get("prior")), given)
+
+
+def test_many_classes_are_summed_up(browser, tmp_path, monkeypatch):
+    """The page decides among all of them, though it shows some, with scores of two bytes each."""
+    monkeypatch.setattr(controls, "NUMBERS", 5000)
+    rng = np.random.default_rng(0)
+    y = np.arange(480) % 24
+    X = rng.normal(size=(480, 2)) + np.column_stack([y % 5, y // 5]) * 1.5
+    clf = GaussianClassifier("tied").fit(X, y)
+    suffice.write_report(clf, X, y, tmp_path / "report.html", prior="uniform")
+    page = opened(browser, tmp_path / "report.html")
+    shown = page.locator(".confusion tbody th").all_inner_texts()[:10]
+    group = [shown.index(str(c)) if str(c) in shown else 10 for c in range(24)]
+
+    def as_the_library_says(prior):
+        expected = clf.evaluate(X, y, prior)
+        summed = np.zeros((11, 11))
+        np.add.at(summed, (np.array(group)[:, None], group), np.array(expected.confusion))
+        found = numbers(page)
+        assert [[found[f"cell-{i}-{j}"] for j in range(11)] for i in range(11)] == summed.tolist()
+        assert found["error"] == pytest.approx(expected.error_rate)
+        assert found["dcf"] == pytest.approx(expected.dcf)
+
+    prior = np.full(24, 1 / 24)
+    as_the_library_says(prior)
+    hidden = next(c for c in range(24) if str(c) not in shown)
+    page.locator("#controls details summary").first.click()
+    page.locator("#controls input[type=search]").first.fill(f"{hidden} of")
+    for c, p in ((hidden, 40), (int(shown[0]), 25)):
+        page.locator(f"#prior-number-{c}").fill(str(p))
+        settled(page)
+        prior = moved(prior, c, p / 100)
+        as_the_library_says(prior)
+    assert page.problems == []
+    page.close()
 
 
 def test_sliders_move_by_the_keyboard(report):

@@ -23,6 +23,7 @@ from .words import word
 Array = NDArray[Any]
 
 _DRAWN = 12  # columns that have a chart
+_TELLING = 25  # columns whose evidence is drawn
 _LISTED = 40  # columns in a table, before those that are folded away
 _FEW = 12  # classes in a table, if there are many
 _CONFUSED = 12  # pairs of classes
@@ -140,8 +141,11 @@ def the_columns(rows: ReportRows, columns: list[ColumnFacts]) -> Markup:
             if generative
             else "How much the log loss of these rows grows if the values of the column are shuffled."
         )
-        bars = [(column.name, column.tells or 0.0) for column in telling[:_LISTED]]
-        parts.append(horizontal_bars("Evidence of the columns", bars, "nats", what, lambda v: f"{v:+.3f}"))
+        bars = [(column.name, column.tells or 0.0) for column in telling[:_TELLING]]
+        title = "Evidence of the columns"
+        if len(telling) > _TELLING:
+            title = f"Evidence of the {_TELLING} columns that tell most, of {len(telling)}"
+        parts.append(horizontal_bars(title, bars, "nats", what, lambda v: f"{v:+.3f}"))
     drawn = (telling or columns)[:_DRAWN]
     charts = [chart for column in drawn if (chart := _column_chart(rows.drawn, column)) is not None]
     if charts:
