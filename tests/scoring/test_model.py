@@ -29,6 +29,7 @@ from suffice import (
 )
 from suffice.description import describe
 from suffice.errors import DataError, DecisionError, ModelFileError
+from suffice.scoring.inputs import inputs
 
 X, Y = load_iris(return_X_y=True)
 COUNTS = np.rint(10 * X).astype(int)
@@ -262,3 +263,18 @@ def test_score_reads_columns_as_they_were_learnt(tmp_path):
     table.to_csv(tmp_path / "rows.csv", index=False)
     clf = MixedClassifier().fit(table, "label")
     assert clf.score(str(tmp_path / "rows.csv"), "label") == 1
+
+
+@pytest.mark.parametrize("estimator", [MixedClassifier, LogisticClassifier])
+def test_usual_values_are_those_of_the_table(estimator):
+    """Of numbers, of dates and of numbers as text."""
+    days = pd.to_datetime("2031-05-01") + pd.to_timedelta(np.arange(80) % 21, unit="D")
+    prices = [f"{1000 + i:,}" for i in range(80)]
+    table = pd.DataFrame({"day": days, "price": prices, "size": np.arange(80) / 8}).sample(frac=1, random_state=0)
+    families = {"size": "yeo_johnson"}
+    found = {each.name: each for each in inputs(estimator(families=families).fit(table, np.arange(80) % 2).to_model())}
+    assert (found["day"].kind, found["day"].low) == ("date", None)
+    assert "2031-05-05" < found["day"].typical < "2031-05-17"
+    assert found["price"].kind == "numeral"
+    assert found["price"].typical == pytest.approx(1040, abs=10)
+    assert found["size"].typical == pytest.approx(5, abs=1)

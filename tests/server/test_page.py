@@ -86,7 +86,7 @@ class Page:
 
 
 def number(text):
-    plain = text.replace("\N{MINUS SIGN}", "-").replace("∞", "inf")
+    plain = text.replace("\N{MINUS SIGN}", "-").replace("∞", "inf").lstrip("<>")
     return float(plain[:-1]) / 100 if plain.endswith("%") else float(plain)
 
 
@@ -163,9 +163,17 @@ def test_every_value_changes_the_answer(page, model):
     row = page.row()["rows"][0]
     assert (row["island"], row["bill_length_mm"], row["flipper_length_mm"]) == (None, None, None)
     assert (row["sex"], row["year"]) == ("male", 2009)
+    typed = page.page.locator(f"{page.field('body_mass_g')} input[type=number]")
+    typed.fill("")
+    typed.press_sequentially("1e")  # and no more: this is not a number
+    page.settled()
+    assert page.row()["rows"][0]["body_mass_g"] is None
+    assert page.text(f"{page.field('body_mass_g')} .wrong") == "This is not a number, so it counts as unknown."
+    agrees(page, model)
     page.page.click("#reset")
     page.settled()
     assert page.row()["rows"][0]["bill_length_mm"] is not None
+    assert page.page.locator(".field .wrong:visible").count() == 0
     agrees(page, model)
 
 
@@ -189,6 +197,9 @@ def test_the_prior_and_the_costs_decide(page, model):
     assert page.text("#decision") == "undecided"
     agrees(page, model)
     page.set("#reject", False)
+    page.set(f"#cost-{c}-0", "")  # is no cost: those before stay
+    assert page.page.is_visible("#cost-wrong")
+    agrees(page, model)
     for j in range(3):
         page.set(f"#cost-{c}-{j}", 0 if j == c else 1)
     page.page.click("#prior-own")
@@ -199,6 +210,16 @@ def test_the_prior_and_the_costs_decide(page, model):
 
 
 def test_evidence_of_any_two_classes(page, model):
+    """At first of the most probable class over the next one; and never of a class over itself."""
+    for length in (38, 52):
+        page.set(f"{page.field('bill_length_mm')} input[type=number]", length)
+        scores = page.scores()
+        assert page.row()["explain"] == sorted(scores, key=lambda name: scores[name][2])[-2:]
+        agrees(page, model)
+    over, of = page.row()["explain"]
+    page.set("#evidence-for", over)
+    assert page.row()["explain"] == [of, over]
+    agrees(page, model)
     for over, of in (("Gentoo", "Chinstrap"), ("Chinstrap", "Adelie")):
         page.set("#evidence-over", over)
         page.set("#evidence-for", of)
@@ -279,6 +300,7 @@ def test_text_of_models_cannot_run(browser, tmp_path):
         assert list(page.scores()) == sorted(HOSTILE[:3])
         assert set(page.shares()) >= set(HOSTILE[:3])
         page.set("#map-x", HOSTILE[1])
+        page.set("#evidence-over", HOSTILE[2])
         page.set("#evidence-for", HOSTILE[0])
         assert page.row()["explain"] == [HOSTILE[2], HOSTILE[0]]
         assert page.page.title().startswith(HOSTILE[4])
@@ -308,8 +330,38 @@ def test_all_kinds_of_models_have_a_page(browser, server, model_folder):
             agrees(page, model)
         assert page.page.evaluate("document.documentElement.scrollWidth") <= 380
         assert page.page.is_visible("#evidence-card") == model.density.has_likelihoods
+        if name == "tickets":  # usual values are those of the table
+            row = page.row()["rows"][0]
+            assert row["opened"].startswith("2026-")
+            assert 1000 < float(row["amount"]) < 4000
     assert page.problems == []
     page.page.close()
+
+
+def test_many_classes_and_columns_are_folded_away(browser, tmp_path):
+    rng = np.random.default_rng(0)
+    y = np.arange(480) % 120
+    table = pa.table({f"column {j}": rng.normal(size=480) + y * (j < 3) for j in range(60)})
+    clf = suffice.GaussianClassifier("tied_diag").fit(table, np.char.add("class ", y.astype(str)))
+    clf.save(tmp_path / "many.safetensors")
+    model = suffice.load_model(tmp_path / "many.safetensors")
+    with serving(tmp_path) as running:
+        page = Page(browser, running, viewport={"width": 1200, "height": 900})
+        assert page.page.locator(".field:visible").count() == 40
+        assert page.page.locator(".prior:visible").count() == 10
+        page.page.click("text=110 more classes")
+        page.page.fill("#priors input[type=search]", "class 117")
+        assert page.page.locator("#priors details .prior:visible").count() == 1
+        posterior = model.predict_proba(pa.table({name: [value] for name, value in page.row()["rows"][0].items()}))[0]
+        best = model.classes[np.argsort(-posterior, kind="stable")[:10]].tolist()
+        assert sorted(page.scores()) == sorted(best)
+        assert page.text("#decision") == best[0]
+        page.page.click("#all-classes")
+        assert len(page.scores()) == 120
+        page.set(f"#prior-{model.classes.tolist().index('class 117')}", 99)
+        assert page.scores()["class 117"][0] == pytest.approx(0.99)
+        assert page.problems == []
+        page.page.close()
 
 
 def test_the_page_asks_for_the_token(browser, model_folder):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -12,7 +13,7 @@ from .data import Data, reads_data
 from .output import Output, writes
 
 _FOLDS = 5
-_ROWS = 20_000  # that are scored by models which have not seen them
+_ROWS = 200_000  # that are scored by models which have not seen them, at most
 
 
 @click.command(epilog="Example: suffice report birds.safetensors test.csv -o birds.html --prior uniform")
@@ -74,14 +75,13 @@ def report_of_fit(fitted: Any, rows: Any, target: str, weight: str | None, out: 
     from sklearn.model_selection import StratifiedKFold
 
     from ..progress import progress
-    from ..report.rows import most_rows, score, scored
-    from ..report.writing import write_page
-    from ..sources.sampling import sampled
+    from ..report.rows import drawn_rows, most_rows, of_drawn, score
+    from ..report.writing import reasons_of, write_page
+    from ..sources.sampling import numbered_sample
 
     model = fitted.to_model()
     source = model._source(rows, target, weight)
-    most = min(_ROWS, most_rows(len(model.classes)))
-    held = sampled(source, most, 0)
+    held, number, n_rows = numbered_sample(source, min(_ROWS, most_rows(model, source)), 0)
     labels = np.asarray(held.y)
     known, counts = np.unique(labels, return_counts=True)
     if counts.min() < 2 or len(known) < len(model.classes):
@@ -98,8 +98,8 @@ def report_of_fit(fitted: Any, rows: Any, target: str, weight: str | None, out: 
             advance(1)
     if model.calibration is not None:
         scores = model.calibration(scores)
-    drawn = f" These are {most} rows, drawn at random." if len(labels) == most else ""
-    how = f"Each row was scored by a model of the other rows, in {n_folds} folds.{drawn}"
-    n_rows = source.n_rows if len(labels) >= _ROWS else None
+    how = f"Each row was scored by a model of the other rows, in {n_folds} folds."
+    drawn = drawn_rows(model, held, source, target, number, scores)
+    found = replace(of_drawn(drawn, n_rows, len(number) < n_rows, how), reasons=reasons_of(fitted))
     with out.file() as path:
-        write_page(scored(model, held, source, target, n_rows, how, scores), path)
+        write_page(found, path)

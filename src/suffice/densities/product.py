@@ -243,6 +243,10 @@ class ProductDensity(Density):
     def columns_of_text(self) -> frozenset[int]:
         return frozenset(self.columns[name][j] for name, part in self.parts.items() for j in part.columns_of_text())
 
+    def families_of_columns(self) -> dict[int, str]:
+        own = {j: name for name, columns in self.columns.items() for j in columns if j < self.n_features}
+        return own | {feature.source: feature.asked for feature in self.features}
+
     @property
     def columns_read(self) -> Sequence[int]:
         return sorted({j for indices in self._sources.values() for j in indices.tolist()})

@@ -165,6 +165,17 @@ class Scorer(ABC):
         """
         return frozenset()
 
+    def families_of_columns(self) -> dict[int, str]:
+        """Return the families of columns, where these differ.
+
+        Returns
+        -------
+        dict of int to str
+            The family that a schema has for a column, by the index of the column; nothing for a model of one family,
+            and for columns that nothing was learnt from.
+        """
+        return {}
+
     @abstractmethod
     def usual_values(self) -> Array:
         """Return values that are usual for each column.
@@ -172,7 +183,7 @@ class Scorer(ABC):
         Returns
         -------
         array of shape (d, 3)
-            A low, a middle and a high value; NaN for columns that hold no numbers.
+            A low, a middle and a high value; NaN for columns that hold no numbers. Dates are days since 1970.
         """
 
     @abstractmethod

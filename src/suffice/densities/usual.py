@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +19,10 @@ _DRAWS = 400  # rows
 
 
 def drawn_values(density: Density) -> Array:
-    """Return a low, a middle and a high value of each column, (d, 3); NaN for columns that hold no numbers."""
+    """Return a low, a middle and a high value of each column, (d, 3); NaN for columns that hold no numbers.
+
+    Dates are days since 1970, and durations are seconds.
+    """
     found, seen = np.full((density.n_features, 3), np.nan), np.flatnonzero(density.seen)
     if not len(seen):
         return found
@@ -32,7 +36,15 @@ def drawn_values(density: Density) -> Array:
         [column.to_pylist() for column in rows.columns] if hasattr(rows, "columns") else np.asarray(rows).T.tolist()
     )
     for j, values in enumerate(columns):
-        numbers = [value for value in values if isinstance(value, int | float) and np.isfinite(value)]
+        numbers = [number for number in map(_number, values) if np.isfinite(number)]
         if len(numbers) > _DRAWS // 2:
             found[j] = np.quantile(numbers, [0.01, 0.5, 0.99])
     return found
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, dt.datetime):
+        return (value - dt.datetime(1970, 1, 1, tzinfo=value.tzinfo)) / dt.timedelta(days=1)
+    if isinstance(value, dt.timedelta):
+        return value.total_seconds()
+    return float(value) if isinstance(value, int | float) else np.nan

@@ -71,6 +71,13 @@ class LogisticModel(Scorer):
     def columns_of_truths(self) -> frozenset[int]:
         return frozenset() if self.encoding is None else frozenset(self.encoding.truths)
 
+    def families_of_columns(self) -> dict[int, str]:
+        if self.encoding is None:
+            return dict.fromkeys(range(self.n_features), "number")
+        own = dict.fromkeys(self.encoding.numbers, "number") | dict.fromkeys(self.encoding.categorical, "categorical")
+        own = {j: family for j, family in own.items() if j < self.n_features}
+        return own | {feature.source: feature.asked for feature in self.features}
+
     @property
     def features(self) -> tuple[Feature, ...]:  # type: ignore[override]
         """Columns that are derived from those of the table."""
@@ -88,9 +95,14 @@ class LogisticModel(Scorer):
         middle = self.center if self.encoding is None else self.encoding.fill
         found = np.full((self.n_features, 3), np.nan)
         for i, j in enumerate(columns):
-            if j < self.n_features:
-                effect = np.ptp(self.slope[:, i])  # of a step of one on the log-likelihood ratios
-                found[j] = middle[i] + np.array([-1.0, 0.0, 1.0]) * (_CLEAR / effect if effect > 0 else 1.0)
+            effect = np.ptp(self.slope[:, i])  # of a step of one on the log-likelihood ratios
+            own = middle[i] + np.array([-1.0, 0.0, 1.0]) * (_CLEAR / effect if effect > 0 else 1.0)
+            feature = self.features[j - self.n_features] if j >= self.n_features else None
+            if feature is None:
+                found[j] = own
+            elif ("is_zero",) not in feature.steps:
+                with np.errstate(over="ignore"):
+                    found[feature.source] = feature.as_numbers(own, np.full(3, 0.5))
         return np.where(np.isfinite(found).all(axis=1, keepdims=True), found, np.nan)
 
     def parameters(self) -> dict[str, Any]:

@@ -49,8 +49,8 @@ def advice(rows: ReportRows, found: Evaluation, columns: list[ColumnFacts], outl
         )
     if outliers is not None and outliers.n_found > 3 * LEVEL * outliers.n_rows + 3:
         yield (
-            f"{100 * outliers.n_found / outliers.n_rows:.1f} % of the rows are typical of no class, where "
-            f"{100 * LEVEL:.0f} % are to be expected. They may come from another source, hold errors, or belong to "
+            f"{100 * outliers.n_found / outliers.n_rows:.1f}% of the rows are typical of no class, where "
+            f"{100 * LEVEL:.0f}% are to be expected. They may come from another source, hold errors, or belong to "
             "classes that the model does not know; or the families of the columns do not fit. suffice outliers lists "
             "all of them."
         )

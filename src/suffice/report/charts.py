@@ -13,7 +13,6 @@ from .markup import Markup, tag, titled, together
 
 Array = NDArray[Any]
 
-COLOURS = 12  # of the style; more classes repeat them
 _WIDTH, _HEIGHT = 400, 250
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 12, 12, 40
 
@@ -207,7 +206,7 @@ def horizontal_bars(
 
 
 def _class(colour: int | str) -> str:
-    return f"c{colour % COLOURS}" if isinstance(colour, int) else colour
+    return f"c{colour}" if isinstance(colour, int) else colour
 
 
 def _spread(ends: tuple[float, float]) -> tuple[float, float]:

@@ -10,9 +10,13 @@ from numpy.typing import NDArray
 
 from ..densities import Density
 from ..errors import DataError, SufficeError
+from ..families import FAMILIES
+from ..schema import DROP
+from ..scoring.model import Model
+from ..tables.features import Feature, read
 from ..tables.summary import ColumnSummary
 from ..tables.table import ArrayColumn, Column, Frame, looked_at
-from .rows import COLUMNS, ReportRows, score
+from .rows import COLUMNS, DrawnRows, score
 
 Array = NDArray[Any]
 
@@ -29,28 +33,60 @@ class ColumnFacts:
 
     index: int
     name: str
-    kind: str  # number, category, or other, of which nothing is shown
+    kind: str  # number, date, category, or other, of which nothing is drawn
+    family: str  # in the words of the schema, and how it is learnt
     missing: float  # share of the rows
     unknown: int  # cells with categories that training rows did not have
     summary: str
     tells: float | None = None  # evidence, in nats
 
 
-def facts_of(rows: ReportRows) -> list[ColumnFacts]:
+def facts_of(rows: DrawnRows) -> list[ColumnFacts]:
     """Return all columns in their order; none of sparse tables and very wide ones."""
     frame = rows.frame
     if frame is None or frame.n_features > COLUMNS:
         return []
-    tells, unknown = evidence(rows), _unknown(rows, frame)
-    return [_facts(rows, j, column, unknown[j], tells) for j, column in enumerate(frame.columns())]
+    tells, unknown, families = evidence(rows), _unknown(rows, frame), families_of(rows.model)
+    is_read = set(rows.model.density.columns_read)
+    told = [None if tells is None or j not in is_read else float(tells[j]) for j in range(frame.n_features)]
+    return [_facts(rows, j, column, families[j], int(unknown[j]), told[j]) for j, column in enumerate(frame.columns())]
 
 
-def is_category(rows: ReportRows, column: Column, j: int) -> bool:
-    """Whether a column holds categories, for the model or by itself."""
-    return j in rows.model.density.category_kinds() or not ColumnSummary(looked_at(column)).is_number
+def families_of(model: Model) -> list[str]:
+    """Return what each column is to the model, in the words of its schema."""
+    density = model.density
+    one = next((name for name, family in FAMILIES.items() if family.estimator == model.owner), "")
+    known = density.families_of_columns() or dict.fromkeys(density.columns_read, one)
+    found = []
+    for j in range(density.n_features):
+        steps = "; ".join(filter(None, map(str, _features(model, j))))
+        found.append(known.get(j, DROP) + (f" ({steps})" if steps else ""))
+    return found
 
 
-def evidence(rows: ReportRows) -> Array | None:
+def _features(model: Model, j: int) -> list[Feature]:
+    return [feature for feature in model.density.features if feature.source == j]
+
+
+def _kind(model: Model, column: Column, j: int) -> str:
+    """What a column holds, for the model or else by itself."""
+    readers = {feature.reads[0][0] for feature in _features(model, j) if feature.reads}
+    if j in model.density.columns_of_text():
+        return "other"
+    if readers and "truth" not in readers:
+        return "date" if "date" in readers else "number"
+    if j not in model.density.category_kinds() and ColumnSummary(looked_at(column)).is_number:
+        return "number"
+    return "other" if _coded(column) is None else "category"
+
+
+def _numbers(model: Model, column: Column, j: int) -> Array:
+    """The numbers that a column is read as, (n,); dates are days since 1970."""
+    features = _features(model, j)
+    return np.asarray(read(column, features[0].reads if features else ()), np.float64)
+
+
+def evidence(rows: DrawnRows) -> Array | None:
     """Return how much each column tells, (d,), in nats.
 
     For a generative model: its mean share in the log-likelihood ratio of the true class over the strongest other one.
@@ -79,7 +115,7 @@ def evidence(rows: ReportRows) -> Array | None:
     return np.asarray(scale * np.nan_to_num(own, nan=0.0, posinf=0.0, neginf=0.0).mean(axis=0))
 
 
-def _shuffled(rows: ReportRows, some: Frame, code: Array, scores: Array) -> Array | None:
+def _shuffled(rows: DrawnRows, some: Frame, code: Array, scores: Array) -> Array | None:
     if some.n_features > _SHUFFLED:
         return None
     prior = rows.model.prior if rows.model.prior is not None else np.full(rows.n_classes, 1 / rows.n_classes)
@@ -91,8 +127,8 @@ def _shuffled(rows: ReportRows, some: Frame, code: Array, scores: Array) -> Arra
         level = top + np.log(np.exp(joint - top[:, None]).sum(axis=1))
         return float((level - joint[np.arange(len(code)), code]).mean())
 
-    before, read, out = loss(scores), set(rows.model.density.columns_read), np.zeros(some.n_features)
-    for j in read & set(range(some.n_features)):
+    before, is_read, out = loss(scores), set(rows.model.density.columns_read), np.zeros(some.n_features)
+    for j in is_read & set(range(some.n_features)):
         parts = tuple(part[order] if i == j else part for i, part in enumerate(some.parts))
         out[j] = loss(score(rows.model, Frame(parts, some.names, len(some)))) - before
     return out
@@ -108,11 +144,11 @@ class Numbers:
     curves: Array | None  # (k, g) of the model, or None if it has no densities
 
 
-def numbers_of(rows: ReportRows, j: int) -> Numbers | None:
+def numbers_of(rows: DrawnRows, j: int) -> Numbers | None:
     """Return what to draw of a column of numbers, or None if it has no values."""
     frame = rows.frame
     assert frame is not None
-    values = np.asarray(frame.parts[j].floats(), np.float64)
+    values = _numbers(rows.model, frame.parts[j], j)
     seen = np.isfinite(values)
     if not seen.any():
         return None
@@ -135,7 +171,9 @@ def numbers_of(rows: ReportRows, j: int) -> Numbers | None:
     grid = np.linspace(edges[0], edges[-1], _GRID)
     if whole:
         grid = np.unique(np.round(grid))
-    return Numbers(edges, heights, grid, _curves(rows, j, grid))
+    else:  # what is exactly zero may have a probability of its own
+        grid[grid == 0] = 1e-6 * (edges[-1] - edges[0])
+    return Numbers(edges, heights, grid, densities_of(rows, j, grid))
 
 
 @dataclass(frozen=True)
@@ -147,7 +185,7 @@ class Categories:
     expected: Array | None  # (k, m) of the model
 
 
-def categories_of(rows: ReportRows, j: int) -> Categories | None:
+def categories_of(rows: DrawnRows, j: int) -> Categories | None:
     """Return what to draw of a column of categories, the most frequent ones, or None if it has no values."""
     frame = rows.frame
     assert frame is not None
@@ -172,16 +210,26 @@ def _coded(column: Column) -> tuple[Array, Array] | None:
         return None
 
 
-def _curves(rows: ReportRows, j: int, values: Array) -> Array | None:
-    """p(value | class) under the model, of one column by itself, (k, m)."""
+def densities_of(rows: DrawnRows, j: int, values: Array) -> Array | None:
+    """Return p(value | class) for each unit of a column of numbers, under the model, (k, m).
+
+    None if the model has no densities, or if several features of the column overlap, as a date and its month do: then
+    their product is no density of the column.
+    """
+    features = [feature for feature in _features(rows.model, j) if ("is_zero",) not in feature.steps]
+    found = _curves(rows, j, values) if len(features) < 2 else None
+    return found if found is None or not features else found * features[0].slope(values)
+
+
+def _curves(rows: DrawnRows, j: int, values: Array) -> Array | None:
+    """p(features of the value | class) under the model, of one column by itself, (k, m)."""
     density, frame = rows.model.density, rows.frame
     if not isinstance(density, Density) or frame is None or j not in density.columns_read:
         return None
     first = np.zeros(len(values), np.intp)
-    column = frame.parts[j]
-    own = ArrayColumn.of(
-        np.asarray(values, np.float64 if column.kind in ("float", "integer") and values.dtype.kind in "fiu" else object)
-    )
+    own = ArrayColumn.of(np.asarray(values, np.float64 if values.dtype.kind in "fiu" else object))
+    if frame.parts[j].kind not in ("float", "integer") and not _features(rows.model, j):
+        own = ArrayColumn.of(np.asarray(values, object))
     parts = tuple(own if i == j else part[first] for i, part in enumerate(frame.parts))
     try:
         with np.errstate(all="ignore"):
@@ -194,7 +242,7 @@ def _curves(rows: ReportRows, j: int, values: Array) -> Array | None:
     return found if np.isfinite(found).any() else None
 
 
-def _unknown(rows: ReportRows, frame: Frame) -> Array:
+def _unknown(rows: DrawnRows, frame: Frame) -> Array:
     density = rows.model.density
     if not isinstance(density, Density):
         return np.zeros(frame.n_features, int)
@@ -202,22 +250,31 @@ def _unknown(rows: ReportRows, frame: Frame) -> Array:
     return np.asarray(cells.sum(axis=0))
 
 
-def _facts(rows: ReportRows, j: int, column: Column, unknown: int, tells: Array | None) -> ColumnFacts:
+def _facts(rows: DrawnRows, j: int, column: Column, family: str, unknown: int, tells: float | None) -> ColumnFacts:
     missing = float((rows.weight * column.missing()).sum() / rows.weight.sum())
-    own = ColumnFacts(j, rows.names[j], "number", missing, int(unknown), "", None if tells is None else float(tells[j]))
-    if is_category(rows, column, j):
-        found = _coded(column)
-        if found is None:
-            return replace(own, kind="other")
-        distinct, code = found
+    kind = _kind(rows.model, column, j)
+    own = ColumnFacts(j, rows.names[j], kind, family, missing, unknown, "", tells)
+    if kind == "other":
+        return own
+    if kind == "category":
+        distinct, code = column.coded()
         count = np.bincount(code[code >= 0], minlength=len(distinct))
         most = np.argsort(-count, kind="stable")[:3]
         words = ", ".join(str(distinct[i]) for i in most)
         more = f" and {len(distinct) - 3} more" if len(distinct) > 3 else ""
-        return replace(own, kind="category", summary=f"{words}{more}")
-    values = np.asarray(column.floats(), np.float64)
+        return replace(own, summary=f"{words}{more}")
+    values = _numbers(rows.model, column, j)
     values = values[np.isfinite(values)]
     if not len(values):
         return replace(own, summary="no values")
-    low, middle, high = np.quantile(values, [0, 0.5, 1])
-    return replace(own, summary=f"{low:.4g} to {high:.4g}, median {middle:.4g}")
+    low, middle, high = (as_date(x) if kind == "date" else f"{x:.4g}" for x in np.quantile(values, [0, 0.5, 1]))
+    return replace(own, summary=f"{low} to {high}, median {middle}")
+
+
+def as_date(days: float) -> str:
+    """Return days since 1970 as a date.
+
+    >>> as_date(20000.5)
+    '2024-10-04'
+    """
+    return str(np.datetime64(int(np.floor(days)), "D"))

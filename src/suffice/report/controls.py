@@ -12,11 +12,15 @@ from numpy.typing import NDArray
 from .. import decisions
 from ..scoring.evaluation import Evaluation
 from ..tables.labels import positions
-from .markup import NONE, Markup, data, tag, titled
-from .rows import ReportRows
+from .classes import Groups
+from .markup import NONE, Markup, data, finder, tag, titled
+from .rows import ReportRows, ScoredRows
 
 Array = NDArray[Any]
 
+NUMBERS = 160_000  # scores in a page at most, 1.7 MB; four times as many with two bytes each
+_FINE = 0.001  # nats, to which these are rounded
+_NEVER = 65535  # in two bytes: a probability of zero
 _FURTHEST = 9.2  # of the log odds of a slider
 _RANGE = 3  # powers of ten of a cost
 
@@ -59,28 +63,67 @@ class Costs:
         return self.base.shape == (k, k) and bool((self.base == 1.0 - np.eye(k)).all())
 
 
-def payload(rows: ReportRows, prior: Array, costs: Costs) -> Markup:
-    """Return all that the script needs: the scores and classes of the rows, exactly."""
-    k = rows.n_classes
-    scores = decisions.log_likelihood_ratio(rows.scores, 0, 1) if k == 2 else rows.scores
-    code = rows.code.astype("<u2")
+def payload(rows: ScoredRows, prior: Array, costs: Costs, groups: Groups) -> Markup:
+    """Return all that the script needs: the scores and classes of the rows, or of rows that stand for them."""
+    scores = decisions.log_likelihood_ratio(rows.scores, 0, 1) if rows.n_classes == 2 else rows.scores
+    is_fine = scores.size <= NUMBERS
     return data(
         "rows",
         {
             "classes": rows.classes,
             "actions": costs.actions,
             "own": costs.own,
+            "rowOf": groups.row_of.tolist(),
+            "columnOf": groups.column_of.tolist(),
             "prior": prior.tolist(),
             "base": costs.base.tolist(),
             "factor": costs.factor.tolist(),
-            "scores": _packed(scores.astype("<f8")),
-            "code": _packed(code),
+            "unit": None if is_fine else _FINE,
+            "scores": _packed(scores.astype("<f8") if is_fine else below_the_top(scores)),
+            "code": _packed(rows.code.astype("<u2")),
             "weight": _packed(rows.weight.astype("<f8")) if rows.is_weighted else None,
         },
     )
 
 
-def controls(rows: ReportRows, prior: Array, costs: Costs) -> Markup:
+def below_the_top(scores: Array) -> Array:
+    """Return how far scores (n, k) are below the greatest of their row, in two bytes each.
+
+    >>> below_the_top(np.array([[-3.0, -1.0, -np.inf]]))
+    array([[ 2000,     0, 65535]], dtype=uint16)
+    """
+    far = decisions.difference(scores.max(axis=1, keepdims=True), scores)
+    return np.where(np.isneginf(scores), _NEVER, np.minimum(np.round(far / _FINE), _NEVER - 1)).astype("<u2")
+
+
+def standing_for(rows: ScoredRows, prior: Array, costs: Costs) -> ScoredRows:
+    """Return the rows, or if they are too many for a page, some that stand for all.
+
+    Rows of the same class and decision that have neighbouring scores are counted as one of them, with the weight of
+    all. The confusion matrix of `prior` and `costs` is exact (or, with very many kinds of mistakes, its sums by class).
+    """
+    n, k = rows.scores.shape
+    if n <= (NUMBERS if k == 2 else 4 * NUMBERS // k):
+        return rows
+    most = NUMBERS // 3 if k == 2 else 4 * NUMBERS // (k + 5)  # those that stand for others have a weight, too
+    posterior = rows.posterior(prior)
+    decided = decisions.cheapest(posterior, costs.matrix)
+    certain = decisions.log_likelihood_ratio(rows.scores, 0, 1) if k == 2 else posterior[np.arange(n), rows.code]
+    kinds, kind = np.unique(rows.code * len(costs.actions) + decided, return_inverse=True)
+    if 2 * len(kinds) > most:
+        kind = rows.code
+    order = np.lexsort((certain, kind))
+    size = np.bincount(kind)
+    pieces = np.maximum(most * size // n, np.minimum(size, 1))
+    place = np.arange(n) - np.repeat(np.cumsum(size) - size, size)  # among the rows of a kind
+    piece = np.repeat(np.cumsum(pieces) - pieces, size) + place * np.repeat(pieces, size) // np.repeat(size, size)
+    start = np.flatnonzero(np.diff(piece, prepend=-1))
+    middle = order[(start + np.append(start[1:], n)) // 2]
+    weight = np.add.reduceat(rows.weight[order], start)
+    return ScoredRows(rows.model, rows.code[middle], rows.scores[middle], weight)
+
+
+def controls(rows: ReportRows, prior: Array, costs: Costs, groups: Groups) -> Markup:
     """Return the sliders."""
     names = rows.classes
     sliders = [_prior_slider(name, c, float(prior[c])) for c, name in enumerate(names)]
@@ -96,15 +139,25 @@ def controls(rows: ReportRows, prior: Array, costs: Costs) -> Markup:
     cost_legend = "What do wrong decisions cost?" if costs.counts_errors else "Costs, by the true class"
     return tag(
         "form",
-        tag("fieldset", tag("legend", legend), sliders),
-        tag("fieldset", tag("legend", cost_legend), of_cost),
+        tag("fieldset", tag("legend", legend), _folded("priors", sliders, groups)),
+        tag("fieldset", tag("legend", cost_legend), _folded("costs", of_cost, groups)),
         buttons,
         id="controls",
         autocomplete="off",
     )
 
 
-def results(rows: ReportRows, found: Evaluation, costs: Costs, prior: Array) -> Markup:
+def _folded(name: str, sliders: list[Markup], groups: Groups) -> list[Markup]:
+    """The sliders of the classes that are shown, and behind a line the others, with a field to find them."""
+    shown = [tag("div", [sliders[c] for c in groups.shown], class_="sliders")]
+    if groups.are_all:
+        return shown
+    others = [slider for c, slider in enumerate(sliders) if c not in set(groups.shown)]
+    line = tag("summary", f"{len(others)} more classes")
+    return [*shown, tag("details", line, finder(name, "Find a class"), tag("div", others, id=name, class_="sliders"))]
+
+
+def results(rows: ReportRows, found: Evaluation, costs: Costs, prior: Array, groups: Groups) -> Markup:
     """Return what follows from prior and costs; a script keeps it up to date."""
     cost = np.array(costs.matrix)
     facts = []
@@ -114,7 +167,7 @@ def results(rows: ReportRows, found: Evaluation, costs: Costs, prior: Array) -> 
     mean = _expected(found, cost, prior)
     without = float((cost @ prior).min())
     facts += [
-        ("error", "Wrong decisions on these rows", f"{100 * found.error_rate:.2f} %"),
+        ("error", "Wrong decisions on these rows", f"{100 * found.error_rate:.2f}%"),
         ("cost", "Expected cost of a row", NONE if mean is None else f"{mean:.4g}"),
         ("without", "Expected cost without the model", f"{without:.4g}"),
         ("dcf", "Cost relative to that", NONE if found.dcf is None else f"{found.dcf:.4g}"),
@@ -123,41 +176,43 @@ def results(rows: ReportRows, found: Evaluation, costs: Costs, prior: Array) -> 
         facts.append(("least", "Least cost with any threshold", NONE))
     cells = [tag("div", tag("dt", label), tag("dd", value, id=name)) for name, label, value in facts]
     live = tag("dl", cells, id="results", aria_live="polite")
-    return tag("div", live, confusion(rows, found, costs))
+    return tag("div", live, confusion(found, costs, groups))
 
 
-def confusion(rows: ReportRows, found: Evaluation, costs: Costs) -> Markup:
+def confusion(found: Evaluation, costs: Costs, groups: Groups) -> Markup:
     """Return the confusion matrix, whose cells a script fills in again."""
-    k, m = rows.n_classes, len(costs.actions)
-    counts = np.array(found.confusion)
+    whole = np.array(found.confusion)
+    counts = groups.summed(whole)
+    own, hits = np.array(costs.own), np.zeros(whole.shape)
+    hits[np.flatnonzero(own >= 0), own[own >= 0]] = 1.0
+    right, is_right = groups.summed(whole * hits), groups.summed(hits) > 0
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1e-300)
     head = tag(
         "tr",
         tag("th", "true \\ predicted", scope="col"),
-        [tag("th", name, scope="col") for name in costs.actions],
+        [tag("th", name, scope="col") for name in groups.columns],
         tag("th", "recall", scope="col"),
     )
     body = []
-    for i in range(k):
+    for i, (name, total) in enumerate(zip(groups.rows, counts.sum(axis=1), strict=True)):
         cells = []
-        for j in range(m):
-            right = costs.own[i] == j
-            style = f"--share:{shares[i, j]:.4f}"
-            cells.append(
-                tag("td", _count(counts[i, j]), id=f"cell-{i}-{j}", class_="hit" if right else "miss", style=style)
-            )
-        recall = found.recall[i]
-        cells.append(tag("td", "" if recall is None else f"{100 * recall:.1f} %", id=f"recall-{i}", class_="number"))
-        body.append(tag("tr", tag("th", rows.classes[i], scope="row"), cells))
+        for j, count in enumerate(counts[i]):
+            style, kind = f"--share:{shares[i, j]:.4f}", "hit" if is_right[i, j] else "miss"
+            cells.append(tag("td", _count(count), id=f"cell-{i}-{j}", class_=kind, style=style))
+        recall = f"{100 * right[i].sum() / total:.1f}%" if total else ""
+        cells.append(tag("td", recall, id=f"recall-{i}", class_="number"))
+        body.append(tag("tr", tag("th", name, scope="row"), cells))
+    decided = counts.sum(axis=0)
     precision = [
-        tag("td", "" if p is None else f"{100 * p:.1f} %", id=f"precision-{j}", class_="number")
-        for j, p in enumerate(found.precision)
+        tag("td", f"{100 * r / n:.1f}%" if n else "", id=f"precision-{j}", class_="number")
+        for j, (r, n) in enumerate(zip(right.sum(axis=0), decided, strict=True))
     ]
     body.append(tag("tr", tag("th", "precision", scope="row"), precision, tag("td", ""), class_="margin"))
-    decided = [tag("td", _count(counts[:, j].sum()), id=f"decided-{j}", class_="number") for j in range(m)]
-    body.append(tag("tr", tag("th", "decided", scope="row"), decided, tag("td", ""), class_="margin"))
+    totals = [tag("td", _count(n), id=f"decided-{j}", class_="number") for j, n in enumerate(decided)]
+    body.append(tag("tr", tag("th", "decided", scope="row"), totals, tag("td", ""), class_="margin"))
     caption = "Confusion matrix: rows are the true classes, columns the decisions"
-    return titled(caption, head, body, class_="confusion")
+    some = "" if groups.are_all else "; the classes with most mistakes, and the others together"
+    return titled(f"{caption}{some}", head, body, class_="confusion")
 
 
 def effective_log_odds(prior: Array, costs: Costs) -> float:
@@ -189,7 +244,7 @@ def _prior_slider(name: str, c: int, probability: float) -> Markup:
     return tag(
         "div",
         tag("label", tag("b", name), " of all rows", for_=f"prior-{c}"),
-        tag("input", **slider, value=f"{odds:.4f}", aria_valuetext=f"{100 * probability:.3g} %"),
+        tag("input", **slider, value=f"{odds:.4f}", aria_valuetext=f"{100 * probability:.3g}%"),
         tag("span", tag("input", **number, value=f"{100 * probability:.4g}", aria_label=f"{name}, percent"), " %"),
         class_="slider",
     )

@@ -1,4 +1,4 @@
-"""Held-out figures with 95 % intervals."""
+"""Held-out figures with 95% intervals."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..scoring.choice import SURE
 from ..scoring.comparison import weighted_mean
 from ..scoring.evaluation import Evaluation, figures
 from .markup import NONE
-from .rows import ReportRows
+from .rows import ScoredRows
 
 Array = NDArray[Any]
 
@@ -31,22 +31,23 @@ class Figure:
     high: float | None
     meaning: str
     is_share: bool = False
+    word: str | None = None  # of the glossary, which says more
 
     def shown(self, value: float | None) -> str:
         """Return a number as people read it."""
         if value is None or not isfinite(value):
             return NONE if value is None else "infinite"
-        return f"{100 * value:.2f} %" if self.is_share else f"{value:.4g}"
+        return f"{100 * value:.2f}%" if self.is_share else f"{value:.4g}"
 
 
-def evaluation_of(rows: ReportRows, prior: Any, cost: Any) -> Evaluation:
+def evaluation_of(rows: ScoredRows, prior: Any, cost: Any) -> Evaluation:
     """Return the figures that `Model.evaluate` gives for these rows."""
     labels = rows.model.classes[rows.code]
     used = rows.model._as_prior(prior)
     return figures(rows.model, rows.scores.copy(), labels, rows.weight, used, cost)
 
 
-def figures_of(rows: ReportRows, found: Evaluation, cost: Array) -> list[Figure]:
+def figures_of(rows: ScoredRows, found: Evaluation, cost: Array) -> list[Figure]:
     """Return the figures of a report, the most telling first; costs are of shape (decisions, k)."""
     prior = np.array(found.prior)
     n = rows.weight.sum() ** 2 / (rows.weight**2).sum()  # rows, where weights differ: how many they are worth
@@ -57,31 +58,27 @@ def figures_of(rows: ReportRows, found: Evaluation, cost: Array) -> list[Figure]
         alone = f"The prior alone has {found.log_loss_of_prior:.4g}." if found.log_loss_of_prior is not None else ""
         how = f"Mean of -log P(true class), in nats, classes weighted by the prior. {alone}"
         low = max(loss - SURE * error, 0.0)
-        listed.append(Figure("Log loss", found.log_loss, low, loss + SURE * error, how))
+        listed.append(Figure("Log loss", found.log_loss, low, loss + SURE * error, how, word="log loss"))
     if found.dcf is not None:
         how = "Cost of the decisions with the prior and costs of this report; 1 is the best decision without data."
-        listed.append(Figure("Normalised cost", found.dcf, *_cost_ends(rows, prior, cost), how))
+        listed.append(Figure("Normalised cost", found.dcf, *_cost_ends(rows, prior, cost), how, word="DCF"))
     if rows.n_classes == 2 and found.min_cllr is not None:
         target, llr = rows.code == 1, decisions.log_likelihood_ratio(rows.scores, 0, 1)
-        for name, metric, how, share in (
-            (
-                "Cllr",
-                metrics.cllr,
-                "Cost of the log-likelihood ratios over all priors, in bits; 1 without data.",
-                False,
-            ),
-            ("Minimum Cllr", metrics.min_cllr, "The same after the best possible calibration.", False),
-            ("EER", metrics.eer, "The error rate where misses and false alarms are equally frequent.", True),
+        over_all = "Cost of the log-likelihood ratios over all priors, in bits; 1 without data."
+        for name, metric, how, share, word in (
+            ("Cllr", metrics.cllr, over_all, False, "Cllr"),
+            ("Minimum Cllr", metrics.min_cllr, "The same after the best possible calibration.", False, "minimum Cllr"),
+            ("EER", metrics.eer, "The error rate where misses and false alarms are equally frequent.", True, "EER"),
         ):
             ends: tuple[Any, Any] = (None, None)
             if len(llr) <= _MANY:
                 ends = metrics.bootstrap(metric, target, llr, n=_RESAMPLES, random_state=0)
-            listed.append(Figure(name, metric(target, llr), *ends, how, share))
+            listed.append(Figure(name, metric(target, llr), *ends, how, share, word))
     return listed
 
 
 def wilson(share: float, n: float) -> tuple[float, float]:
-    """Return the 95 % interval of a share of n rows, by Wilson's formula.
+    """Return the 95% interval of a share of n rows, by Wilson's formula.
 
     >>> [round(end, 4) for end in wilson(0.1, 50)]
     [0.0435, 0.2136]
@@ -94,7 +91,7 @@ def wilson(share: float, n: float) -> tuple[float, float]:
     return max(middle - half, 0.0), min(middle + half, 1.0)
 
 
-def _cost_ends(rows: ReportRows, prior: Array, cost: Array) -> tuple[float | None, float | None]:
+def _cost_ends(rows: ScoredRows, prior: Array, cost: Array) -> tuple[float | None, float | None]:
     """The interval of the cost of decisions, relative to the best one without data; None if all cost the same."""
     decided = decisions.cheapest(rows.posterior(prior), cost)
     mean, error = weighted_mean(cost[decided, rows.code], rows.code, rows.weight, prior)
@@ -104,7 +101,7 @@ def _cost_ends(rows: ReportRows, prior: Array, cost: Array) -> tuple[float | Non
     return max(mean - SURE * error, 0.0) / without, (mean + SURE * error) / without
 
 
-def _log_loss(rows: ReportRows, prior: Array) -> tuple[float, float]:
+def _log_loss(rows: ScoredRows, prior: Array) -> tuple[float, float]:
     with np.errstate(divide="ignore"):
         losses = -np.log(rows.posterior(prior)[np.arange(len(rows.code)), rows.code])
     return weighted_mean(losses, rows.code, rows.weight, prior)

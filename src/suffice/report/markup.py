@@ -69,6 +69,22 @@ def table(heading: Iterable[Any], rows: Iterable[Iterable[Any]], caption: str, *
     return titled(caption, head, body, **attributes)
 
 
+def folded(heading: Iterable[Any], rows: list[Any], caption: str, most: int, name: str, what: str) -> Markup:
+    """Return a table of the first rows, and behind a line one of the others, with a field to find them."""
+    heading = list(heading)
+    first = table(heading, rows[:most], caption)
+    if len(rows) <= most:
+        return first
+    rest = table(heading, rows[most:], f"{caption}, continued", id=name)
+    line = tag("summary", f"{len(rows) - most} more {what}")
+    return together([first, tag("details", line, finder(name, f"Find among {what}"), rest)])
+
+
+def finder(name: str, label: str) -> Markup:
+    """Return a field that a script uses to hide all lines of the element `name` but those with some text."""
+    return tag("p", tag("input", type="search", aria_label=label, placeholder=label, data_finds=name), class_="find")
+
+
 def titled(title: str, head: Markup, body: list[Markup], **attributes: Any) -> Markup:
     """Return a table with a title above; it scrolls where it is too wide for the page."""
     whole = tag("table", tag("thead", head), tag("tbody", body), aria_label=title, **attributes)

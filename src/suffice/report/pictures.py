@@ -12,23 +12,22 @@ from .. import decisions, metrics
 from .charts import Chart
 from .figures import wilson
 from .markup import Markup
-from .rows import ReportRows
+from .rows import ScoredRows
 
 Array = NDArray[Any]
 
 _POINTS = 300  # of a curve
 _BINS = 10  # of a reliability diagram
-_PANELS = 6  # classes that have charts of their own
 _ACTUAL, _MINIMUM = "quiet-dark", 2  # colours of lines that belong to no class
 _RATES = (0.001, 0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99, 0.999)
 
 
-def score_charts(rows: ReportRows, odds: float) -> list[Markup]:
+def score_charts(rows: ScoredRows, odds: float) -> list[Markup]:
     """Return the charts of scores.
 
     Parameters
     ----------
-    rows : ReportRows
+    rows : ScoredRows
         The rows.
     odds : float
         The log odds of the effective prior of two classes, where lines and points start.
@@ -36,14 +35,13 @@ def score_charts(rows: ReportRows, odds: float) -> list[Markup]:
     if rows.n_classes == 2:
         llr = decisions.log_likelihood_ratio(rows.scores, 0, 1)
         return [*_of_pair(rows, llr, odds), calibration_chart(rows)]
-    shown = np.argsort(-rows.by_class, kind="stable")[:_PANELS]
-    charts = [_histogram(rows, rows.detection(c), c) for c in sorted(shown.tolist())]
+    charts = [_histogram(rows, rows.detection(c), c) for c in rows.most_frequent]
     if not rows.is_weighted and rows.has_all_classes:
-        charts += _of_many(rows, sorted(shown.tolist()))
+        charts += _of_many(rows, rows.most_frequent)
     return [*charts, calibration_chart(rows)]
 
 
-def _of_pair(rows: ReportRows, llr: Array, odds: float) -> list[Markup]:
+def _of_pair(rows: ScoredRows, llr: Array, odds: float) -> list[Markup]:
     charts = [_histogram(rows, llr, 1, -odds)]
     if rows.is_weighted or not rows.has_all_classes:
         return charts
@@ -101,7 +99,7 @@ def _of_pair(rows: ReportRows, llr: Array, odds: float) -> list[Markup]:
     return [*charts, roc.svg(), det.svg()]
 
 
-def _of_many(rows: ReportRows, shown: list[int]) -> list[Markup]:
+def _of_many(rows: ScoredRows, shown: list[int]) -> list[Markup]:
     """One curve for each class against the others."""
     ends = float(ndtri(5e-4)), float(ndtri(1 - 5e-4))
     ticks = [(float(ndtri(rate)), f"{100 * rate:g}") for rate in _RATES]
@@ -130,15 +128,15 @@ def _of_many(rows: ReportRows, shown: list[int]) -> list[Markup]:
     for c in shown:
         target, llr = rows.code == c, rows.detection(c)
         curve, (miss, alarm) = metrics.bayes_error_curve(target, llr), _rates(target, llr)
-        bayes.line(curve.log_odds, curve.actual, c)
-        roc.line(alarm, 1 - miss, c)
+        bayes.line(curve.log_odds, curve.actual, rows.colour(c))
+        roc.line(alarm, 1 - miss, rows.colour(c))
         with np.errstate(divide="ignore"):
-            det.line(ndtri(alarm), ndtri(miss), c)
-    keys = [(c, rows.classes[c]) for c in shown]
+            det.line(ndtri(alarm), ndtri(miss), rows.colour(c))
+    keys = [(rows.colour(c), rows.classes[c]) for c in shown]
     return [bayes.svg(keys), roc.svg(keys), det.svg(keys)]
 
 
-def _histogram(rows: ReportRows, llr: Array, c: int, threshold: float | None = None) -> Markup:
+def _histogram(rows: ScoredRows, llr: Array, c: int, threshold: float | None = None) -> Markup:
     """How the log-likelihood ratios of two classes, or of a class and the others, are distributed."""
     finite = llr[np.isfinite(llr)]
     low, high = np.quantile(finite, [0.005, 0.995]) if len(finite) else (-1.0, 1.0)
@@ -147,7 +145,7 @@ def _histogram(rows: ReportRows, llr: Array, c: int, threshold: float | None = N
     low, high = max(low, -60.0), min(high, 60.0)
     edges = np.linspace(low, high, 41)
     inside = np.clip(llr, low, high)
-    groups = [(rows.code == c, c), (rows.code != c, 0 if rows.n_classes == 2 else "quiet")]
+    groups = [(rows.code == c, rows.colour(c)), (rows.code != c, 0 if rows.n_classes == 2 else "quiet")]
     heights = []
     for member, _ in groups:
         total = rows.weight[member].sum()
@@ -164,7 +162,7 @@ def _histogram(rows: ReportRows, llr: Array, c: int, threshold: float | None = N
         (0, 1.08 * max(float(np.max(heights)), 1e-9)),
         f"log-likelihood ratio of {name} over {over}",
         "% of the rows",
-        f"{100 * wrong[0]:.2g} % of {name} are below 0 and {100 * wrong[1]:.2g} % of {over} are above. What lies "
+        f"{100 * wrong[0]:.1f}% of {name} are below 0 and {100 * wrong[1]:.1f}% of {over} are above. What lies "
         "outside is counted at the edges.",
     )
     for (_, colour), height in zip(groups, heights, strict=True):
@@ -176,18 +174,19 @@ def _histogram(rows: ReportRows, llr: Array, c: int, threshold: float | None = N
     return chart.svg([(groups[0][1], name), (groups[1][1], over)])
 
 
-def calibration_chart(rows: ReportRows) -> Markup:
+def calibration_chart(rows: ScoredRows) -> Markup:
     """Predicted probabilities against how often they came true."""
     frequencies = rows.by_class / rows.by_class.sum()
     posterior = rows.posterior(frequencies)
     few = rows.n_classes <= 4
     groups: list[tuple[Array, Array, Array, int | str]]
     groups = [(posterior[:, c], rows.code == c, rows.weight, c) for c in range(rows.n_classes)]
+    of = ""
     if rows.n_classes == 2:
-        groups = groups[1:]
-    elif not few:  # all classes together
-        hit = rows.code[:, None] == np.arange(rows.n_classes)
-        groups = [(posterior.ravel(), hit.ravel(), np.repeat(rows.weight, rows.n_classes), "quiet-dark")]
+        groups, of = groups[1:], f" of {rows.classes[1]}"
+    elif not few:
+        most, of = posterior.argmax(axis=1), " of the most probable class"
+        groups = [(posterior.max(axis=1), rows.code == most, rows.weight, "quiet-dark")]
     off, total = 0.0, 0.0
     chart_points = []
     for probability, came, weight, colour in groups:
@@ -204,10 +203,10 @@ def calibration_chart(rows: ReportRows) -> Markup:
         "Calibration",
         (0, 1),
         (0, 1),
-        "predicted probability" + (f" of {rows.classes[1]}" if rows.n_classes == 2 else ""),
+        f"predicted probability{of}",
         "share that came true",
-        f"Points on the diagonal are well calibrated; they are {100 * off / total:.2g} percentage points off on "
-        "average. Bars are 95 % intervals; the prior is the class frequencies of these rows.",
+        f"Points on the diagonal are well calibrated; they are {100 * off / total:.1f} percentage points off on "
+        "average. Bars are 95% intervals; the prior is the class frequencies of these rows.",
     )
     chart.line([0, 1], [0, 1], "quiet")
     for mean, share, ends, colour in chart_points:

@@ -11,17 +11,22 @@ from ..densities import Density
 from ..scoring.choice import CRITERIA, SURE, Choice
 from ..scoring.evaluation import Evaluation
 from ..text import counted
-from .charts import Chart, horizontal_bars
-from .columns import ColumnFacts, categories_of, numbers_of
+from .charts import Chart, horizontal_bars, round_numbers
+from .classes import MANY, confusions
+from .columns import ColumnFacts, as_date, categories_of, numbers_of
 from .figures import Figure, wilson
-from .markup import NONE, Markup, table, tag, together
-from .rows import ReportRows
+from .markup import NONE, Markup, folded, table, tag, together
+from .rows import DrawnRows, ReportRows
 from .strange import LEVEL, Outliers, Strange
+from .words import word
 
 Array = NDArray[Any]
 
 _DRAWN = 12  # columns that have a chart
-_LISTED = 60  # rows of a table of columns or classes
+_TELLING = 25  # columns whose evidence is drawn
+_LISTED = 40  # columns in a table, before those that are folded away
+_FEW = 12  # classes in a table, if there are many
+_CONFUSED = 12  # pairs of classes
 
 
 def section(name: str, title: str, *content: Any) -> Markup:
@@ -35,11 +40,11 @@ def glance(figures: list[Figure]) -> Markup:
     for figure in figures:
         ends = ""
         if figure.low is not None:
-            ends = f"95 % interval {figure.shown(figure.low)} to {figure.shown(figure.high)}"
+            ends = f"95% interval {figure.shown(figure.low)} to {figure.shown(figure.high)}"
         cards.append(
             tag(
                 "div",
-                tag("dt", figure.name),
+                tag("dt", figure.name if figure.word is None else word(figure.word, figure.name)),
                 tag("dd", tag("span", figure.shown(figure.value), class_="big"), tag("span", ends, class_="interval")),
                 tag("dd", figure.meaning, class_="quiet"),
                 class_="card",
@@ -54,31 +59,55 @@ def the_data(rows: ReportRows, columns: list[ColumnFacts]) -> Markup:
     total = rows.by_class.sum()
     classes = [
         (
-            name,
+            rows.classes[c],
             tag("td", counted(float(rows.by_class[c])), class_="number"),
-            tag("td", f"{100 * rows.by_class[c] / total:.1f} %", class_="number"),
-            tag("td", NONE if prior is None else f"{100 * prior[c]:.1f} %", class_="number"),
+            tag("td", f"{100 * rows.by_class[c] / total:.1f}%", class_="number"),
+            tag("td", NONE if prior is None else f"{100 * prior[c]:.1f}%", class_="number"),
         )
-        for c, name in enumerate(rows.classes[:_LISTED])
+        for c in _in_order(rows)
     ]
     what = "weight" if rows.is_weighted else "rows"
-    parts = [table(("class", what, "share", "share in training"), classes, "Classes of the evaluated rows")]
+    heading = ("class", what, "share", "share in training")
+    parts = [folded(heading, classes, "Classes of the evaluated rows", _first(rows), "all-classes", "classes")]
     if columns:
+        because = rows.reasons
         cells = [
             (
                 column.name,
-                column.kind,
-                column.summary,
-                tag("td", f"{100 * column.missing:.1f} %" if column.missing else "none", class_="number"),
+                column.family,
+                *([because.get(column.name, "")] if because else []),
+                tag("td", column.summary, class_="values"),
+                tag("td", f"{100 * column.missing:.1f}%" if column.missing else "none", class_="number"),
                 tag("td", f"{column.unknown}" if column.unknown else "none", class_="number"),
             )
-            for column in columns[:_LISTED]
+            for column in columns
         ]
-        heading = ("column", "kind", "values", "missing", "unknown categories")
-        parts.append(table(heading, cells, "Columns of the model, in the evaluated rows"))
-    if len(columns) > _LISTED:
-        parts.append(tag("p", f"And {len(columns) - _LISTED} more columns.", class_="quiet"))
+        title = (
+            "column",
+            word("family", "family"),
+            *(["because"] if because else []),
+            "values",
+            "missing",
+            "unknown categories",
+        )
+        caption = "Columns of the model, in the evaluated rows"
+        parts.append(folded(title, cells, caption, _LISTED, "all-columns", "columns"))
+    if len(rows.drawn.code) < len(rows.code):
+        note = f"Columns and rows are shown of {len(rows.drawn.code)} rows, drawn at random."
+        parts.append(tag("p", note, class_="quiet"))
     return together(parts)
+
+
+def _first(rows: ReportRows) -> int:
+    """How many classes a table shows, before those that are folded away."""
+    return MANY if rows.n_classes <= MANY else _FEW
+
+
+def _in_order(rows: ReportRows) -> list[int]:
+    """The classes; of many, the most frequent first."""
+    if rows.n_classes <= MANY:
+        return list(range(rows.n_classes))
+    return [int(c) for c in np.argsort(-rows.by_class, kind="stable")]
 
 
 def the_models(choice: Choice) -> Markup:
@@ -90,9 +119,9 @@ def the_models(choice: Choice) -> Markup:
         mark = "chosen" if i == 0 else "baseline" if result is choice.baseline else ""
         notes = ", ".join(filter(None, (mark, "calibrated" if result.calibrated else "")))
         worse = "" if i == 0 else "{:+.4f} to {:+.4f}".format(*ends)
-        numbers = (f"{result.log_loss:.4f}", f"{100 * result.error:.2f} %", worse)
+        numbers = (f"{result.log_loss:.4f}", f"{100 * result.error:.2f}%", worse)
         lines.append((result.name, *(tag("td", number, class_="number") for number in numbers), notes))
-    heading = ("model", "log loss", "error rate", f"worse in {name}, 95 % interval", "")
+    heading = ("model", "log loss", "error rate", f"worse in {name}, 95% interval", "")
     left = [tag("li", f"{column}: {reason}") for column, reason in choice.left_out.items()]
     without = [tag("h3", "Columns that were left out"), tag("ul", left)] if left else None
     return together(
@@ -112,10 +141,13 @@ def the_columns(rows: ReportRows, columns: list[ColumnFacts]) -> Markup:
             if generative
             else "How much the log loss of these rows grows if the values of the column are shuffled."
         )
-        bars = [(column.name, column.tells or 0.0) for column in telling[:_LISTED]]
-        parts.append(horizontal_bars("Evidence of the columns", bars, "nats", what, lambda v: f"{v:+.3f}"))
+        bars = [(column.name, column.tells or 0.0) for column in telling[:_TELLING]]
+        title = "Evidence of the columns"
+        if len(telling) > _TELLING:
+            title = f"Evidence of the {_TELLING} columns that tell most, of {len(telling)}"
+        parts.append(horizontal_bars(title, bars, "nats", what, lambda v: f"{v:+.3f}"))
     drawn = (telling or columns)[:_DRAWN]
-    charts = [chart for column in drawn if (chart := _column_chart(rows, column)) is not None]
+    charts = [chart for column in drawn if (chart := _column_chart(rows.drawn, column)) is not None]
     if charts:
         note = "Bars are the evaluated rows; lines and ticks are what the model expects of each class."
         if not isinstance(rows.model.density, Density):
@@ -124,29 +156,31 @@ def the_columns(rows: ReportRows, columns: list[ColumnFacts]) -> Markup:
     return together(parts)
 
 
-def _column_chart(rows: ReportRows, column: ColumnFacts) -> Markup | None:
-    shown = np.argsort(-rows.by_class, kind="stable")[:6].tolist()
-    legend = [(c, rows.classes[c]) for c in sorted(shown)]
+def _column_chart(rows: DrawnRows, column: ColumnFacts) -> Markup | None:
+    shown = rows.most_frequent
+    legend = [(rows.colour(c), rows.classes[c]) for c in shown]
     if column.kind == "other":
         return None
     if column.kind == "category":
-        return _category_chart(rows, column, sorted(shown), legend)
+        return _category_chart(rows, column, shown, legend)
     found = numbers_of(rows, column.index)
     if found is None:
         return None
     tops = [float(found.heights[shown].max())]
     if found.curves is not None:
         tops.append(min(float(np.nan_to_num(found.curves[shown]).max()), 3 * tops[0]))
-    chart = Chart(column.name, (found.edges[0], found.edges[-1]), (0, 1.05 * max(tops) or 1.0), column.name, "density")
+    ends = float(found.edges[0]), float(found.edges[-1])
+    ticks = [(day, as_date(day)) for day, _ in round_numbers(*ends, 3)] if column.kind == "date" else None
+    chart = Chart(column.name, ends, (0, 1.05 * max(tops) or 1.0), column.name, "density", "", ticks)
     for c in shown:
-        chart.stairs(found.edges, found.heights[c], c)
+        chart.stairs(found.edges, found.heights[c], rows.colour(c))
     if found.curves is not None:
         for c in shown:
-            chart.line(found.grid, found.curves[c], c)
+            chart.line(found.grid, found.curves[c], rows.colour(c))
     return chart.svg(legend)
 
 
-def _category_chart(rows: ReportRows, column: ColumnFacts, shown: list[int], legend: Any) -> Markup | None:
+def _category_chart(rows: DrawnRows, column: ColumnFacts, shown: list[int], legend: Any) -> Markup | None:
     found = categories_of(rows, column.index)
     if found is None:
         return None
@@ -163,9 +197,9 @@ def _category_chart(rows: ReportRows, column: ColumnFacts, shown: list[int], leg
         for place, c in enumerate(shown):
             left = i + 0.1 + place * width
             share = float(found.observed[c, i])
-            chart.bar(left, left + width, 0, share, c, f"{rows.classes[c]}, {name}: {100 * share:.1f} %")
+            chart.bar(left, left + width, 0, share, rows.colour(c), f"{rows.classes[c]}, {name}: {100 * share:.1f}%")
             if found.expected is not None:
-                chart.line([left, left + width], [found.expected[c, i]] * 2, f"c{c % 12} tick")
+                chart.line([left, left + width], [found.expected[c, i]] * 2, f"c{rows.colour(c)} tick")
     return chart.svg(legend)
 
 
@@ -181,8 +215,8 @@ def strange_rows(rows: ReportRows, outliers: Outliers | None, mistakes: list[Str
     else:
         share = 100 * outliers.n_found / max(outliers.n_rows, 1)
         words = (
-            f"{outliers.n_found} of {outliers.n_rows} rows ({share:.1f} %) have a typicality below {LEVEL} under every "
-            f"class; about {100 * LEVEL:.0f} % are to be expected."
+            f"{outliers.n_found} of {outliers.n_rows} rows ({share:.1f}%) have a typicality below {LEVEL} under every "
+            f"class; about {100 * LEVEL:.0f}% are to be expected."
         )
         parts.append(tag("p", words))
         if outliers.least:
@@ -193,27 +227,53 @@ def strange_rows(rows: ReportRows, outliers: Outliers | None, mistakes: list[Str
 def _strange_table(title: str, found: list[Strange], rows: ReportRows) -> Markup:
     columns = list(found[0].cells)
     typical = found[0].typicality is not None
-    first = [] if rows.n_rows is not None else ["row"]
+    first = [] if rows.drawn.number is None else ["row"]
     lines = []
     for one in found:
-        cells: list[Any] = [one.truth, one.decision, tag("td", f"{100 * one.posterior:.1f} %", class_="number")]
+        cells: list[Any] = [one.truth, one.decision, tag("td", _nearly(one.posterior), class_="number")]
         cells += [tag("td", f"{one.typicality:.2g}", class_="number")] if typical else []
-        lines.append([*([one.row] if first else []), *cells, *(one.cells[name] for name in columns)])
-    heading = [*first, "truth", "decision", "posterior", *(["typicality"] if typical else []), *columns]
-    note = "Rows are counted from 0." if first else ""
+        lines.append([*([one.row] if first else []), *cells, *(_cell(one.cells[name]) for name in columns)])
+    heading = [
+        *first,
+        "truth",
+        "decision",
+        "posterior",
+        *([word("typicality", "typicality")] if typical else []),
+        *columns,
+    ]
+    note = "Rows of the table, counted from 0." if first else ""
     return together([table(heading, lines, title), tag("p", note, class_="quiet") if note else None])
 
 
+def _nearly(probability: float) -> str:
+    return ">99.9%" if 0.9995 <= probability < 1 else f"{100 * probability:.1f}%"
+
+
+def _cell(text: str) -> Markup:
+    return tag("td", text, class_="words" if len(text) > 40 else None)
+
+
 def recalls(rows: ReportRows, found: Evaluation) -> Markup:
-    """Return the recall of each class, with its interval."""
+    """Return the recall of each class, with its interval; of many classes also which are taken for which."""
+    squares = np.bincount(rows.code, rows.weight**2, rows.n_classes)
     lines = []
-    for c, name in enumerate(rows.classes[:_LISTED]):
-        member = rows.code == c
+    for c in _in_order(rows):
         share = found.recall[c]
         if share is None:
             continue
-        n = rows.weight[member].sum() ** 2 / (rows.weight[member] ** 2).sum()
-        low, high = wilson(share, float(n))
-        numbers = (f"{100 * share:.1f} %", f"{100 * low:.1f} % to {100 * high:.1f} %", counted(float(rows.by_class[c])))
-        lines.append((name, *(tag("td", number, class_="number") for number in numbers)))
-    return table(("class", "recall", "95 % interval", "rows"), lines, "Share of each class that is decided rightly")
+        low, high = wilson(share, float(rows.by_class[c] ** 2 / squares[c]))
+        numbers = (f"{100 * share:.1f}%", f"{100 * low:.1f}% to {100 * high:.1f}%", counted(float(rows.by_class[c])))
+        lines.append((rows.classes[c], *(tag("td", number, class_="number") for number in numbers)))
+    caption = "Share of each class that is decided rightly"
+    parts = [
+        folded(("class", "recall", "95% interval", "rows"), lines, caption, _first(rows), "all-recalls", "classes")
+    ]
+    pairs = confusions(found, _CONFUSED) if rows.n_classes > MANY else []
+    if pairs:
+        cells = [
+            (truth, decision, *(tag("td", t, class_="number") for t in (counted(n), f"{100 * share:.1f}%")))
+            for truth, decision, n, share in pairs
+        ]
+        heading = ("class", "taken for", "rows", "share of the class")
+        parts.append(table(heading, cells, "The most frequent mistakes"))
+    return tag("div", [tag("div", part) for part in parts], class_="side")

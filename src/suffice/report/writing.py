@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from base64 import b64encode
+from dataclasses import replace
 from hashlib import sha256
 from importlib import resources
 from typing import Any
@@ -16,13 +17,17 @@ from ..errors import DataError
 from ..scoring.model import Model
 from . import sections
 from .advice import advice
+from .classes import Groups
 from .columns import facts_of
-from .controls import Costs, controls, effective_log_odds, payload, results
+from .controls import Costs, controls, effective_log_odds, payload, results, standing_for
 from .figures import evaluation_of, figures_of
 from .markup import Markup, tag, together
 from .pictures import score_charts
-from .rows import ReportRows, rows_of
+from .rows import ReportRows, ScoredRows, rows_of
 from .strange import mistakes_of, outliers_of
+from .words import glossary
+
+_NARROW = 7  # decisions, of which a confusion matrix fits beside the sliders
 
 
 def write_report(
@@ -47,8 +52,8 @@ def write_report(
     model : Model, classifier of suffice, or path
         The model.
     X : anything tabular, of shape (n, d)
-        Labelled rows, best ones that the model has not seen. Of more than 160 000 rows (with k > 2 classes, of more
-        than 160 000 / k), so many are drawn at random.
+        Labelled rows, best ones that the model has not seen. The figures are of all rows, up to 16 million scores (rows
+        times classes); of more rows, so many are drawn at random.
     y : array-like of shape (n,), str or None, default=None
         The true labels, or the name of the column of X that holds them. None takes the name that the model file knows.
     path : path, default="report.html"
@@ -68,8 +73,8 @@ def write_report(
     >>> clf = GaussianClassifier("tied").fit(X[::2], y[::2])
     >>> write_report(clf, X[1::2], y[1::2], "report.html", prior=0.9, cost=[[0, 1], [20, 0]])
     """
-    found = as_model(model)
-    write_page(rows_of(found, X, y, sample_weight), path, prior, cost, title)
+    rows = replace(rows_of(as_model(model), X, y, sample_weight), reasons=reasons_of(model))
+    write_page(rows, path, prior, cost, title)
 
 
 def as_model(model: Any) -> Model:
@@ -82,6 +87,12 @@ def as_model(model: Any) -> Model:
     if not isinstance(own, Model):
         raise DataError(f"a report is about a classifier of suffice, not about a {type(model).__name__}")
     return own
+
+
+def reasons_of(model: Any) -> dict[str, str]:
+    """Return why the columns of a classifier have their families, by name; nothing where that is not known."""
+    schema = getattr(model, "schema_", None)
+    return {} if schema is None else dict(zip(schema.names, schema.reasons, strict=True))
 
 
 def write_page(
@@ -99,13 +110,14 @@ def page(rows: ReportRows, prior: Any, cost: Any, title: str | None) -> str:
     used = np.asarray(model._as_prior(prior))
     costs = Costs.of(cost, model.classes)
     found = evaluation_of(rows, used, cost)
-    columns = facts_of(rows)
-    readable = (column for column in columns if column.kind != "other")
-    telling = [column.index for column in sorted(readable, key=lambda column: -(column.tells or 0.0))]
-    outliers = outliers_of(rows, used, telling)
+    groups = Groups.of(rows, found, costs.actions, costs.own)
+    in_page = standing_for(rows, used, costs)
+    columns = facts_of(rows.drawn)
+    telling = [column.index for column in sorted(columns, key=lambda column: -(column.tells or 0.0))]
+    outliers = outliers_of(rows.drawn, used, telling)
     odds = effective_log_odds(used, costs) if rows.n_classes == 2 else 0.0
     charts = score_charts(rows, float(np.nan_to_num(odds, nan=0.0, posinf=700.0, neginf=-700.0)))
-    contents = {
+    contents: dict[str, tuple[str, list[Any]]] = {
         "figures": (
             "At a glance",
             [sections.glance(figures_of(rows, found, costs.matrix)), sections.recalls(rows, found)],
@@ -114,7 +126,13 @@ def page(rows: ReportRows, prior: Any, cost: Any, title: str | None) -> str:
             "Choose prior and costs",
             [
                 tag("p", "Move the sliders: the decisions for all rows follow at once. Nothing leaves this page."),
-                tag("div", controls(rows, used, costs), results(rows, found, costs, used), class_="decide"),
+                tag("p", _stands_for(rows, in_page), class_="quiet") if in_page is not rows else None,
+                tag(
+                    "div",
+                    controls(rows, used, costs, groups),
+                    results(rows, found, costs, used, groups),
+                    class_="decide" if len(groups.columns) <= _NARROW else "decide wide",
+                ),
             ],
         ),
         "scores": ("Scores", [tag("div", charts, class_="charts")]),
@@ -123,9 +141,10 @@ def page(rows: ReportRows, prior: Any, cost: Any, title: str | None) -> str:
         "models": ("Models that were tried", [] if model.choice is None else [sections.the_models(model.choice)]),
         "rows-to-look-at": (
             "Rows to look at",
-            [sections.strange_rows(rows, outliers, mistakes_of(rows, used, telling))],
+            [sections.strange_rows(rows, outliers, mistakes_of(rows.drawn, used, telling))],
         ),
         "next": ("What to do next", [tag("ul", [tag("li", line) for line in advice(rows, found, columns, outliers)])]),
+        "words": ("What the words mean", [glossary()]),
     }
     used_sections = {name: own for name, own in contents.items() if own[1]}
     links = [tag("li", tag("a", words, href=f"#{name}")) for name, (words, _) in used_sections.items()]
@@ -138,9 +157,9 @@ def page(rows: ReportRows, prior: Any, cost: Any, title: str | None) -> str:
             tag("p", _about(rows), class_="quiet"),
             tag("nav", tag("ul", links), aria_label="Contents"),
         ),
-        tag("main", [sections.section(name, *own[:1], *own[1]) for name, own in used_sections.items()]),
+        tag("main", [sections.section(name, own[0], *own[1]) for name, own in used_sections.items()]),
         tag("footer", tag("p", f"Written by suffice {__version__}. This file needs no network.", class_="quiet")),
-        payload(rows, used, costs),
+        payload(in_page, used, costs, groups),
     ]
     return _document(title or f"Report: {model.owner}", together(body))
 
@@ -174,9 +193,16 @@ def _classes(rows: ReportRows) -> str:
     return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
 
 
+def _stands_for(rows: ReportRows, in_page: ScoredRows) -> str:
+    return (
+        f"The sliders use {len(in_page.code)} of the {len(rows.code)} rows: each stands for rows of the same class and "
+        "with much the same scores, and counts as many times. All other figures are those of all rows."
+    )
+
+
 def _about(rows: ReportRows) -> str:
     n = len(rows.code)
-    evaluated = f"{n} rows" if rows.n_rows is None else f"{n} rows, drawn at random from {rows.n_rows}"
+    evaluated = f"{n} rows, drawn at random from {rows.n_rows}" if rows.is_sample else f"{n} rows"
     how = rows.how or "The figures are of rows that you gave; they hold for new rows if the model has not seen these."
     calibrated = " Scores are calibrated." if rows.model.calibration is not None else ""
-    return f"{evaluated}, {len(rows.names)} columns, {rows.n_classes} classes. {how}{calibrated}"
+    return f"{evaluated}, {len(rows.drawn.names)} columns, {rows.n_classes} classes. {how}{calibrated}"

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from .. import decisions, metrics
 from ..errors import DataError, MissingLabelsError, listed
+from ..sources import Source
 from ..tables.batch import Batch
 from ..tables.labels import count_missing, missing_message, positions
 from ..text import aligned, counted, shown
@@ -161,14 +162,20 @@ def evaluated(model: Model, X: Any, y: Any, weight: Any, prior: Any, cost: Any) 
 def scored_rows(model: Model, X: Any, y: Any, weight: Any) -> tuple[Array, Array, Array]:
     """The scores (n, k), the labels, all of them classes of the model, and the weights of all rows."""
     check_labels(model, y)
+    code, scores, weights = scores_of(model, model._source(X, y, weight), y)
+    return scores, model.classes[code], weights
+
+
+def scores_of(model: Model, source: Source, y: Any) -> tuple[Array, Array, Array]:
+    """The indices of the classes (n,), the scores (n, k) and the weights (n,) of the rows of a source, in one pass."""
 
     def of(batch: Batch, scores: Array) -> list[tuple[Array, Array, Array]]:
         weights = np.ones(len(batch)) if batch.weight is None else batch.weight
-        return [(scores, np.asarray(batch.y), weights)]
+        return [(np.asarray(batch.y), scores, weights)]
 
-    parts = reduce_scores(model._source(X, y, weight), model._scorer, of, lambda a, b: [*a, *b])
-    scores, labels, weights = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    return scores, model.classes[class_codes(labels, model.classes, y)], weights
+    parts = reduce_scores(source, model._scorer, of, lambda a, b: [*a, *b])
+    labels, scores, weights = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    return class_codes(labels, model.classes, y), scores, weights
 
 
 def check_labels(model: Model, y: Any) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from .model import Model
 
+_FIRST, _LAST = -719_162, 2_932_896  # days since 1970 of the years 1 and 9999
 _MANY = 300  # columns: of more, nobody looks at what is usual
 _READ_AS = {"number": "numeral", "duration": "number", "date": "date"}  # what the first step of a feature reads
 
@@ -28,8 +29,10 @@ class Input:
         Whether the scores depend on it.
     categories : tuple
         The categories that training rows had.
-    low, typical, high : float or None
-        A usual range of numbers, and its middle.
+    low, high : float or None
+        A usual range of numbers.
+    typical : float, str or None
+        The middle of this range; of dates, a date.
     """
 
     name: str
@@ -37,7 +40,7 @@ class Input:
     is_read: bool
     categories: tuple[Any, ...] = ()
     low: float | None = None
-    typical: float | None = None
+    typical: float | str | None = None
     high: float | None = None
 
 
@@ -57,6 +60,18 @@ def inputs(model: Model) -> tuple[Input, ...]:
             found.append(Input(name, "category", j in read, tuple(own)))
         else:
             kind = kinds.get(j, _READ_AS.get(reader, "number"))
-            known = kind == "number" and not np.isnan(usual[j]).any()
-            found.append(Input(name, kind, j in read, (), *(usual[j].tolist() if known else ())))
+            low, middle, high = usual[j].tolist() if not np.isnan(usual[j]).any() else (None, None, None)
+            if kind == "date":
+                found.append(Input(name, kind, j in read, typical=_date(middle)))
+            elif kind in ("number", "numeral"):
+                found.append(Input(name, kind, j in read, (), low, middle, high))
+            else:
+                found.append(Input(name, kind, j in read))
     return tuple(found)
+
+
+def _date(days: float | None) -> str | None:
+    """Days since 1970 as a date, such as 2026-11-18; None where no calendar has it."""
+    if days is None or not _FIRST <= days <= _LAST:
+        return None
+    return str(np.datetime64(int(np.floor(days)), "D"))

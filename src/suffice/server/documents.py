@@ -47,8 +47,8 @@ class ColumnInfo(BaseModel):
     family: str | None
     required: bool = Field(description="Whether rows must have it; null is a missing value.")
     categories: list[str | int | float | bool]
-    low: float | None
-    typical: float | None
+    low: float | None = Field(description="Of a usual range of numbers.")
+    typical: float | str | None = Field(description="A usual number, or a usual date as text.")
     high: float | None
 
 

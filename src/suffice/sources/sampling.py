@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
@@ -17,7 +18,19 @@ from .base import LocalSource, Source
 from .frames.arrays import ArraySource, array_source
 
 Array = NDArray[Any]
-_Chosen = list[tuple[Batch, Array]]  # batches, and the keys of their rows
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    """Some of the rows that were read."""
+
+    parts: list[tuple[Batch, Array, Array]]  # batches, and the keys and positions of their rows
+    n_read: int = 0  # rows that these were chosen from
+
+    def and_then(self, after: _Chosen, most: int) -> _Chosen:
+        """Return what is chosen of these rows and of those that follow them."""
+        moved = [(batch, keys, places + self.n_read) for batch, keys, places in after.parts]
+        return _Chosen(_least([*self.parts, *moved], most), self.n_read + after.n_read)
 
 
 def sample_rows(source: Source, n: int, seed: int, rate: Callable[[Batch], Array] | None = None) -> list[Batch]:
@@ -44,33 +57,35 @@ def sample_rows(source: Source, n: int, seed: int, rate: Callable[[Batch], Array
         The chosen rows, in the order of the source.
     """
 
+    return [batch for batch, _, _ in _chosen_rows(source, n, seed, rate).parts]
+
+
+def _chosen_rows(source: Source, n: int, seed: int, rate: Callable[[Batch], Array] | None = None) -> _Chosen:
     def chosen(batch: Batch, start: int) -> _Chosen:
         positions = np.arange(start, start + len(batch), dtype=np.uint64)
-        keys = _mixed(positions ^ _mixed(np.array([seed], np.uint64))).astype(np.float64)
+        keys, places = _mixed(positions ^ _mixed(np.array([seed], np.uint64))).astype(np.float64), np.arange(len(batch))
         if batch.weight is None and rate is None:
-            return _least([(batch, keys)], n)
+            return _Chosen(_least([(batch, keys, places)], n), len(batch))
         rates = np.ones(len(batch)) if rate is None else np.asarray(rate(batch), np.float64)
         kept = np.flatnonzero(rates if batch.weight is None else rates * (batch.weight > 0))
-        return _least([(batch.rows(kept), keys[kept] / rates[kept])], n)
+        return _Chosen(_least([(batch.rows(kept), keys[kept] / rates[kept], kept)], n), len(batch))
 
     def merged(a: _Chosen, b: _Chosen) -> _Chosen:
-        return _least([*a, *b], n)
+        return a.and_then(b, n)
 
     def of_part(number: int, batches: Iterator[Batch]) -> _Chosen:
-        parts: _Chosen = []
+        found = _Chosen([])
         start = number << 40  # more than any part has rows
         for batch in batches:
-            parts, start = merged(parts, chosen(batch, start)), start + len(batch)
-        return parts
+            found = merged(found, chosen(batch, start + found.n_read))
+        return found
 
     if (parted := source.parted()) is not None:
-        found = parted.reduce_parts(of_part, merged)
-    elif source.in_order:
-        found = source.reduce(lambda batch: chosen(batch, batch.start), merged)
-    else:  # a database gives its rows in any order, so any numbers of the batches will do
-        numbers = count()
-        found = source.reduce(lambda batch: chosen(batch, next(numbers) << 40), merged)
-    return [batch for batch, _ in found]
+        return parted.reduce_parts(of_part, merged)
+    if source.in_order:
+        return source.reduce(lambda batch: chosen(batch, batch.start), merged)
+    numbers = count()  # a database gives its rows in any order, so any numbers of the batches will do
+    return source.reduce(lambda batch: chosen(batch, next(numbers) << 40), merged)
 
 
 def sampled(source: Source, n: int, seed: int) -> ArraySource:
@@ -90,16 +105,39 @@ def sampled(source: Source, n: int, seed: int) -> ArraySource:
     ArraySource
         The rows, in the order of the source.
     """
+    return numbered_sample(source, n, seed)[0]
+
+
+def numbered_sample(source: Source, n: int, seed: int) -> tuple[ArraySource, Array, int]:
+    """Take rows into memory, as `sampled` does, and tell where they stood.
+
+    Parameters
+    ----------
+    source, n, seed
+        As in `sampled`.
+
+    Returns
+    -------
+    rows : ArraySource
+        The rows, in the order of the source.
+    positions : array of int of shape (rows,)
+        The position of each in the source, from 0.
+    n_rows : int
+        How many rows the source has.
+    """
     if isinstance(source, LocalSource):
         found = source.array_source()
-        if found.n_rows > n:
-            rows = np.sort(np.random.default_rng(seed).choice(found.n_rows, n, replace=False))
-            y, weight = (None if own is None else own[rows] for own in (found.y, found.weight))
-            found = ArraySource(found.table[rows], y, weight, found.frame)
+        n_rows, places = found.n_rows, np.arange(found.n_rows)
+        if n_rows > n:
+            places = np.sort(np.random.default_rng(seed).choice(n_rows, n, replace=False))
+            y, weight = (None if own is None else own[places] for own in (found.y, found.weight))
+            found = ArraySource(found.table[places], y, weight, found.frame)
     else:
-        found = _together(sample_rows(source, n, seed), source)
+        chosen = _chosen_rows(source, n, seed)
+        n_rows, found = chosen.n_read, _together([batch for batch, _, _ in chosen.parts], source)
+        places = np.concatenate([own for _, _, own in chosen.parts])
     found.n_jobs = source.n_jobs
-    return found
+    return found, places, n_rows
 
 
 def _together(batches: list[Batch], source: Source) -> ArraySource:
@@ -122,14 +160,14 @@ def _together(batches: list[Batch], source: Source) -> ArraySource:
     return array_source(frame, y, np.concatenate(weights))
 
 
-def _least(parts: _Chosen, n: int) -> _Chosen:
+def _least(parts: list[tuple[Batch, Array, Array]], n: int) -> list[tuple[Batch, Array, Array]]:
     """The rows with the n least keys."""
-    if sum(len(keys) for _, keys in parts) <= n:
+    if sum(len(keys) for _, keys, _ in parts) <= n:
         return parts
-    every = np.concatenate([keys for _, keys in parts])
+    every = np.concatenate([keys for _, keys, _ in parts])
     limit = np.partition(every, n - 1)[n - 1]
-    kept = [(batch, keys, np.flatnonzero(keys <= limit)) for batch, keys in parts]
-    return [(batch.rows(rows), keys[rows]) for batch, keys, rows in kept if len(rows)]
+    kept = [(batch, keys, places, np.flatnonzero(keys <= limit)) for batch, keys, places in parts]
+    return [(batch.rows(rows), keys[rows], places[rows]) for batch, keys, places, rows in kept if len(rows)]
 
 
 def _mixed(numbers: Array) -> Array:

@@ -91,6 +91,18 @@ class Feature:
         code = np.where(missing, -1, x).astype(np.int32)
         return CodedColumn(code, np.arange(code.max(initial=0) + 1), "int64")
 
+    def slope(self, x: Array) -> Array:
+        """Return how fast the feature grows with the numbers that a column was read as, (n,).
+
+        It turns a density of the feature into one of the column. A bin is taken for a piece of a line of length one.
+        """
+        total = np.ones(len(x))
+        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+            for name, *parameters in self.steps[len(self.reads) :]:
+                total = total * STEPS[name].slope(x, *parameters)
+                x = STEPS[name].apply(x, *parameters)
+        return total
+
     def restored(self, x: Array, within: Array) -> Array:
         """Return values of the column that the feature has these values of.
 
@@ -101,9 +113,16 @@ class Feature:
         within : array of shape (n,)
             From 0 to 1: which of the values of the column to take, where several have the same value of the feature.
         """
+        x = self.as_numbers(x, within)
+        for name, *parameters in self.reads:
+            x = READERS[name].invert(x, within, *parameters)
+        return x
+
+    def as_numbers(self, x: Array, within: Array) -> Array:
+        """Return the numbers that such values of the column are read as, of dates the days since 1970."""
         x = np.asarray(x, np.float64)
-        for name, *parameters in reversed(self.steps):
-            x = (STEPS.get(name) or READERS[name]).invert(x, within, *parameters)
+        for name, *parameters in reversed(self.steps[len(self.reads) :]):
+            x = STEPS[name].invert(x, within, *parameters)
         return x
 
 
@@ -214,6 +233,7 @@ class Step:
 
     apply: Callable[..., Array]  # (x, *parameters)
     invert: Callable[..., Array]  # (y, within, *parameters)
+    slope: Callable[..., Any] = lambda x, *_: np.ones(len(x))  # (x, *parameters), the derivative, which is not negative
 
 
 def _bin(x: Array, edges: tuple[float, ...], *_: Any) -> Array:
@@ -227,10 +247,22 @@ def _within_bin(y: Array, within: Array, _: Any, low: tuple[float, ...], high: t
     return np.where(np.isnan(y), np.nan, least + within * (most - least))
 
 
+def _per_unit_of_bin(x: Array, edges: tuple[float, ...], low: tuple[float, ...], high: tuple[float, ...]) -> Array:
+    """One over the width of the bin of each value; 0 beyond the values that the sample has."""
+    ends = np.array([low[0], *edges, high[-1]])
+    width = np.diff(ends)[np.where(np.isnan(x), 0, _bin(x, edges)).astype(np.intp)]
+    return np.where((x >= ends[0]) & (x <= ends[-1]) & (width > 0), 1.0 / width, 0.0)
+
+
 def _yeo_johnson(x: Array, center: float, scale: float, power: float) -> Array:
     z = (x - center) / scale
     up, down = np.log1p(np.maximum(z, 0.0)), np.log1p(np.maximum(-z, 0.0))
     return np.asarray(_boxed(up, power) - _boxed(down, 2.0 - power))
+
+
+def _slope_of_yeo_johnson(x: Array, center: float, scale: float, power: float) -> Array:
+    z = (x - center) / scale
+    return np.asarray(np.exp((power - 1.0) * np.sign(z) * np.log1p(np.abs(z))) / scale)
 
 
 def _boxed(log_value: Array, power: float) -> Array:
@@ -249,14 +281,19 @@ def _unboxed(value: Array, power: float) -> Array:
 
 
 STEPS: dict[str, Step] = {
-    "bin": Step(_bin, _within_bin),
+    "bin": Step(_bin, _within_bin, _per_unit_of_bin),
     # Zero and less count as the least value that was seen.
-    "log": Step(lambda x, low: np.log(np.where(x <= 0, low, x)), lambda y, _, low: np.exp(y)),  # noqa: ARG005
+    "log": Step(
+        lambda x, low: np.log(np.where(x <= 0, low, x)),
+        lambda y, _, low: np.exp(y),  # noqa: ARG005
+        lambda x, low: np.where(x > 0, 1.0 / x, 0.0),  # noqa: ARG005
+    ),
     "signed_log": Step(
         lambda x, scale: np.sign(x) * np.log1p(np.abs(x) / scale),
         lambda y, _, scale: np.sign(y) * scale * np.expm1(np.abs(y)),
+        lambda x, scale: 1.0 / (scale + np.abs(x)),
     ),
-    "yeo_johnson": Step(_yeo_johnson, _from_yeo_johnson),
+    "yeo_johnson": Step(_yeo_johnson, _from_yeo_johnson, _slope_of_yeo_johnson),
     "is_zero": Step(lambda x: np.where(np.isnan(x), np.nan, x == 0), lambda y, _: y),
     "not_zero": Step(lambda x: np.where(x == 0, np.nan, x), lambda y, _: y),
     "part": Step(lambda days, part: parsing.PARTS[part](days), lambda y, _, part: np.full(len(y), np.nan)),  # noqa: ARG005

@@ -9,7 +9,9 @@
   };
   const floats = (text) => (little ? new Float64Array(bytes(text)) : numbers(text, 8, "getFloat64"));
   const k = data.classes.length, m = data.actions.length, two = k === 2;
-  const scores = floats(data.scores);
+  /* Of many rows, scores are how far they are below the greatest of the row. */
+  const below = (units) => (units === 65535 ? -Infinity : -data.unit * units);
+  const scores = data.unit === null ? floats(data.scores) : Float64Array.from(numbers(data.scores, 2, "getUint16"), below);
   const code = numbers(data.code, 2, "getUint16");
   const n = code.length;
   const weight = data.weight === null ? new Float64Array(n).fill(1) : floats(data.weight);
@@ -55,7 +57,8 @@
       let best = 0, least = Infinity;
       for (let a = 0; a < m; a++) {
         let expected = 0;
-        for (let c = 0; c < k; c++) expected += cost[a][c] * posterior[c];
+        if (zeroOne && k > 20) expected = -factor[a] * posterior[a]; // the same, but for a term that all decisions have
+        else for (let c = 0; c < k; c++) expected += cost[a][c] * posterior[c];
         if (expected < least) { least = expected; best = a; }
       }
       found[code[i]][best] += weight[i];
@@ -113,30 +116,38 @@
   function update() {
     const cost = data.base.map((row) => row.map((c, j) => c * factor[j]));
     const found = confusion(cost);
-    let wrong = 0, total = 0, expected = 0;
+    const rows = 1 + Math.max(...data.rowOf), columns = 1 + Math.max(...data.columnOf);
+    const cells = Array.from({ length: rows }, () => new Float64Array(columns));
+    const total = new Float64Array(rows), hits = new Float64Array(rows), decided = new Float64Array(columns), met = new Float64Array(columns);
+    let wrong = 0, all = 0, expected = 0;
     for (let i = 0; i < k; i++) {
       let own = 0;
       for (let j = 0; j < m; j++) {
-        const cell = get(`cell-${i}-${j}`);
-        put(`cell-${i}-${j}`, found[i][j], count(found[i][j]));
-        cell.style.setProperty("--share", byClass[i] ? found[i][j] / byClass[i] : 0);
+        cells[data.rowOf[i]][data.columnOf[j]] += found[i][j];
+        decided[data.columnOf[j]] += found[i][j];
         if (byClass[i]) own += (found[i][j] / byClass[i]) * cost[j][i];
       }
       const right = data.own[i] >= 0 ? found[i][data.own[i]] : 0;
+      if (data.own[i] >= 0) met[data.columnOf[data.own[i]]] += right;
+      total[data.rowOf[i]] += byClass[i];
+      hits[data.rowOf[i]] += right;
       wrong += byClass[i] - right;
-      total += byClass[i];
+      all += byClass[i];
       if (prior[i] > 0) expected += byClass[i] ? prior[i] * own : NaN;
-      if (byClass[i]) put(`recall-${i}`, right / byClass[i], `${((100 * right) / byClass[i]).toFixed(1)} %`);
     }
-    for (let j = 0; j < m; j++) {
-      let decided = 0;
-      for (let i = 0; i < k; i++) decided += found[i][j];
-      const truth = data.own.indexOf(j), right = truth >= 0 ? found[truth][j] : 0;
-      put(`decided-${j}`, decided, count(decided));
-      put(`precision-${j}`, right / decided, decided ? `${((100 * right) / decided).toFixed(1)} %` : "");
+    for (let i = 0; i < rows; i++) {
+      for (let j = 0; j < columns; j++) {
+        put(`cell-${i}-${j}`, cells[i][j], count(cells[i][j]));
+        get(`cell-${i}-${j}`).style.setProperty("--share", total[i] ? cells[i][j] / total[i] : 0);
+      }
+      if (total[i]) put(`recall-${i}`, hits[i] / total[i], `${((100 * hits[i]) / total[i]).toFixed(1)}%`);
+    }
+    for (let j = 0; j < columns; j++) {
+      put(`decided-${j}`, decided[j], count(decided[j]));
+      put(`precision-${j}`, met[j] / decided[j], decided[j] ? `${((100 * met[j]) / decided[j]).toFixed(1)}%` : "");
     }
     const without = Math.min(...cost.map((row) => row.reduce((sum, c, j) => sum + c * prior[j], 0)));
-    put("error", wrong / total, `${((100 * wrong) / total).toFixed(2)} %`);
+    put("error", wrong / all, `${((100 * wrong) / all).toFixed(2)}%`);
     put("cost", expected, four(expected));
     put("without", without, four(without));
     put("dcf", expected / without, four(expected / without));
@@ -159,18 +170,18 @@
     requestAnimationFrame(() => { waiting = false; update(); });
   }
 
-  /* Controls: a slider and a number for each; the number is exact. */
+  /* Controls: a slider and a number for each; what is typed is taken as it is. */
   function show(except) {
     for (let c = 0; c < k; c++) {
       const slider = get(`prior-${c}`), number = get(`prior-number-${c}`);
       if (slider !== null) {
         if (except !== slider) slider.value = String(clamp(logit(prior[c]), -furthest, furthest));
-        if (except !== number) number.value = String(Number((100 * prior[c]).toPrecision(6)));
-        slider.setAttribute("aria-valuetext", `${four(100 * prior[c])} %`);
+        if (except !== number) number.value = String(Number((100 * prior[c]).toPrecision(4)));
+        slider.setAttribute("aria-valuetext", `${four(100 * prior[c])}%`);
       }
       const price = get(`cost-${c}`), exact = get(`cost-number-${c}`);
       if (except !== price) price.value = String(clamp(Math.log10(factor[c]), -3, 3));
-      if (except !== exact) exact.value = String(Number(factor[c].toPrecision(6)));
+      if (except !== exact) exact.value = String(Number(factor[c].toPrecision(4)));
       price.setAttribute("aria-valuetext", four(factor[c]));
     }
     later();
@@ -192,6 +203,13 @@
   }
   get("reset").addEventListener("click", () => { prior = data.prior.slice(); factor = data.factor.slice(); show(null); });
   get("equal").addEventListener("click", () => { prior = prior.map(() => 1 / k); factor = factor.map(() => 1); show(null); });
+  /* Fields that find lines of a list or table. */
+  for (const field of document.querySelectorAll("[data-finds]")) {
+    const whole = get(field.dataset.finds), lines = whole.tBodies ? whole.tBodies[0].rows : whole.children;
+    field.addEventListener("input", () => {
+      for (const line of lines) line.hidden = !line.textContent.toLowerCase().includes(field.value.toLowerCase());
+    });
+  }
   get("controls").addEventListener("submit", (event) => event.preventDefault());
   show(null);
   document.documentElement.dataset.ready = "yes";

@@ -7,9 +7,12 @@ const $ = (id) => document.getElementById(id);
 const CELLS = 40; // of the map, across and up
 const MANY = 40; // categories that fit a list
 const FEW_CLASSES = 8; // with a table of costs
+const MANY_CLASSES = 20; // of more, some are shown
+const SOME = 10; // that many
+const MANY_COLUMNS = 40; // of more, some fields are folded away
 const SHOWN = 14; // columns in the chart of evidence
 
-const state = { model: null, path: "/", row: Object.create(null), prior: null, cost: null, wanted: 0, mapped: 0, busy: 0 };
+const state = { model: null, path: "/", row: Object.create(null), prior: null, cost: null, pair: null, shown: null, all: false, wanted: 0, mapped: 0, busy: 0 };
 const charts = {};
 
 // ---------------------------------------------------------------------------------------------------- small helpers
@@ -28,8 +31,23 @@ function number(value) {
   return String(+x.toPrecision(5)).replace("-", "−");
 }
 
+// Percentages with one digit, and with three near their ends.
 function share(p) {
-  return p > 0 && p < 0.001 ? p.toExponential(2).replace("-", "−") : `${(100 * p).toFixed(p > 0.999 && p < 1 ? 3 : 1)} %`;
+  if (p > 0 && p < 1e-5) return "<0.001%";
+  if (p > 1 - 1e-5 && p < 1) return ">99.999%";
+  return `${(100 * p).toFixed(p > 0 && p < 1 && Math.min(p, 1 - p) < 1e-3 ? 3 : 1)}%`;
+}
+
+// The first of many elements, and the others behind a line, with a field to find them.
+function folded(elements, most, what) {
+  if (elements.length <= most) return elements;
+  const rest = elements.slice(most), find = element("input", { type: "search", placeholder: `Find ${what}` });
+  find.setAttribute("aria-label", `Find ${what}`);
+  find.addEventListener("input", (event) => {
+    event.stopPropagation();
+    for (const each of rest) each.hidden = !each.querySelector("label").textContent.toLowerCase().includes(find.value.toLowerCase());
+  });
+  return [...elements.slice(0, most), element("details", {}, element("summary", { textContent: `${rest.length} more ${what}` }), find, ...rest)];
 }
 
 function later(work, milliseconds) {
@@ -89,8 +107,10 @@ const predict = async (body) =>
 // --------------------------------------------------------------------------------------------------------- the form
 
 function buildForm() {
-  $("row").replaceChildren(...state.model.columns.filter((column) => column.required).map(field));
+  $("row").replaceChildren(...folded(state.model.columns.filter((column) => column.required).map(field), MANY_COLUMNS, "columns"));
 }
+
+const fields = () => [...$("row").querySelectorAll(".field")];
 
 function field(column, index) {
   const id = `field-${index}`;
@@ -104,8 +124,14 @@ function field(column, index) {
   known.setAttribute("aria-label", `${column.name} is known`);
   const read = ({ number: numbers, category: categories, truth: truths, date: dates, numeral: texts, text: texts })[column.kind](column, values, id);
   const update = () => {
+    const input = values.querySelector("input, select, textarea");
+    const told = known.checked && read.wrong ? read.wrong() : "";
+    wrong.hidden = !told;
+    wrong.textContent = told ? `${told}, so it counts as unknown.` : "";
+    input.setAttribute("aria-invalid", String(Boolean(told)));
+    input.setAttribute("aria-describedby", wrong.id);
     box.classList.toggle("missing", !known.checked);
-    for (const input of values.querySelectorAll("input, select")) input.disabled = !known.checked;
+    for (const input of values.querySelectorAll("input, select, textarea")) input.disabled = !known.checked;
     state.row[column.name] = known.checked ? read.value() : null;
     refresh();
   };
@@ -129,7 +155,7 @@ function numbers(column, values, id) {
     const slider = element("input", { type: "range", min: low, max: high, step: "any", id: `${id}-slider` });
     slider.setAttribute("aria-label", `${column.name}, slider`);
     slider.addEventListener("input", () => { input.value = Number(slider.value).toFixed(digits); });
-    input.addEventListener("input", () => { slider.value = input.value; });
+    input.addEventListener("input", () => { if (input.value !== "") slider.value = input.value; });
     values.append(slider);
   }
   const set = (value) => {
@@ -137,7 +163,8 @@ function numbers(column, values, id) {
     const slider = values.querySelector("[type=range]");
     if (slider) slider.value = input.value;
   };
-  return { set, usual: column.typical ?? 0, value: () => (input.value === "" ? null : Number(input.value)) };
+  return { set, usual: column.typical ?? 0, wrong: () => (input.validity.badInput ? "This is not a number" : ""),
+    value: () => (input.value === "" ? null : Number(input.value)) };
 }
 
 function categories(column, values, id) {
@@ -173,13 +200,16 @@ function truths(column, values, id) {
 function dates(column, values, id) {
   const input = element("input", { type: "date", id });
   values.append(input);
-  return { set: (value) => { input.value = value; }, usual: "2020-01-01", value: () => input.value || null };
+  return { set: (value) => { input.value = value; }, usual: column.typical ?? new Date().toISOString().slice(0, 10),
+    wrong: () => (input.validity.badInput ? "This is not a date" : ""), value: () => input.value || null };
 }
 
 function texts(column, values, id) {
-  const input = element("input", { type: "text", id });
+  const input = column.kind === "text" ? element("textarea", { rows: 3, id }) : element("input", { type: "text", id });
   values.append(input);
-  return { set: (value) => { input.value = value ?? ""; }, usual: "", value: () => input.value || null };
+  const wrong = () => (column.kind === "numeral" && input.value && !/\d/.test(input.value) ? "This is not a number" : "");
+  const usual = typeof column.typical === "number" ? String(+column.typical.toPrecision(4)) : "";
+  return { set: (value) => { input.value = value ?? ""; }, usual, wrong, value: () => input.value || null };
 }
 
 // -------------------------------------------------------------------------------------------------- prior and costs
@@ -192,7 +222,8 @@ function buildPriors() {
     slider.addEventListener("input", () => { movedPrior(i, Number(slider.value) / 100); });
     return box;
   });
-  $("priors").replaceChildren(...boxes);
+  const most = state.model.classes.map((each, i) => [each.prior ?? 0, i]).sort((a, b) => b[0] - a[0] || a[1] - b[1]).map(([, i]) => boxes[i]);
+  $("priors").replaceChildren(...(boxes.length > MANY_CLASSES ? folded(most, SOME, "classes") : boxes));
   setPrior(null);
 }
 
@@ -238,6 +269,14 @@ function buildCosts() {
 
 function readCosts() {
   const names = state.model.classes.map((each) => each.name);
+  let wrong = 0;
+  for (const input of $("costs").querySelectorAll("input[type=number]")) {
+    const bad = input.value === "" && (input.id !== "reject-cost" || $("reject").checked);
+    input.setAttribute("aria-invalid", String(bad));
+    wrong += bad;
+  }
+  $("cost-wrong").hidden = !wrong;
+  if (wrong) return; // the costs before stay
   const matrix = names.map((_, i) => names.map((__, j) => Number($(`cost-${i}-${j}`).value)));
   const plain = matrix.every((row, i) => row.every((cost, j) => cost === (i === j ? 0 : 1)));
   if ($("reject").checked) {
@@ -278,33 +317,60 @@ const answer = later(async () => {
     if (turn !== state.wanted) return;
     complain("");
     showAnswer(found.predictions[0]);
+    if (choosePair(found.predictions[0].posterior)) return answer();
     showEvidence(explains ? found.predictions[0].evidence[0].shares : {});
   } catch (error) {
     if (turn === state.wanted) complain(`${error.field ? `${error.field}: ` : ""}${error.message}`);
   }
 }, 30);
 
+// The evidence for the most probable class over the next one, until somebody chooses another pair; whether that is news.
+function choosePair(posterior) {
+  const now = [$("evidence-for").value, $("evidence-over").value];
+  if (state.pair || !state.model.generative || state.model.classes.length < 2) return false;
+  const best = Object.entries(posterior).sort((a, b) => b[1] - a[1]).slice(0, 2).map(([name]) => name);
+  [$("evidence-for").value, $("evidence-over").value] = best;
+  return best[0] !== now[0] || best[1] !== now[1];
+}
+
+// Somebody chooses a class of the pair: two different ones stay.
+function pairChosen(chosen, other) {
+  const before = state.pair ?? state.shown;
+  if (before && $(chosen).value === $(other).value) $(other).value = before[chosen];
+  state.pair = { "evidence-for": $("evidence-for").value, "evidence-over": $("evidence-over").value };
+  refresh();
+}
+
 function showAnswer(prediction) {
+  state.prediction = prediction;
   const names = state.model.classes.map((each) => each.name), prior = currentPrior();
   const decision = String(prediction.decision);
   $("decision").value = decision;
   $("decision").style.borderColor = color(names, decision);
-  const rows = names.map((name, i) => {
+  const probable = names.map((name, i) => [prediction.posterior[name], i]).sort((a, b) => b[0] - a[0] || a[1] - b[1]).map(([, i]) => i);
+  const many = names.length > MANY_CLASSES, top = probable.slice(0, SOME);
+  if (many && names.includes(decision) && !top.includes(names.indexOf(decision))) top.push(names.indexOf(decision));
+  $("all-classes").hidden = !many;
+  $("all-classes").textContent = state.all ? "Show the most probable" : `Show all ${names.length} classes`;
+  const rows = (many ? (state.all ? probable : top) : names.map((_, i) => i)).map((i) => {
+    const name = names[i];
     const swatch = element("span", { className: "swatch" });
     swatch.style.background = color(names, name);
     const cells = [share(prior[i]), share(prediction.posterior[name]), i === 0 ? "0" : number(prediction.llr[name])];
+    const exact = [prior[i], prediction.posterior[name]];
     if (state.model.generative) cells.push(number(prediction.log_likelihood[name]));
     const row = element("tr", { className: name === decision ? "chosen" : "" },
-      element("th", { scope: "row", title: name }, swatch, name), ...cells.map((text) => element("td", { textContent: text })));
+      element("th", { scope: "row", title: name }, swatch, name), ...cells.map((text, j) => element("td", { textContent: text, title: j < 2 ? number(exact[j]) : "" })));
     row.dataset.class = name;
     return row;
   });
   $("scores").tBodies[0].replaceChildren(...rows);
-  const shown = names.map((name, i) => [name, prediction.posterior[name], i]).sort((a, b) => b[1] - a[1]).slice(0, 10).sort((a, b) => a[2] - b[2]);
-  charts.posterior.show(shown.map(([name]) => name), shown.map(([, p]) => p), shown.map(([name]) => color(names, name)));
+  const shown = (many ? top : top.sort((a, b) => a - b)).map((i) => names[i]);
+  charts.posterior.show(shown, shown.map((name) => prediction.posterior[name]), shown.map((name) => color(names, name)));
 }
 
 function showEvidence(shares) {
+  state.shown = { "evidence-for": $("evidence-for").value, "evidence-over": $("evidence-over").value };
   const sorted = Object.entries(shares).map(([name, value]) => [name, Number(value)]).sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]));
   const total = sorted.reduce((sum, [, value]) => sum + value, 0);
   $("evidence-total").value = number(total);
@@ -358,13 +424,15 @@ const map = later(async () => {
     })));
     state.cells = cells;
     charts.map.show(cells, [x.name, y.name], ranges, [x, y].map((column) => state.row[column.name] ?? NaN));
-    const met = [...new Set(cells.flat().map((cell) => cell.name))];
-    $("legend").replaceChildren(...met.map((name) => {
+    const counts = new Map();
+    for (const cell of cells.flat()) counts.set(cell.name, (counts.get(cell.name) ?? 0) + 1);
+    const met = [...counts.keys()].sort((a, b) => counts.get(b) - counts.get(a));
+    $("legend").replaceChildren(...met.slice(0, 2 * SOME).map((name) => {
       const swatch = element("span", { className: "swatch" });
       swatch.style.background = color(names, name);
       return element("li", {}, swatch, name);
-    }));
-    $("map-chart").setAttribute("aria-label", `Decisions for values of ${x.name} and ${y.name}: ${met.join(", ")}`);
+    }), ...(met.length > 2 * SOME ? [element("li", { textContent: `and ${met.length - 2 * SOME} more` })] : []));
+    $("map-chart").setAttribute("aria-label", `Decisions for values of ${x.name} and ${y.name}: ${met.slice(0, 2 * SOME).join(", ")}`);
   } catch {
     // The answer says what is wrong.
   }
@@ -372,7 +440,7 @@ const map = later(async () => {
 
 function picked(x, y) {
   for (const [id, value] of [["map-x", x], ["map-y", y]]) {
-    const box = [...$("row").children].find((each) => each.dataset.column === $(id).value);
+    const box = fields().find((each) => each.dataset.column === $(id).value);
     box.put(value);
   }
 }
@@ -441,9 +509,9 @@ function about() {
 async function show(path) {
   state.path = path;
   const model = await (await ask(path === "/" ? "/model" : path.slice(0, -1))).json();
-  Object.assign(state, { model, row: Object.create(null), prior: null, cost: null }); // a column may have any name
+  Object.assign(state, { model, row: Object.create(null), prior: null, cost: null, pair: null, all: false }); // a column may have any name
   $("model-name").textContent = model.name;
-  $("model-kind").textContent = `${model.kind}, ${model.classes.length} ${model.classes.length === 1 ? "class" : "classes"}, ${model.columns.length} columns`;
+  $("model-kind").textContent = `${model.kind}, ${model.classes.length} ${model.classes.length === 1 ? "class" : "classes"}, ${model.columns.length} ${model.columns.length === 1 ? "column" : "columns"}`;
   document.title = `${model.name} – suffice`;
   for (const each of document.querySelectorAll(".generative")) each.hidden = !model.generative;
   const names = model.classes.map((each) => each.name);
@@ -467,11 +535,12 @@ async function start() {
   charts.evidence = evidenceBars($("evidence-chart"), $("evidence-box"));
   charts.map = new DecisionMap($("map-chart"), picked);
   $("row").addEventListener("submit", (event) => event.preventDefault());
-  $("reset").addEventListener("click", () => { for (const box of $("row").children) box.reset(); });
+  $("reset").addEventListener("click", () => { for (const box of fields()) box.reset(); });
   $("prior-own").addEventListener("click", () => setPrior(null));
   $("prior-uniform").addEventListener("click", () => setPrior(state.model.classes.map(() => 1)));
   for (const id of ["reject", "reject-cost"]) $(id).addEventListener("input", readCosts);
-  for (const id of ["evidence-for", "evidence-over"]) $(id).addEventListener("input", refresh);
+  for (const [id, other] of [["evidence-for", "evidence-over"], ["evidence-over", "evidence-for"]]) $(id).addEventListener("input", () => pairChosen(id, other));
+  $("all-classes").addEventListener("click", () => { state.all = !state.all; showAnswer(state.prediction); });
   for (const id of ["map-x", "map-y"]) $(id).addEventListener("input", refresh);
   $("file").addEventListener("change", () => { if ($("file").files.length) score($("file").files[0]); });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", refresh);
