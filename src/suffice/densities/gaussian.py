@@ -35,7 +35,7 @@ from .covariance import (
 )
 from .degenerate import regular
 from .incomplete import IncompleteRows, completed
-from .missing import by_pattern, conditional_draw, conditional_fill, score_incomplete
+from .missing import by_pattern, conditional_draw, conditional_fill, score_cells, score_incomplete
 from .parameters import blank, class_table, given_covariances
 from .scorer import Wanted
 
@@ -362,8 +362,11 @@ class GaussianDensity(Density):
         return scores if scores.constant[self.seen].min(initial=0.0) > -_LINEAR_LIMIT else None
 
     def _score(self, X: Array, offset: Array | float, wanted: Wanted, relative: bool) -> bool:
-        whole = self._score_whole(X, offset, wanted, relative)
-        return whole or score_incomplete(self, X, offset, wanted, relative)
+        if self._score_whole(X, offset, wanted, relative):
+            return True
+        if self.structure.shape == "full":
+            return score_incomplete(self, X, offset, wanted, relative)
+        return score_cells(self.mean, self._scale, self.seen, X, offset, wanted)
 
     def _score_whole(self, X: Array, offset: Array | float, wanted: Wanted, relative: bool) -> bool:
         """Score the rows without missing cells; False if there are others."""
