@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,8 @@ from .table import LOOK, ArrayColumn, Column
 Array = NDArray[Any]
 
 MOSTLY = 0.9  # the share of different values from which on text identifies rows
-_FIRST = 2000  # rows that are looked at first
+_FIRST = 100  # rows that are looked at first
+_SOME = 0.25  # of these: so many are read as something else where half of all rows are
 _ODD_WORDS = 5  # different words among numbers that may stand for missing values
 _COLLISIONS = 20  # pairs of equal values that chance would make among values that all differ
 _NAME = re.compile(
@@ -47,11 +48,13 @@ def reading(column: Column) -> Reading | None:
         return Reading(steps, _as_numbers(column, steps), f"{column.dtype}{unit}", family)
     if column.kind != "text" or column.dtype.startswith(CATEGORIES):
         return None  # categories are meant
-    tried: Sequence[_Try] = (_truths, _dates, _some_numbers)
+    tried: list[_Try] = [_truths, _dates, _some_numbers]
     if len(column) > _FIRST:  # these rows are enough to see of most text that it is nothing else
-        some = column[np.arange(0, len(column), len(column) // _FIRST)]
-        words, cells = _words(some)
-        tried = [each for each in tried if each(some, words, cells) is not None]
+        words, cells = _words(column[np.arange(0, len(column), len(column) // _FIRST)])
+        tried = [_truths] if len(words) <= FEW else []
+        for each, of, ways in ((_dates, parsing.time_of, parsing.ORDERS), (_some_numbers, parsing.number_of, ".,")):
+            if any(cells[_are_known(of, words, how)].sum() >= _SOME * cells.sum() for how in ways):
+                tried.append(each)
     if not tried:
         return None
     words, cells = _words(column)
@@ -61,7 +64,9 @@ def reading(column: Column) -> Reading | None:
 def _words(column: Column) -> tuple[list[Any], Array]:
     """The different words of a column, and how many cells have each."""
     distinct, code = column.coded()
-    return distinct.tolist(), np.bincount(code[code >= 0], minlength=len(distinct))
+    cells = np.bincount(code[code >= 0], minlength=len(distinct))
+    used = np.flatnonzero(cells)  # of a part of the rows, fewer than are known
+    return distinct[used].tolist(), cells[used]
 
 
 _Try = Callable[[Column, list[Any], Array], Reading | None]
