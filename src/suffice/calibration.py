@@ -128,7 +128,7 @@ def held_towards_one(
                 break
             size /= 2
         theta, change, loss, p = theta - size * step, loss - after, after, p_after
-        if change <= 1e-7 * max(loss, 1.0):
+        if change <= 1e-5 * max(loss, 1.0):
             break
     without = []
     if part is not None:

@@ -90,15 +90,25 @@ def test_the_table_holds_what_refits_and_scikit_learn_say(X, y, cv, weighted):
     params = {"sample_weight": weight} if weighted else {}
     tried = zip([*models(found), DummyClassifier()], [*found.choice_.candidates, found.choice_.baseline], strict=True)
     with config_context(enable_metadata_routing=True):
+        best = None
         for model, told in tried:
             model = model.set_fit_request(sample_weight=True)
             splits = of_labels(y, found.choice_.folds)
             posterior = cross_val_predict(model, X, y, cv=splits, method="predict_proba", params=params)
-            if "binned" in told.name or "yeo_johnson" in told.name:
-                continue  # bins and powers are those of all rows, which a refit does not see
-            assert told.log_loss == pytest.approx(log_loss(y, posterior, sample_weight=weight), rel=1e-6)
-            decided = np.unique(y)[posterior.argmax(axis=1)]
-            assert told.error == pytest.approx(1 - accuracy_score(y, decided, sample_weight=weight))
+            is_exact = not ("binned" in told.name or "yeo_johnson" in told.name)  # of these, refits see other bins
+            best = best or (posterior, is_exact)
+            if told.folds is not None:  # it was given up
+                rows = np.concatenate([test for _, test in splits[: told.folds]])
+                losses = [
+                    log_loss(y[rows], own[rows], sample_weight=weight[rows] if weighted else None)
+                    for own in (posterior, best[0])
+                ]
+                assert told.worse > 2 * told.uncertainty
+                assert told.worse == pytest.approx(losses[0] - losses[1], rel=1e-6 if is_exact and best[1] else 0.5)
+            elif is_exact:
+                assert told.log_loss == pytest.approx(log_loss(y, posterior, sample_weight=weight), rel=1e-6)
+                decided = np.unique(y)[posterior.argmax(axis=1)]
+                assert told.error == pytest.approx(1 - accuracy_score(y, decided, sample_weight=weight))
 
 
 def test_the_best_is_chosen_and_fitted_to_all_rows():
@@ -426,15 +436,15 @@ def test_shares_sum_to_the_calibrated_ratio():
 
 
 def test_an_interrupt_leaves_the_best_so_far(monkeypatch):
-    tried, of = [], automatic.HeldOut.of
+    tried, try_ = [], automatic._Search._try
 
     def interrupted(*args):
         tried.append(args)
         if len(tried) == 3:
             raise KeyboardInterrupt
-        return of(*args)
+        return try_(*args)
 
-    monkeypatch.setattr(automatic.HeldOut, "of", interrupted)
+    monkeypatch.setattr(automatic._Search, "_try", interrupted)
     with pytest.warns(UserWarning, match="interrupted: the best of the 2 models"):
         found = suffice.fit(PENGUINS, "species")
     assert len(found.choice_.candidates) == 2

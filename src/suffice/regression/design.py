@@ -97,3 +97,15 @@ class Design:
             slope, intercept = np.concatenate([0 * slope, slope]), np.concatenate([[0.0], intercept])
         constant = intercept - np.log(prior)
         return LogisticModel(classes, prior, self.center, slope / self.scale, constant, encoding=self.encoding)
+
+    def start(self, model: LogisticModel) -> tuple[Array, Array]:
+        """Return the slopes (k, p) and intercepts (k,) with which these rows get the scores of a model of other rows.
+
+        Features that the model does not have get no slope. Products are of numbers in units of their own rows, so that
+        their scores are about the same.
+        """
+        assert model.encoding is not None
+        place = self.encoding.places(model.encoding)
+        slope = np.where(place >= 0, model.slope[:, place], 0.0)
+        center = np.where(place >= 0, model.center[place], 0.0)
+        return slope * self.scale, model.constant + np.log(model.prior) + slope @ (self.center - center)

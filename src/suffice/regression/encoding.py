@@ -14,13 +14,14 @@ from ..densities.categorical import CategoricalDensity
 from ..errors import DataError
 from ..tables import vocabulary as vocabularies
 from ..tables.features import Feature, extended, features_from_arrays, features_to_arrays, sources
+from ..tables.labels import positions
 from ..tables.table import Matrix, Table, looked_at
 
 Array = NDArray[Any]
 
 DROP, CATEGORICAL, TEXT = "drop", "categorical", "text"
 _INDICES = ("numbers", "marked", "categorical", "truths")
-_SPARSE = 8  # times as many features as stored cells: then sparse rows are faster than dense ones
+_SPARSE = 4  # times as many features as stored cells: then sparse rows are faster than dense ones
 _SMALL = 1 << 20  # cells of a table that is faster dense in any case
 _FEW = 1e-12  # of the mean square of a column: a variance below this is rounding
 
@@ -148,6 +149,18 @@ class Encoding:
         if self.units is not None:
             marks += [f"{one} {two}" for i, one in enumerate(numbers) for two in numbers[i:]]
         return (*numbers, *marks, *self.one_hot(np.zeros((1, self.n_encoded))).linear_names(own))
+
+    def places(self, other: Encoding) -> Array:
+        """The index (p,) of each feature among those of another encoding of the same columns; -1 if it has none."""
+        q, start = len(self.numbers), other.n_numbers
+        marks = np.array([q + other.marked.index(j) if j in other.marked else -1 for j in self.marked], np.intp)
+        products = np.arange(q + len(other.marked), start)
+        found = [np.arange(q), marks, products]
+        for own, known in zip(self.categories, other.categories, strict=True):
+            place = positions(own, known)
+            found.append(np.where(place < 0, -1, place + start))
+            start += len(known)
+        return np.concatenate(found)
 
     def one_hot(self, slope: Array) -> CategoricalDensity:
         """The part of the scores that comes from categories, for slopes (k, p) of all features."""

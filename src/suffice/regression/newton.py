@@ -17,8 +17,7 @@ OF_TWO = 1000  # the same for two classes, which share one output
 BLOCK = 400  # slopes of one class, whose part of the Hessian is factored
 WORK = 1 << 36  # products for a Hessian, at most
 CHEAP = 1 << 24  # products for a Hessian that is faster than an iteration of conjugate gradients
-_TOL = 1e-5  # of the loss of the prior alone: what the last step may have improved
-_FOLD_TOL = 1e-4  # of a fold, whose start is close
+_TOL = 1e-4  # of the loss of the prior alone: what the last step may have improved
 _SAME = 0.05  # of the curvature
 _STEPS = 50
 _ROUGHLY = 1e-2  # the squared error of a step, of what it was at first
@@ -98,7 +97,7 @@ class Solver:
         For a fold, the Hessian of all rows is not replaced.
         """
         loss, gradient = _loss(problem, theta)
-        factor, enough = None, _FOLD_TOL if fold else _TOL
+        factor = None
         for _ in range(_STEPS):
             if self.information is None or (self.cheap and not fold):
                 self.collect(problem)
@@ -118,7 +117,7 @@ class Solver:
                     break
                 size *= 0.5
             theta, gradient = theta - size * change, new
-            if (gain <= enough * self.most and size == 1.0) or size < 1e-6:
+            if (gain <= _TOL * self.most and size == 1.0) or size < 1e-6:
                 break
             if n_products > _PRODUCTS and not fold:  # far from where the Hessian was taken
                 self.collect(problem)

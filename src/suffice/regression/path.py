@@ -23,7 +23,6 @@ from .problem import LogisticProblem
 Array = NDArray[Any]
 
 FOLDS = 5  # where there are more unknowns
-_LITTLE = 1e-3  # of the log loss of held-out rows
 _PROBES = 48  # random directions for the leverages of many rows
 _HIGH = 0.25  # leverage from which on it is computed exactly
 _CELLS = 1 << 21  # of the leverages of some rows at a time
@@ -84,13 +83,15 @@ class LogisticPath:
         self._scores = dict[float, Array]()  # (n, k) of held-out rows, by penalty
         self.folds = folds if folds is not None or self._solver.whole else _dealt(code, weight)
 
-    def fit(self, penalty: float) -> tuple[Array, Array]:
+    def fit(self, penalty: float, start: tuple[Array, Array] | None = None) -> tuple[Array, Array]:
         """Fit all rows.
 
         Parameters
         ----------
         penalty : float
             A factor of half the squared slopes, in units of one row: 1 / C.
+        start : arrays of shape (k, p) and (k,), default=None
+            Slopes and intercepts of each class that are close. None starts from the fit with the nearest penalty.
 
         Returns
         -------
@@ -98,45 +99,33 @@ class LogisticPath:
             Of two classes there is one output, that of the second class.
         """
         if penalty not in self._thetas:
-            nearest = min(self._thetas, key=lambda known: abs(np.log(known / penalty)))
+            close = self._thetas[min(self._thetas, key=lambda known: abs(np.log(known / penalty)))]
+            if start is not None and start[0].shape[1] + 1 == close.shape[1]:  # not in the space of rows
+                given = np.column_stack(start)
+                close = given[1:] - given[:1] if len(close) == 1 else given
             with single_threaded_blas():
-                self._thetas[penalty] = self._solver.solve(self._problem(penalty), self._thetas[nearest])
+                self._thetas[penalty] = self._solver.solve(self._problem(penalty), close)
         theta = self._thetas[penalty]
         return self._back(theta[:, :-1]), theta[:, -1].copy()
 
-    def held_out(self, penalty: float) -> HeldOutFit:
-        """Fit all rows, and score every row by a fit without it."""
-        slope, intercept = self.fit(penalty)
-        return HeldOutFit(penalty, slope, intercept, self._held_out(penalty))
-
-    def best(self, penalties: Sequence[float], start: float) -> HeldOutFit:
-        """Return the fit with the least log loss of held-out rows.
+    def held_out(self, penalty: float, folds: Sequence[int] | None = None) -> HeldOutFit:
+        """Fit all rows, and score every row by a fit without it.
 
         Parameters
         ----------
-        penalties : sequence of float
-            The penalties to choose from.
-        start : float
-            The one to fit first. Its neighbours follow, for as long as they lower the log loss by more than a little;
-            others are not tried. Where held-out rows are scored by folds, the first fold decides.
+        penalty : float
+            As in `fit`.
+        folds : sequence of int, default=None
+            The folds whose rows are scored, where rows have folds: others may have NaN. None means all.
         """
-        ordered, losses = sorted(set(penalties), reverse=True), dict[float, float]()
-
-        def loss(penalty: float) -> float:
-            self.fit(penalty)
-            scores = self._held_out(penalty, None if self.folds is None else 1)
-            some = slice(None) if self.folds is None else self.folds == 0
-            losses[penalty] = _log_loss(scores[some], self.code[some], self.weight[some])
-            return losses[penalty]
-
-        _walk(loss, ordered, ordered.index(start))
-        return self.held_out(min(losses, key=losses.__getitem__))
+        slope, intercept = self.fit(penalty)
+        return HeldOutFit(penalty, slope, intercept, self._held_out(penalty, folds))
 
     def _problem(self, penalty: float) -> LogisticProblem:
         return replace(self._whole, penalty=penalty / float(self.weight.sum()))
 
-    def _held_out(self, penalty: float, n_folds: int | None = None) -> Array:
-        """The scores (n, k) of held-out rows, by a fit that is known; or those of the first folds only."""
+    def _held_out(self, penalty: float, folds: Sequence[int] | None) -> Array:
+        """The scores (n, k) of held-out rows, by a fit that is known."""
         problem, theta = self._problem(penalty), self._thetas[penalty]
         with single_threaded_blas():
             if self.folds is None:
@@ -145,29 +134,10 @@ class LogisticPath:
                 return self._scores[penalty]
             scores = self._scores.setdefault(penalty, np.full((len(self.code), len(problem.prior)), np.nan))
             self._solver.at(problem, theta)
-            for fold in range(int(self.folds.max()) + 1)[:n_folds]:
+            for fold in range(int(self.folds.max()) + 1) if folds is None else folds:
                 if np.isnan(scores[tested := self.folds == fold]).any():
                     scores[tested] = _fold(self._solver, problem, theta, tested)
         return scores
-
-
-def _walk(loss: Callable[[float], float], ordered: Sequence[float], start: int) -> None:
-    """Go down from a start: to weaker penalties while they pay, or else to stronger ones."""
-    least = loss(ordered[start])
-    for step in (1, -1):
-        at, moved = start + step, False
-        while 0 <= at < len(ordered) and (value := loss(ordered[at])) < (1 - _LITTLE) * least:
-            least, at, moved = value, at + step, True
-        if moved:
-            return
-
-
-def _log_loss(logit: Array, code: Array, weight: Array) -> float:
-    """The log loss of rows, none of which counts more than a probability of e^-20."""
-    from scipy.special import logsumexp
-
-    own = logsumexp(logit, axis=1) - logit[np.arange(len(code)), code]
-    return float(weight @ np.minimum(own, 20.0))
 
 
 def _row_space(rows: Any) -> tuple[Any, Callable[[Array], Array]]:

@@ -24,6 +24,7 @@ class HeldOutResult:
     uncertainty: float = 0.0  # the standard error of `worse`
     calibrated: bool = False
     seconds: float | None = None  # that the evaluation took
+    folds: int | None = None  # after which it was clearly worse than another model, and not tried on the others
 
     @classmethod
     def from_header(cls, header: Mapping[str, Any]) -> HeldOutResult:
@@ -33,7 +34,8 @@ class HeldOutResult:
             raise ValueError(f"the name of a model that was tried is {given['name']!r}")
         always = {name: float(given[name]) for name in ("log_loss", "error", "worse", "uncertainty") if name in given}
         at_times = {name: None if (own := given.get(name)) is None else float(own) for name in ("cost", "seconds")}
-        return cls(given["name"], **always, **at_times, calibrated=bool(given.get("calibrated")))  # type: ignore[arg-type]
+        folds = None if given.get("folds") is None else int(given["folds"])
+        return cls(given["name"], **always, **at_times, calibrated=bool(given.get("calibrated")), folds=folds)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,8 @@ class Choice:
         list of dict
             Each with the candidate, its log loss in nats, its error rate, its cost if the choice was made by a cost,
             how much worse it is than the chosen model, the standard error of that, whether its scores are calibrated,
-            the seconds it took, and whether it was chosen.
+            the seconds it took, the folds after which it was given up, and whether it was chosen. The figures of a
+            model that was given up are those of the chosen model, plus the difference of the two on these folds.
         """
         tried = (*self.candidates, self.baseline)
         named = ({"candidate": each.name} | asdict(each) | {"chosen": each is self.candidates[0]} for each in tried)
@@ -113,7 +116,8 @@ class Choice:
         for row, mark in zip(self.rows(), marks, strict=True):
             cost = [f"{row['cost']:.4g}"] if costs else []
             calibrated = "calibrated" if row["calibrated"] else ""
-            notes = ", ".join(filter(None, (mark, calibrated)))
+            given_up = f"given up after {row['folds']} of {self.folds} folds" if row["folds"] else ""
+            notes = ", ".join(filter(None, (mark, calibrated, given_up)))
             yield row["candidate"], f"{row['log_loss']:.4f}", f"{100 * row['error']:.2f} %", *cost, notes
         for name, reason in self.left_out.items():
             yield f"without {name!r}: {reason}", "", "", *([""] if costs else []), ""

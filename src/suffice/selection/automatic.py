@@ -27,13 +27,14 @@ from ..tables.features import with_features
 from ..tables.labels import SoftLabels, encode
 from ..tables.table import encoded
 from ..threads import single_threaded_blas
-from .candidates import Candidate, UnfitError, candidates
+from .candidates import candidates
 from .held_out import HeldOut, Trial, splits_of
+from .models import Candidate, UnfitError
 
 Array = NDArray[Any]
 
 _CHANCE = 2  # standard errors
-ROWS = 10_000  # on which candidates are compared at most; the chosen model is fitted to all rows
+ROWS = 5_000  # on which candidates are compared at most; the chosen model is fitted to all rows
 
 
 def fit(
@@ -180,7 +181,7 @@ class _Tried:
     """A candidate with its losses on held-out rows."""
 
     name: str
-    losses: dict[str, Array]  # (n,) each
+    losses: dict[str, Array]  # (n,) each; NaN for rows that it was not tried on, since it was clearly worse on others
     value: float  # the mean of those that the choice minimises
     seconds: float | None = None
     candidate: Any = None
@@ -192,7 +193,7 @@ class _Search:
 
     def __init__(self, trial: Trial, criterion: _Criterion, calibrate: bool) -> None:
         self.trial, self.criterion, self.calibrate = trial, criterion, calibrate
-        self.tried: list[_Tried] = []
+        self._tried: dict[str, _Tried] = {}  # by name
         self.failed: list[Exception] = []
 
     def run(self, models: Iterator[Candidate], time_limit: float | None) -> None:
@@ -202,10 +203,11 @@ class _Search:
             with progress("Trying models", 1.0) as advance, single_threaded_blas():
                 for model in models:
                     try:
-                        self.tried.append(self._try(model))
+                        found = self._try(model)
                     except (UnfitError, np.linalg.LinAlgError) as error:
                         self.failed.append(error)
                         continue
+                    self._tried[found.name] = found
                     best = f"best so far: {self.best.name} ({self.best.value:.4g})"
                     advance(0.0, f"{len(self.tried)} models tried; {best}")
                     if time_limit is not None and time.monotonic() - start > time_limit:
@@ -220,11 +222,31 @@ class _Search:
             )
 
     def _try(self, model: Candidate) -> _Tried:
-        start = time.perf_counter()
-        found, log_posterior = HeldOut.of(self.trial, model.scores(self.trial), self.calibrate)
-        losses = self.criterion.losses(self.trial, log_posterior)
-        value = self.trial.mean(losses[self.criterion.name])
+        """Try a candidate on all held-out rows, unless those of the first splits show that it is not the best."""
+        start, trial = time.perf_counter(), self.trial
+        splits, first = range(len(trial.splits)), range(len(trial.first.splits))
+        races = trial.exchangeable and bool(self._tried)
+        scores = model.scores(trial, first if races else splits)
+        if races:
+            found, losses = self._losses(trial.first, scores)
+            apart = losses[self.criterion.name] - self.best.losses[self.criterion.name]
+            if _is_more_than_chance(trial, apart):
+                value, seconds = self.best.value + trial.mean(apart), time.perf_counter() - start
+                return _Tried(model.name, losses, value, seconds, model, found)
+            scores += model.scores(trial, splits[len(first) :])
+        found, losses = self._losses(trial, scores)
+        value = trial.mean(losses[self.criterion.name])
         return _Tried(model.name, losses, value, time.perf_counter() - start, model, found)
+
+    def _losses(self, trial: Trial, scores: Array) -> tuple[HeldOut, dict[str, Array]]:
+        """Return what is held out, and the losses (n,) by name, with NaN for rows that are not."""
+        found, log_posterior = HeldOut.of(trial, scores, self.calibrate)
+        losses = self.criterion.losses(trial, log_posterior)
+        return found, {name: np.where(trial.fold < 0, np.nan, loss) for name, loss in losses.items()}
+
+    @property
+    def tried(self) -> Collection[_Tried]:
+        return self._tried.values()
 
     @property
     def best(self) -> _Tried:
@@ -238,31 +260,43 @@ class _Search:
         some = [one for one in self.tried if one.candidate in models]
         return min(some, key=lambda one: one.value).candidate if some else next(iter(models))
 
-    def is_worse(self, models: Collection[Candidate], others: Collection[Candidate]) -> bool:
-        """Whether the best of some candidates is worse than the best of others by more than chance explains."""
-        found = [[one for one in self.tried if one.candidate in some] for some in (models, others)]
+    def is_worse(self, models: Collection[Candidate], others: Collection[Candidate] | None = None) -> bool:
+        """Whether the best of some candidates is worse than the best of others, or of all, by more than chance
+        explains."""
+        found = [[one for one in self.tried if some is None or one.candidate in some] for some in (models, others)]
         if not all(found):
             return not found[0]
         one, other = (min(some, key=lambda one: one.value).losses[self.criterion.name] for some in found)
-        return self.trial.mean(one - other) > _CHANCE * self.trial.deviation_of_mean(one - other)
+        return _is_more_than_chance(self.trial, one - other)
 
     def choice(self, left_out: dict[str, str]) -> Choice:
         """Return the table of what was tried, best first."""
         trial, name = self.trial, self.criterion.name
         losses = self.criterion.losses(trial, trial.log_prior)
         baseline = _Tried("class frequencies", losses, trial.mean(losses[name]))
-        tried = tuple(map(self._result, sorted(self.tried, key=lambda one: one.value)))
+        others = [self._result(one) for one in self.tried if one is not self.best]
+        tried = (self._result(self.best), *sorted(others, key=lambda one: one.worse))
         n, folds = int(np.count_nonzero(trial.counted)), len(trial.splits)
         return Choice(tried, self._result(baseline), folds, left_out, n, name)
 
     def _result(self, one: _Tried) -> HeldOutResult:
-        own: dict[str, Any] = {name: self.trial.mean(losses) for name, losses in one.losses.items()}
-        apart = one.losses[self.criterion.name] - self.best.losses[self.criterion.name]
-        worse, uncertainty = self.trial.mean(apart), self.trial.deviation_of_mean(apart)
+        mean, best = self.trial.mean, self.best.losses
+        own: dict[str, Any] = {
+            name: mean(losses) if one.losses is best else mean(best[name]) + mean(losses - best[name])
+            for name, losses in one.losses.items()
+        }
+        apart = one.losses[self.criterion.name] - best[self.criterion.name]
+        worse, uncertainty = mean(apart), self.trial.deviation_of_mean(apart)
         own |= {"worse": worse, "uncertainty": uncertainty}
-        return HeldOutResult(
-            one.name, **own, calibrated=one.held_out is not None and one.held_out.calibrated, seconds=one.seconds
-        )
+        held_out = one.held_out
+        folds = None if held_out is None or held_out.trial is self.trial else len(held_out.trial.splits)
+        calibrated = held_out is not None and held_out.calibrated
+        return HeldOutResult(one.name, **own, calibrated=calibrated, seconds=one.seconds, folds=folds)
+
+
+def _is_more_than_chance(trial: Trial, losses: Array) -> bool:
+    """Whether the mean of differences of losses (n,) is above zero by more than chance explains."""
+    return trial.mean(losses) > _CHANCE * trial.deviation_of_mean(losses)
 
 
 def _telling(source: ArraySource, families: Any) -> tuple[ArraySource, Schema, dict[str, str]]:

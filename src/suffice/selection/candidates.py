@@ -1,39 +1,24 @@
-"""The models that the automatic choice tries, and how each of them scores held-out rows."""
+"""Which models the automatic choice tries: what held-out rows say of some decides which others follow."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
-from .. import decisions
-from ..errors import DataError
 from ..estimators.gaussian import GaussianClassifier
 from ..estimators.generative import GenerativeClassifier
-from ..estimators.logistic import LogisticClassifier
 from ..estimators.mixed import MixedClassifier
-from ..regression.design import Design
-from ..regression.model import LogisticModel
-from ..regression.path import LogisticPath
-from ..schema import Schema
-from ..sources import Source
-from ..sources.frames.arrays import ArraySource
-from ..sources.sampling import sampled
 from ..stats.wide import is_wide
-from ..tables.features import BINS, extended, with_features
-from ..tables.labels import encode
+from ..tables.features import BINS, extended
 from ..tables.summary import FEW
-from ..tables.table import Column, Table, encoded, looked_at
-from .fold_statistics import Round, rounds, training_statistics
-from .held_out import MOST, Trial
-
-Array = NDArray[Any]
+from ..tables.table import Column, looked_at
+from .held_out import Trial
+from .models import Candidate, FoldSums, LogisticCandidate, LogisticFits, StatisticCandidate, View
 
 ALPHAS = (0.1, 10.0)  # besides 1
 NUMBERS = {"float": "gaussian", "integer": "gaussian"}  # families if no number counts as a category or a count
@@ -41,216 +26,15 @@ POWERS = {"float": "yeo_johnson", "integer": "yeo_johnson"}
 BINNED = {"float": "binned", "integer": "binned"}
 CURVE = {"float": "curve", "integer": "curve"}
 OCCURRENCES = {"integer": "multinomial"}
-PENALTIES = (100.0, 10.0, 1.0, 0.1)  # values of 1 / C
+PENALTIES = (100.0, 10.0, 1.0, 0.1)  # values of 1 / C, the strongest first
 START = 10.0  # the one that is tried first
-ROWS = 40_000  # to which a chosen logistic model is fitted at most
-_FEW_ROWS = 2000  # which are read once more for every split sooner than statistics are added
 _SLOPES = 20_000  # of categories, bins or products of columns; with more, logistic models are not tried
-_CELLS = 1 << 21  # rows times columns and classes, likewise
-_CURVED = 1 << 20  # the same for curves
-_PRODUCTS = 1 << 24  # and for products of columns, which are dense and take less time each
+_CELLS = 1_500_000  # rows times columns and classes, likewise; a curve counts twice, and ten products once
 _PATTERNS = 16  # of missing values, beyond which EM for covariances takes too long
 _FEW_COUNTS = 3  # columns of counts; with fewer, they are not tried as occurrences
 _WIDE = 200  # columns, beyond which bins and powers of each are not tried
-_PAIRS = 1 << 20  # of categories of all columns and classes; with more, trees are not tried
+_PAIRS = 1 << 18  # of categories of all columns and classes; with more, trees are not tried
 _ENTRIES = 1 << 26  # of the covariances of all classes and folds; with more, only diagonal ones are tried
-
-
-class UnfitError(DataError):
-    """A candidate cannot learn from the training rows of some split."""
-
-
-class Candidate(ABC):
-    """A model to try."""
-
-    name: str  # what to write in Python to get it
-
-    @abstractmethod
-    def scores(self, trial: Trial) -> Array:
-        """Return scores (n, k) of held-out rows: log-likelihoods, up to a constant of each row."""
-
-    @abstractmethod
-    def fitted(self, source: Source) -> Any:
-        """Return the model of all rows."""
-
-
-class FoldSums:
-    """The statistics of training rows that several candidates share, and their held-out rows as densities read them.
-
-    Parameters
-    ----------
-    owner : GenerativeClassifier
-        The candidate whose collector keeps the most.
-    inferred : object
-        What it has inferred from the rows.
-    source : ArraySource
-        The rows of the trial, labelled by the index of the class.
-    """
-
-    def __init__(self, owner: GenerativeClassifier, inferred: Any, source: ArraySource) -> None:
-        self.owner, self.inferred, self.source = owner, inferred, source
-        self._training: list[Any] = []  # the statistic of the training rows of each split
-        self._rows: dict[int, Any] = {}
-
-    def scores(self, trial: Trial, estimator: GenerativeClassifier) -> Array:
-        """Return the scores (n, k) of held-out rows by a candidate."""
-        if not self._training:
-            self._training = list(self._collect(trial))
-        recipe, names = estimator._recipe, trial.source.names
-        choices = {**estimator._validate(), "lenient": True}  # a few steps of EM are enough to compare models
-
-        def of_split(f: int) -> Array:
-            adopted = recipe.adopted(self._training[f], choices)
-            density, test = recipe.estimate(adopted, choices, names), trial.splits[f][1]
-            if f not in self._rows:
-                self._rows[f] = density.read(self.source.table[test])
-            scores = np.empty((len(test), len(trial.classes)))
-            density.score(self._rows[f], all=scores, relative=True)
-            return scores
-
-        return trial.scores(of_split)
-
-    def _collect(self, trial: Trial) -> Iterator[Any]:
-        collector = self.owner._collector(self.inferred)
-        training, n = [train for train, _ in trial.splits], len(trial.code)
-        for part in map(Round.alone, training) if n <= _FEW_ROWS else rounds(training, n):
-            statistics = training_statistics(self.source, part, collector)
-            for i in range(len(part.left)):
-                statistic = statistics.without(i)
-                if isinstance(statistic, DataError):
-                    raise statistic
-                yield statistic.aligned(np.arange(len(trial.classes)))
-
-
-@dataclass(frozen=True, eq=False)
-class StatisticCandidate(Candidate):
-    """A generative model: held-out scores come from sums of statistics, and nothing is fitted again."""
-
-    estimator: GenerativeClassifier
-    sums: FoldSums
-    view: View
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        return _code(self.estimator)
-
-    def scores(self, trial: Trial) -> Array:
-        return self.sums.scores(trial, self.estimator)
-
-    def fitted(self, source: Source) -> Any:
-        return clone(self.estimator)._fit_inferred(source, self.sums.inferred)
-
-
-class LogisticCandidate(Candidate):
-    """Logistic regression, with the penalty that suits rows best that a fit has not seen.
-
-    Parameters
-    ----------
-    view : View
-        How columns are read.
-    expansion : {"linear", "quadratic"}
-        Whether products of numbers are features, too.
-    n_jobs : int or None
-        The number of threads.
-    """
-
-    def __init__(self, view: View, expansion: str = "linear", n_jobs: int | None = None) -> None:
-        self.view = view
-        self.model = LogisticClassifier(
-            families=view.families, expansion=expansion, n_jobs=n_jobs
-        )  # fitted by `scores`
-        self.is_of_sample = False
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        return _code(self.model)
-
-    def scores(self, trial: Trial) -> Array:
-        used = np.flatnonzero(trial.weight)
-        design, path = self._path(self.view.source.table[used], trial.code[used], trial.weight[used])
-        if trial.exchangeable:
-            fit = path.best(PENALTIES, START)
-            penalty, logit, slope, intercept = fit.penalty, fit.held_out, fit.slope, fit.intercept
-        else:
-            used, penalty, logit = self._by_split(trial)
-            slope, intercept = path.fit(penalty)
-        scores, log_prior = np.zeros((len(trial.code), len(trial.classes))), trial.log_prior[used]
-        scores[used] = logit - np.where(np.isneginf(log_prior), 0.0, log_prior)
-        self.is_of_sample = trial.is_sample
-        prior = np.bincount(trial.code, trial.weight, len(trial.classes)) / trial.weight.sum()
-        self._learn(design.model(trial.classes, prior, slope, intercept), trial.source, penalty)
-        return scores
-
-    def _learn(self, model: LogisticModel, source: Source, penalty: float) -> None:
-        self.model = LogisticClassifier._of(model, source.names, **self.model.get_params() | {"C": 1 / penalty})
-
-    def _path(self, table: Table, code: Array, weight: Array) -> tuple[Design, LogisticPath]:
-        """Encode rows, to fit them with any penalty."""
-        schema, is_quadratic = self.view.schema, self.model.expansion == "quadratic"
-        design = Design.of(table, schema.families, weight, derived=schema.features, products=is_quadratic)
-        return design, LogisticPath(design.rows, code, weight, int(code.max()) + 1, n_jobs=self.model.n_jobs)
-
-    def _by_split(self, trial: Trial) -> tuple[Array, float, Array]:
-        """Return the held-out rows, the penalty that suits them best, and their logits (n, k) by fits to the others."""
-        k = len(trial.classes)
-        logits = {penalty: np.zeros((len(trial.code), k)) for penalty in PENALTIES}
-        for train, test in trial.splits:
-            rows = train[trial.weight[train] > 0]
-            if not np.bincount(trial.code[rows], minlength=k).all():
-                raise UnfitError("some training rows lack a class")
-            design, path = self._path(self.view.source.table[rows], trial.code[rows], trial.weight[rows])
-            prior = np.bincount(trial.code[rows], trial.weight[rows], k) / trial.weight[rows].sum()
-            for penalty, logit in logits.items():
-                model, own = design.model(trial.classes, prior, *path.fit(penalty)), np.empty((len(test), k))
-                model.score(model.read(self.view.source.table[test]), np.log(prior), all=own, relative=True)
-                logit[test] = own
-        used = np.flatnonzero(trial.counted)
-        code, weight = trial.code[used], trial.weight[used]
-        best = min(PENALTIES, key=lambda penalty: self._loss(logits[penalty][used], code, weight))
-        return used, best, logits[best][used]
-
-    @staticmethod
-    def _loss(logit: Array, code: Array, weight: Array) -> float:
-        log_posterior = decisions.log_posterior(logit.copy(), np.zeros_like(logit))
-        return float(weight @ np.minimum(-log_posterior[np.arange(len(code)), code], MOST))
-
-    def fitted(self, source: Source) -> Any:
-        if self.is_of_sample:
-            some = sampled(source, ROWS, 0)
-            weight = np.ones(some.n_rows) if some.weight is None else some.weight
-            used = np.flatnonzero(weight)
-            classes, code = encode(np.asarray(some.y)[used])
-            table, weight = with_features(encoded(some.table), self.view.schema.features)[used], weight[used]
-            prior, penalty = np.bincount(code, weight) / weight.sum(), 1 / self.model.C
-            design, path = self._path(table, code, weight)
-            self._learn(design.model(classes, prior, *path.fit(penalty)), source, penalty)
-        return self.model
-
-
-def _code(estimator: Any) -> str:
-    """What to write in Python to get an estimator."""
-    return " ".join(repr(clone(estimator).set_params(n_jobs=None)).split())
-
-
-@dataclass(frozen=True)
-class View:
-    """A way to read the columns."""
-
-    families: Any  # to ask for
-    schema: Schema
-    source: ArraySource
-
-    @classmethod
-    def of(cls, trial: Trial, families: Any, own: Mapping[str, str] | None = None) -> View:
-        """Return the columns as `families` has them, or with families of their own for some kinds of them."""
-        schema = trial.schema if own is None else trial.schema.changed(own, trial.source.table)
-        source = ArraySource(with_features(trial.source.table, schema.features), trial.code, trial.source.weight)
-        source.n_jobs = trial.source.n_jobs
-        return cls(families if own is None else own, schema, source)
-
-    def has(self, *families: str) -> bool:
-        """Whether a column has one of these families."""
-        return not set(families).isdisjoint(self.schema.families)
 
 
 def _views(trial: Trial, families: Any, *others: dict[str, str]) -> list[View]:
@@ -267,8 +51,9 @@ class Results(Protocol):
     def best_of(self, models: Collection[Candidate]) -> Any:
         """Return the best of some candidates, or the first if none of them could be tried."""
 
-    def is_worse(self, models: Collection[Candidate], others: Collection[Candidate]) -> bool:
-        """Whether the best of some candidates is worse than the best of others by more than chance explains."""
+    def is_worse(self, models: Collection[Candidate], others: Collection[Candidate] | None = None) -> bool:
+        """Whether the best of some candidates is worse than the best of others, or of all, by more than chance
+        explains."""
 
 
 def candidates(
@@ -289,14 +74,45 @@ def candidates(
     results : Results
         What is known of the candidates that were yielded before.
     """
+    linear: list[LogisticCandidate] = []
+    for one in () if generative else _linear(trial, families, n_jobs, results):
+        linear.append(one)
+        yield one
     tried: list[StatisticCandidate] = []
     for model in _generative(trial, families, n_jobs, results):
         tried.append(model)
         yield model
-    yield from _smoothed(results.best_of(tried))
-    yield from _with_tree(trial, results.best_of(tried))
-    if not generative:
-        yield from _logistic(trial, families, n_jobs, tried, results)
+    best = results.best_of(tried)
+    if not results.is_worse([best]):
+        yield from _smoothed(best)
+        yield from _with_tree(trial, best)
+    start = results.best_of(linear).penalty if linear else START
+    for fits in () if generative else _curved(trial, families, n_jobs, tried, results):
+        yield (first := LogisticCandidate(fits, start))
+        if not results.is_worse([first]):
+            yield from _penalised(first, results)
+
+
+def _linear(trial: Trial, families: Any, n_jobs: int | None, results: Results) -> Iterator[LogisticCandidate]:
+    """Yield logistic models of the whole table with several penalties, if it is not too large to be fitted soon."""
+    soon = (view for view in _views(trial, families, NUMBERS) if _is_soon(trial, view))
+    for view in islice(soon, 1):
+        yield (first := LogisticCandidate(LogisticFits(view, n_jobs=n_jobs), START))
+        yield from _penalised(first, results)
+
+
+def _penalised(model: LogisticCandidate, results: Results) -> Iterator[LogisticCandidate]:
+    """Yield a model with weaker penalties while held-out rows prefer them, or else with stronger ones."""
+    i = PENALTIES.index(model.penalty)
+    for penalties in (PENALTIES[i + 1 :], PENALTIES[:i][::-1]):
+        best = model
+        for penalty in penalties:
+            yield (other := replace(model, penalty=penalty))
+            if results.best_of([best, other]) is best:
+                break
+            best = other
+        if best is not model:
+            return
 
 
 @dataclass(frozen=True)
@@ -315,16 +131,13 @@ class _Structures:
 
 
 def _generative(trial: Trial, families: Any, n_jobs: int | None, results: Results) -> Iterator[StatisticCandidate]:
-    """Yield generative models: first with diagonal covariances, then with others.
-
-    Where numbers are missing, these take long, and are tried with the columns alone that diagonal ones prefer.
-    """
+    """Yield generative models: first with diagonal covariances, then with others for the columns that these prefer."""
     groups = [one.candidates() for one in _structures(trial, families, n_jobs)]
     for first, *_ in groups:
         yield first
-    groups = [group for group in groups if len(group) > 1]
     for first, *others in groups:
-        if _is_complete(_numbers(trial)) or not results.is_worse([first], [group[0] for group in groups]):
+        alike = [one for one, *more in groups if more and type(one.estimator) is type(first.estimator)]
+        if others and not results.is_worse([first], alike):
             yield from others
 
 
@@ -394,17 +207,14 @@ def _n_patterns(numbers: Sequence[Column]) -> int:
     return len(np.unique(np.packbits(missing, axis=1), axis=0))
 
 
-def _logistic(
+def _curved(
     trial: Trial, families: Any, n_jobs: int | None, tried: Sequence[StatisticCandidate], results: Results
-) -> Iterator[LogisticCandidate]:
-    """Yield logistic models of the whole table, where they are not too large to be fitted soon.
+) -> Iterator[LogisticFits]:
+    """Yield logistic models that are not linear in the numbers, if they are not too large to be fitted soon.
 
     Curves are tried if generative models do not prefer straight numbers to bins, and products of numbers if they do
     not prefer tied covariances to full ones, whose scores are sums of products.
     """
-    soon = (view for view in _views(trial, families, NUMBERS) if _is_soon(trial, view))
-    for view in islice(soon, 1):
-        yield LogisticCandidate(view, n_jobs=n_jobs)
     if families != "auto":
         return
 
@@ -417,12 +227,12 @@ def _logistic(
     if table.n_features <= _WIDE and not results.is_worse(with_("diag", BINNED), with_("diag", "auto", NUMBERS)):
         view = View.of(trial, families, CURVE)
         if view.has("curve") and _is_soon(trial, view):
-            yield LogisticCandidate(view, n_jobs=n_jobs)
+            yield LogisticFits(view, n_jobs=n_jobs)
     if not results.is_worse(with_("full"), with_("tied")):
         view = View.of(trial, families, NUMBERS)
         q = view.schema.families.count("gaussian")
         if q > 1 and _is_soon(trial, view, q * (q + 1) // 2):
-            yield LogisticCandidate(view, "quadratic", n_jobs)
+            yield LogisticFits(view, "quadratic", n_jobs)
 
 
 def _is_soon(trial: Trial, view: View, n_products: int = 0) -> bool:
@@ -437,6 +247,5 @@ def _is_soon(trial: Trial, view: View, n_products: int = 0) -> bool:
         if family == "categorical"
     ]
     n_slopes = sum(different) + BINS * families.count("curve") + n_products
-    n_cells = len(trial.code) * outputs * (len(families) + n_products)
-    most = _PRODUCTS if n_products else _CURVED if view.has("curve") else _CELLS
-    return outputs * n_slopes <= _SLOPES and n_cells <= most
+    n_cells = len(trial.code) * outputs * (len(families) + families.count("curve") + n_products / 10)
+    return outputs * n_slopes <= _SLOPES and n_cells <= _CELLS

@@ -1,0 +1,260 @@
+"""Models to try, and how each of them scores held-out rows."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from copy import copy
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from ..collect import refuse_nonfinite
+from ..errors import DataError
+from ..estimators.generative import GenerativeClassifier
+from ..estimators.logistic import LogisticClassifier
+from ..regression.design import Design
+from ..regression.model import LogisticModel
+from ..regression.path import LogisticPath
+from ..schema import Schema
+from ..sources import Source
+from ..sources.frames.arrays import ArraySource
+from ..sources.sampling import sampled
+from ..tables.features import with_features
+from ..tables.labels import encode
+from ..tables.table import Table, encoded
+from .fold_statistics import Round, rounds, training_statistics
+from .held_out import Trial
+
+Array = NDArray[Any]
+
+ROWS = 40_000  # to which a chosen logistic model is fitted at most
+_FEW_ROWS = 2000  # which are read once more for every split sooner than statistics are added
+
+
+class UnfitError(DataError):
+    """A candidate cannot learn from the training rows of some split."""
+
+
+class Candidate(ABC):
+    """A model to try."""
+
+    name: str  # what to write in Python to get it
+
+    @abstractmethod
+    def scores(self, trial: Trial, splits: range) -> Array:
+        """Return scores (n, k) of the rows that some splits hold out, and 0 for others.
+
+        They are log-likelihoods, up to a constant of each row.
+        """
+
+    @abstractmethod
+    def fitted(self, source: Source) -> Any:
+        """Return the model of all rows."""
+
+
+class FoldSums:
+    """The statistics of training rows that several candidates share, and their held-out rows as densities read them.
+
+    Parameters
+    ----------
+    owner : GenerativeClassifier
+        The candidate whose collector keeps the most.
+    inferred : object
+        What it has inferred from the rows.
+    source : ArraySource
+        The rows of the trial, labelled by the index of the class.
+    """
+
+    def __init__(self, owner: GenerativeClassifier, inferred: Any, source: ArraySource) -> None:
+        self.owner, self.inferred, self.source = owner, inferred, source
+        self._training: list[Any] = []  # the statistics of the training rows of the first splits
+        self._further: Iterator[Any] | None = None  # those of others
+        self._rows: dict[int, Any] = {}
+
+    def scores(self, trial: Trial, splits: range, estimator: GenerativeClassifier) -> Array:
+        """Return the scores (n, k) of the rows that some splits hold out, by a candidate."""
+        self._further = self._further or self._collect(trial)
+        self._training += islice(self._further, max(0, splits.stop - len(self._training)))
+        recipe, names = estimator._recipe, trial.source.names
+        choices = {**estimator._validate(), "lenient": True}  # a few steps of EM are enough to compare models
+
+        def of_split(f: int) -> Array:
+            adopted = recipe.adopted(self._training[f], choices)
+            density, test = recipe.estimate(adopted, choices, names), trial.splits[f][1]
+            if f not in self._rows:
+                self._rows[f] = density.read(self.source.table[test])
+            scores = np.empty((len(test), len(trial.classes)))
+            density.score(self._rows[f], all=scores, relative=True)
+            return scores
+
+        return trial.scores(of_split, splits)
+
+    def _collect(self, trial: Trial) -> Iterator[Any]:
+        collector = self.owner._collector(self.inferred)
+        training, n = [train for train, _ in trial.splits], len(trial.code)
+        for part in map(Round.alone, training) if n <= _FEW_ROWS else rounds(training, n):
+            statistics = training_statistics(self.source, part, collector)
+            for i in range(len(part.left)):
+                statistic = statistics.without(i)
+                if isinstance(statistic, DataError):
+                    raise statistic
+                yield statistic.aligned(np.arange(len(trial.classes)))
+
+
+@dataclass(frozen=True, eq=False)
+class StatisticCandidate(Candidate):
+    """A generative model: held-out scores come from sums of statistics, and nothing is fitted again."""
+
+    estimator: GenerativeClassifier
+    sums: FoldSums
+    view: View
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return _code(self.estimator)
+
+    def scores(self, trial: Trial, splits: range) -> Array:
+        return self.sums.scores(trial, splits, self.estimator)
+
+    def fitted(self, source: Source) -> Any:
+        return clone(self.estimator)._fit_inferred(source, self.sums.inferred)
+
+
+class LogisticFits:
+    """Logistic regressions of the same columns with any penalty, each of which starts from the others.
+
+    Parameters
+    ----------
+    view : View
+        How columns are read.
+    expansion : {"linear", "quadratic"}
+        Whether products of numbers are features, too.
+    n_jobs : int or None
+        The number of threads.
+    """
+
+    def __init__(self, view: View, expansion: str = "linear", n_jobs: int | None = None) -> None:
+        self.view, self.expansion, self.n_jobs = view, expansion, n_jobs
+        self.trial: Trial | None = None
+        self._paths: dict[int | None, tuple[Design, LogisticPath]] = {}  # by split, and of all rows
+
+    def estimator(self, penalty: float) -> LogisticClassifier:
+        """Return the estimator that has such a penalty, not fitted."""
+        return LogisticClassifier(
+            C=1 / penalty, families=self.view.families, expansion=self.expansion, n_jobs=self.n_jobs
+        )
+
+    def scores(self, trial: Trial, splits: range, penalty: float) -> Array:
+        """Return the scores (n, k) of the rows that some splits hold out."""
+        self.trial = trial
+        scores = np.zeros((len(trial.code), len(trial.classes)))
+        if trial.exchangeable:
+            used = np.flatnonzero(trial.weight)
+            logit = self._path(None, used)[1].held_out(penalty, splits).held_out
+            log_prior = trial.log_prior[used]
+            logit = logit - np.where(np.isneginf(log_prior), 0.0, log_prior)
+            own = np.isin(trial.fold[used], splits)
+            scores[used[own]] = logit[own]
+            return scores
+        for f in splits:
+            train, test = trial.splits[f]
+            rows = train[trial.weight[train] > 0]
+            if not np.bincount(trial.code[rows], minlength=len(trial.classes)).all():
+                raise UnfitError("some training rows lack a class")
+            model, own = self._model(f, rows, penalty), np.empty((len(test), len(trial.classes)))
+            model.score(model.read(self.view.source.table[test]), all=own, relative=True)
+            scores[test] = own
+        return scores
+
+    def _path(self, split: int | None, rows: Array) -> tuple[Design, LogisticPath]:
+        """Encode some rows of the trial, to fit them with any penalty; the rows of a split, or those of positive
+        weight."""
+        assert self.trial is not None
+        if split not in self._paths:
+            code, weight = self.trial.code[rows], self.trial.weight[rows]
+            self._paths[split] = self._encoded(self.view.source.table[rows], code, weight)
+            path = self._paths[split][1]
+            if path.folds is not None:
+                path.folds = self.trial.fold[rows]
+        return self._paths[split]
+
+    def _encoded(self, table: Table, code: Array, weight: Array) -> tuple[Design, LogisticPath]:
+        schema, products = self.view.schema, self.expansion == "quadratic"
+        design = Design.of(table, schema.families, weight, derived=schema.features, products=products)
+        if not np.isfinite(design.rows.sum()):
+            refuse_nonfinite(self.view.source)
+            raise UnfitError("some values are too large; rescale the columns")
+        return design, LogisticPath(design.rows, code, weight, int(code.max()) + 1, n_jobs=self.n_jobs)
+
+    def _model(self, split: int | None, rows: Array, penalty: float) -> LogisticModel:
+        assert self.trial is not None
+        classes, code, weight = self.trial.classes, self.trial.code[rows], self.trial.weight[rows]
+        design, path = self._path(split, rows)
+        return design.model(classes, np.bincount(code, weight, len(classes)) / weight.sum(), *path.fit(penalty))
+
+    def fitted(self, source: Source, penalty: float) -> LogisticClassifier:
+        """Return the model of all rows, or of `ROWS` of them."""
+        assert self.trial is not None
+        model = self._model(None, np.flatnonzero(self.trial.weight), penalty)
+        if self.trial.is_sample:
+            some = sampled(source, ROWS, 0)
+            weight = np.ones(some.n_rows) if some.weight is None else some.weight
+            used = np.flatnonzero(weight)
+            classes, code = encode(np.asarray(some.y)[used])
+            table, weight = with_features(encoded(some.table), self.view.schema.features)[used], weight[used]
+            design, path = self._encoded(table, code, weight)
+            start = design.start(model) if np.array_equal(classes, model.classes) else None
+            prior = np.bincount(code, weight) / weight.sum()
+            model = design.model(classes, prior, *path.fit(penalty, start))
+        return LogisticClassifier._of(model, source.names, **self.estimator(penalty).get_params())
+
+
+@dataclass(frozen=True, eq=False)
+class LogisticCandidate(Candidate):
+    """Logistic regression with a penalty."""
+
+    fits: LogisticFits
+    penalty: float  # 1 / C
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return _code(self.fits.estimator(self.penalty))
+
+    def scores(self, trial: Trial, splits: range) -> Array:
+        return self.fits.scores(trial, splits, self.penalty)
+
+    def fitted(self, source: Source) -> Any:
+        return self.fits.fitted(source, self.penalty)
+
+
+def _code(estimator: Any) -> str:
+    """What to write in Python to get an estimator."""
+    shown = copy(estimator)
+    shown.n_jobs = None
+    return " ".join(repr(shown).split())
+
+
+@dataclass(frozen=True)
+class View:
+    """A way to read the columns."""
+
+    families: Any  # to ask for
+    schema: Schema
+    source: ArraySource
+
+    @classmethod
+    def of(cls, trial: Trial, families: Any, own: Mapping[str, str] | None = None) -> View:
+        """Return the columns as `families` has them, or with families of their own for some kinds of them."""
+        schema = trial.schema if own is None else trial.schema.changed(own, trial.source.table)
+        source = ArraySource(with_features(trial.source.table, schema.features), trial.code, trial.source.weight)
+        source.n_jobs = trial.source.n_jobs
+        return cls(families if own is None else own, schema, source)
+
+    def has(self, *families: str) -> bool:
+        """Whether a column has one of these families."""
+        return not set(families).isdisjoint(self.schema.families)
