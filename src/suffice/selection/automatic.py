@@ -225,7 +225,7 @@ class _Search:
         """Try a candidate on all held-out rows, unless those of the first splits show that it is not the best."""
         start, trial = time.perf_counter(), self.trial
         splits, first = range(len(trial.splits)), range(len(trial.first.splits))
-        races = trial.exchangeable and bool(self._tried)
+        races = bool(self._tried) and trial.exchangeable and model.is_by_split
         scores = model.scores(trial, first if races else splits)
         if races:
             found, losses = self._losses(trial.first, scores)

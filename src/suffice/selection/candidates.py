@@ -74,10 +74,8 @@ def candidates(
     results : Results
         What is known of the candidates that were yielded before.
     """
-    linear: list[LogisticCandidate] = []
-    for one in () if generative else _linear(trial, families, n_jobs, results):
-        linear.append(one)
-        yield one
+    logistic = [] if generative else list(islice(_linear(trial, families, n_jobs), 1))
+    yield from logistic
     tried: list[StatisticCandidate] = []
     for model in _generative(trial, families, n_jobs, results):
         tried.append(model)
@@ -86,19 +84,18 @@ def candidates(
     if not results.is_worse([best]):
         yield from _smoothed(best)
         yield from _with_tree(trial, best)
-    start = results.best_of(linear).penalty if linear else START
-    for fits in () if generative else _curved(trial, families, n_jobs, tried, results):
-        yield (first := LogisticCandidate(fits, start))
-        if not results.is_worse([first]):
-            yield from _penalised(first, results)
+    for curved in () if generative else _curved(trial, families, n_jobs, tried, results):
+        logistic.append(curved)
+        yield curved
+    if logistic and not results.is_worse([best := results.best_of(logistic)]):
+        yield from _penalised(best, results)
 
 
-def _linear(trial: Trial, families: Any, n_jobs: int | None, results: Results) -> Iterator[LogisticCandidate]:
-    """Yield logistic models of the whole table with several penalties, if it is not too large to be fitted soon."""
-    soon = (view for view in _views(trial, families, NUMBERS) if _is_soon(trial, view))
-    for view in islice(soon, 1):
-        yield (first := LogisticCandidate(LogisticFits(view, n_jobs=n_jobs), START))
-        yield from _penalised(first, results)
+def _linear(trial: Trial, families: Any, n_jobs: int | None) -> Iterator[LogisticCandidate]:
+    """Yield logistic models of the whole table, if it is not too large to be fitted soon."""
+    for view in _views(trial, families, NUMBERS):
+        if _is_soon(trial, view):
+            yield LogisticCandidate(LogisticFits(trial, view, n_jobs=n_jobs), START)
 
 
 def _penalised(model: LogisticCandidate, results: Results) -> Iterator[LogisticCandidate]:
@@ -209,11 +206,11 @@ def _n_patterns(numbers: Sequence[Column]) -> int:
 
 def _curved(
     trial: Trial, families: Any, n_jobs: int | None, tried: Sequence[StatisticCandidate], results: Results
-) -> Iterator[LogisticFits]:
+) -> Iterator[LogisticCandidate]:
     """Yield logistic models that are not linear in the numbers, if they are not too large to be fitted soon.
 
-    Curves are tried if generative models do not prefer straight numbers to bins, and products of numbers if they do
-    not prefer tied covariances to full ones, whose scores are sums of products.
+    Curves are tried if generative models prefer bins to straight numbers, and products of numbers if they do not
+    prefer tied covariances to full ones, whose scores are sums of products.
     """
     if families != "auto":
         return
@@ -224,15 +221,16 @@ def _curved(
         ]
 
     table = trial.source.table
-    if table.n_features <= _WIDE and not results.is_worse(with_("diag", BINNED), with_("diag", "auto", NUMBERS)):
+    binned, straight = with_("diag", BINNED), with_("diag", "auto", NUMBERS)
+    if table.n_features <= _WIDE and binned and results.best_of(binned + straight) in binned:
         view = View.of(trial, families, CURVE)
         if view.has("curve") and _is_soon(trial, view):
-            yield LogisticFits(view, n_jobs=n_jobs)
+            yield LogisticCandidate(LogisticFits(trial, view, n_jobs=n_jobs), START)
     if not results.is_worse(with_("full"), with_("tied")):
         view = View.of(trial, families, NUMBERS)
         q = view.schema.families.count("gaussian")
         if q > 1 and _is_soon(trial, view, q * (q + 1) // 2):
-            yield LogisticFits(view, "quadratic", n_jobs)
+            yield LogisticCandidate(LogisticFits(trial, view, "quadratic", n_jobs), START)
 
 
 def _is_soon(trial: Trial, view: View, n_products: int = 0) -> bool:

@@ -27,7 +27,7 @@ MOST = -np.log(1e-6)  # the largest loss of a row: one that seemed impossible mu
 _PARTS = 4  # of the rows: the scores of each are calibrated by those of the others
 _ENOUGH = 2000  # rows for the two or more numbers of a calibration, while candidates are compared
 _SMALL = 1000  # rows, below which ten folds are used instead of five
-_FIRST = 0.3  # of the folds
+_FIRST = 2  # splits, the scores of each of which are calibrated by those of the other
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Trial:
     @cached_property
     def first(self) -> Trial:
         """The first splits, which show of many a candidate that it is not the best."""
-        return replace(self, splits=self.splits[: max(1, round(_FIRST * len(self.splits)))])
+        return replace(self, splits=self.splits[:_FIRST])
 
     def scores(self, of_split: Callable[[int], Array], splits: range) -> Array:
         """Return the scores (n, k) of held-out rows from those of some splits; 0 for the rows of others."""

@@ -45,6 +45,11 @@ class Candidate(ABC):
 
     name: str  # what to write in Python to get it
 
+    @property
+    def is_by_split(self) -> bool:
+        """Whether the scores of some splits take less time than those of all."""
+        return True
+
     @abstractmethod
     def scores(self, trial: Trial, splits: range) -> Array:
         """Return scores (n, k) of the rows that some splits hold out, and 0 for others.
@@ -130,6 +135,8 @@ class LogisticFits:
 
     Parameters
     ----------
+    trial : Trial
+        The rows.
     view : View
         How columns are read.
     expansion : {"linear", "quadratic"}
@@ -138,9 +145,8 @@ class LogisticFits:
         The number of threads.
     """
 
-    def __init__(self, view: View, expansion: str = "linear", n_jobs: int | None = None) -> None:
-        self.view, self.expansion, self.n_jobs = view, expansion, n_jobs
-        self.trial: Trial | None = None
+    def __init__(self, trial: Trial, view: View, expansion: str = "linear", n_jobs: int | None = None) -> None:
+        self.trial, self.view, self.expansion, self.n_jobs = trial, view, expansion, n_jobs
         self._paths: dict[int | None, tuple[Design, LogisticPath]] = {}  # by split, and of all rows
 
     def estimator(self, penalty: float) -> LogisticClassifier:
@@ -149,38 +155,42 @@ class LogisticFits:
             C=1 / penalty, families=self.view.families, expansion=self.expansion, n_jobs=self.n_jobs
         )
 
-    def scores(self, trial: Trial, splits: range, penalty: float) -> Array:
+    @property
+    def is_by_split(self) -> bool:
+        """Whether rows are held out by splits, since one at a time would take too long, or they belong together."""
+        return not self.trial.exchangeable or self._path(None)[1].folds is not None
+
+    def scores(self, splits: range, penalty: float) -> Array:
         """Return the scores (n, k) of the rows that some splits hold out."""
-        self.trial = trial
+        trial = self.trial
         scores = np.zeros((len(trial.code), len(trial.classes)))
         if trial.exchangeable:
             used = np.flatnonzero(trial.weight)
-            logit = self._path(None, used)[1].held_out(penalty, splits).held_out
-            log_prior = trial.log_prior[used]
-            logit = logit - np.where(np.isneginf(log_prior), 0.0, log_prior)
+            logit, log_prior = self._path(None)[1].held_out(penalty, splits).held_out, trial.log_prior[used]
             own = np.isin(trial.fold[used], splits)
-            scores[used[own]] = logit[own]
+            scores[used[own]] = (logit - np.where(np.isneginf(log_prior), 0.0, log_prior))[own]
             return scores
         for f in splits:
-            train, test = trial.splits[f]
-            rows = train[trial.weight[train] > 0]
-            if not np.bincount(trial.code[rows], minlength=len(trial.classes)).all():
-                raise UnfitError("some training rows lack a class")
-            model, own = self._model(f, rows, penalty), np.empty((len(test), len(trial.classes)))
+            test = trial.splits[f][1]
+            model, own = self._model(f, penalty), np.empty((len(test), len(trial.classes)))
             model.score(model.read(self.view.source.table[test]), all=own, relative=True)
             scores[test] = own
         return scores
 
-    def _path(self, split: int | None, rows: Array) -> tuple[Design, LogisticPath]:
-        """Encode some rows of the trial, to fit them with any penalty; the rows of a split, or those of positive
-        weight."""
-        assert self.trial is not None
+    def _rows(self, split: int | None) -> Array:
+        rows = np.arange(len(self.trial.code)) if split is None else self.trial.splits[split][0]
+        return np.asarray(rows[self.trial.weight[rows] > 0])
+
+    def _path(self, split: int | None) -> tuple[Design, LogisticPath]:
+        """Encode the rows that a split trains on, or all of them, to fit them with any penalty."""
         if split not in self._paths:
-            code, weight = self.trial.code[rows], self.trial.weight[rows]
-            self._paths[split] = self._encoded(self.view.source.table[rows], code, weight)
-            path = self._paths[split][1]
+            trial, rows = self.trial, self._rows(split)
+            code, weight = trial.code[rows], trial.weight[rows]
+            if not np.bincount(code, minlength=len(trial.classes)).all():
+                raise UnfitError("some training rows lack a class")
+            _, path = self._paths[split] = self._encoded(self.view.source.table[rows], code, weight)
             if path.folds is not None:
-                path.folds = self.trial.fold[rows]
+                path.folds = trial.fold[rows]
         return self._paths[split]
 
     def _encoded(self, table: Table, code: Array, weight: Array) -> tuple[Design, LogisticPath]:
@@ -191,16 +201,15 @@ class LogisticFits:
             raise UnfitError("some values are too large; rescale the columns")
         return design, LogisticPath(design.rows, code, weight, int(code.max()) + 1, n_jobs=self.n_jobs)
 
-    def _model(self, split: int | None, rows: Array, penalty: float) -> LogisticModel:
-        assert self.trial is not None
-        classes, code, weight = self.trial.classes, self.trial.code[rows], self.trial.weight[rows]
-        design, path = self._path(split, rows)
-        return design.model(classes, np.bincount(code, weight, len(classes)) / weight.sum(), *path.fit(penalty))
+    def _model(self, split: int | None, penalty: float) -> LogisticModel:
+        trial, rows = self.trial, self._rows(split)
+        design, path = self._path(split)
+        count = np.bincount(trial.code[rows], trial.weight[rows], len(trial.classes))
+        return design.model(trial.classes, count / count.sum(), *path.fit(penalty))
 
     def fitted(self, source: Source, penalty: float) -> LogisticClassifier:
         """Return the model of all rows, or of `ROWS` of them."""
-        assert self.trial is not None
-        model = self._model(None, np.flatnonzero(self.trial.weight), penalty)
+        model = self._model(None, penalty)
         if self.trial.is_sample:
             some = sampled(source, ROWS, 0)
             weight = np.ones(some.n_rows) if some.weight is None else some.weight
@@ -225,8 +234,12 @@ class LogisticCandidate(Candidate):
     def name(self) -> str:  # type: ignore[override]
         return _code(self.fits.estimator(self.penalty))
 
-    def scores(self, trial: Trial, splits: range) -> Array:
-        return self.fits.scores(trial, splits, self.penalty)
+    @property
+    def is_by_split(self) -> bool:
+        return self.fits.is_by_split
+
+    def scores(self, trial: Trial, splits: range) -> Array:  # noqa: ARG002 (the fits know it)
+        return self.fits.scores(splits, self.penalty)
 
     def fitted(self, source: Source) -> Any:
         return self.fits.fitted(source, self.penalty)
