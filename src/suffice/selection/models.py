@@ -167,8 +167,8 @@ class LogisticFits:
         if trial.exchangeable:
             used = np.flatnonzero(trial.weight)
             logit, log_prior = self._path(None)[1].held_out(penalty, splits).held_out, trial.log_prior[used]
-            own = np.isin(trial.fold[used], splits)
-            scores[used[own]] = (logit - np.where(np.isneginf(log_prior), 0.0, log_prior))[own]
+            some = np.isin(trial.fold[used], splits)
+            scores[used[some]] = (logit - np.where(np.isneginf(log_prior), 0.0, log_prior))[some]
             return scores
         for f in splits:
             test = trial.splits[f][1]
