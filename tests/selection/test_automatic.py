@@ -75,18 +75,20 @@ def test_counts_and_categories_are_found():
 
 
 @pytest.mark.parametrize(
-    ("X", "y", "cv"),
+    ("X", "y", "cv", "given_up"),
     [
-        (*load_iris(return_X_y=True), None),
-        (*load_wine(return_X_y=True), 4),
-        (BIRDS, PENGUINS["species"].to_numpy(str), 8),
+        (*load_iris(return_X_y=True), None, ""),
+        (*load_wine(return_X_y=True), 4, ""),
+        (BIRDS, PENGUINS["species"].to_numpy(str), 8, ""),
+        (*normal(400, (ROUND, WIDE)), 5, "tied"),
     ],
 )
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
-def test_the_table_holds_what_refits_and_scikit_learn_say(X, y, cv, weighted):
+def test_the_table_holds_what_refits_and_scikit_learn_say(X, y, cv, given_up, weighted):
     weight = np.random.default_rng(0).exponential(size=len(y)) if weighted else None
     found = suffice.fit(X, y, weight, cv=cv, generative=True, calibrate=False)
     assert len(found.choice_.candidates) > 2
+    assert not given_up or {one.folds for one in found.choice_.candidates if given_up in one.name} == {2}
     params = {"sample_weight": weight} if weighted else {}
     tried = zip([*models(found), DummyClassifier()], [*found.choice_.candidates, found.choice_.baseline], strict=True)
     with config_context(enable_metadata_routing=True):
