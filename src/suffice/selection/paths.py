@@ -124,7 +124,7 @@ class State:
     def _reduce(self, estimators: list[Reduction]) -> State:
         moments = _linear(self.statistic)
         whole = estimators[0]._recipe.whole(moments, estimators[0]._validate())
-        directions = whole.first(max(_kept(estimator, whole) for estimator in estimators))
+        directions = whole.first(max(_kept(estimator, whole, moments.total) for estimator in estimators))
         reduction = clone(estimators[0])._of(directions, moments.classes, self.names)
         rows = tuple(reduction.transform(X) for X in self.rows)
         return State(directions.of_moments(moments), self.names, rows, self.steps, whole)
@@ -132,7 +132,7 @@ class State:
     def _cut(self, estimators: list[Reduction]) -> State:
         assert self.whole is not None
         reduction = estimators[0]
-        directions = self.whole.first(reduction._recipe.kept(self.whole, reduction._validate()))
+        directions = self.whole.first(reduction._recipe.kept(self.whole, reduction._validate(), self.statistic.total))
         fitted = clone(estimators[0])._of(directions, self.statistic.classes, self.names)
         n = len(directions.values)
         return State(self.statistic.first(n), None, tuple(X[:, :n] for X in self.rows), (*self.steps, fitted))
@@ -150,10 +150,10 @@ def transformed(step: Any, X: Any) -> Array:
     return (_floats(X) - (step.mean_ if step.with_mean else 0.0)) / (step.scale_ if step.with_std else 1.0)
 
 
-def _kept(estimator: Reduction, whole: Projection) -> int:
+def _kept(estimator: Reduction, whole: Projection, weight: float) -> int:
     """Return how many components an estimator keeps; invalid numbers raise an error later, in its fit."""
     try:
-        return estimator._recipe.kept(whole, estimator._validate())
+        return estimator._recipe.kept(whole, estimator._validate(), weight)
     except DataError:
         return 1
 

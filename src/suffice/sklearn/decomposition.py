@@ -11,9 +11,10 @@ from sklearn import decomposition as theirs
 from sklearn.utils.extmath import svd_flip
 from sklearn.utils.validation import validate_data
 
+from ..projection import likeliest_dimension
 from ..stats import MomentStats
 from ..stats.collectors import CollectMoments
-from .private import checks_parameters, get_namespace, likeliest_dimension
+from .private import checks_parameters, get_namespace
 from .work import THEIRS, Additive, statistics_together, takes_arrays, validated
 
 Array = NDArray[Any]
