@@ -34,11 +34,10 @@ EXPECTED = {
     "test_newton_cholesky_fallback_to_lbfgs": (
         "It expects the number of steps of lbfgs; Newton's method takes another number to the same optimum."
     ),
-    "test_logistic_regression_callback_fitted_estimator[True-2]": (
+    "test_logistic_regression_callback_fitted_estimator": (
         "It compares the steps of lbfgs under callbacks, which scikit-learn takes, with a fit that is cut off after as "
         "many steps; the steps of Newton's method are nearer to the optimum."
     ),
-    "test_logistic_regression_callback_fitted_estimator[True-3]": "As the one before, of three classes.",
     "test_logistic_cv_multinomial_score[neg_log_loss-multiclass_agg_list3]": (
         "It compares log losses to six digits with those of lbfgs, which stops at a gradient of 1e-4; ours is the "
         "optimum, up to rounding."

@@ -19,6 +19,7 @@ from ..stats.categories import CELLS, DIRECT
 from ..tables import vocabulary as vocabularies
 from ..tables.table import Column, Matrix, Table, native
 from .base import Density, LinearForm, refuse_zeros, seen_classes
+from .counts import of_columns
 from .parameters import blank, distributions, numbers, probability_table
 from .scorer import Wanted
 from .typicality import drawn_typicality
@@ -101,15 +102,15 @@ class CategoricalDensity(Density):
         return len(self.categories)
 
     @classmethod
-    def estimate(cls, stats: CategoryStats, alpha: float = 1.0, unknown: str = "smooth") -> Self:
-        """Estimate p_i = (count_i + alpha) / sum over the categories seen in any class.
+    def estimate(cls, stats: CategoryStats, alpha: float | Sequence[float] = 1.0, unknown: str = "smooth") -> Self:
+        """Estimate p_i = (count_i + alpha) / sum over the categories that were declared, or seen in any class.
 
         Parameters
         ----------
         stats : CategoryStats
             How often each category was seen.
-        alpha : float, default=1.0
-            The pseudo-count of every category; 0 for maximum likelihood.
+        alpha : float or sequence of floats, default=1.0
+            The pseudo-count of every category, one for all columns or one for each; 0 for maximum likelihood.
         unknown : {"smooth", "ignore", "error"}
             What an unknown category is worth: as much as one that the class never had; nothing; or an error.
 
@@ -120,15 +121,17 @@ class CategoricalDensity(Density):
         """
         one_of("unknown", unknown, POLICIES)
         table, unseen = np.empty_like(stats.count), np.zeros((len(stats.classes), stats.n_features))
-        for j, (a, b) in enumerate(pairwise(stats.bounds)):
+        for j, ((a, b), pseudo) in enumerate(
+            zip(pairwise(stats.bounds), of_columns(alpha, stats.n_features), strict=True)
+        ):
             if a == b:
                 continue  # never observed: it says nothing
-            count = stats.count[:, a:b] + alpha
+            count = stats.count[:, a:b] + pseudo
             none = count.sum(axis=1, keepdims=True) == 0  # not observed in this class: what all classes say
             count = np.where(none, stats.count[:, a:b].sum(axis=0), count)
             total = count.sum(axis=1, keepdims=True)
             table[:, a:b] = log(count / total)
-            unseen[:, j] = log(alpha / total[:, 0]) if unknown == "smooth" else 0.0
+            unseen[:, j] = log(pseudo / total[:, 0]) if unknown == "smooth" else 0.0
         return cls(stats.categories, table, unseen, seen_classes(stats), unknown)
 
     @classmethod

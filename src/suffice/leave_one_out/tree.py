@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..decisions import log
 from ..densities import TreeDensity
+from ..densities.counts import of_columns
 from ..densities.dependence import entropy_terms, heaviest_trees, informations, weight_matrices
 from ..densities.messages import TableTerms, upwards
 from ..densities.tree import mixed
@@ -31,7 +33,7 @@ class TreeLeaveOneOut(LeaveOneOut):
 
     statistics: PairStats
     density: TreeDensity
-    alpha: float
+    alpha: float | Sequence[float]
     joint: tuple[tuple[int, int], ...]
     grows: bool
 
@@ -68,11 +70,13 @@ class TreeLeaveOneOut(LeaveOneOut):
         return out, alone
 
     def _gone(self, x: Array, weight: Array) -> Array:
-        """Which cells (n, d) hold a category that no other row has."""
+        """Which cells (n, d) hold a category that no other row has, and that is not declared."""
         single = self.statistics.single
+        fixed = np.append(single.is_declared(), True)
         sums, start = np.append(single.count.sum(axis=0), 0.0), single.bounds[:-1]
         known = (x >= 0) & (x < np.diff(single.bounds))
-        return np.asarray(known & (left(sums[np.where(known, start + x, -1)], weight[:, None]) == 0))
+        index = np.where(known, start + x, -1)
+        return np.asarray(known & ~fixed[index] & (left(sums[index], weight[:, None]) == 0))
 
     def _of_tree(self, parent: Array) -> TreeDensity:
         if np.array_equal(parent, self.density.parent):
@@ -149,7 +153,8 @@ class _Rows:
 
     def _plain(self, j: int, rows: Array) -> tuple[Array, Array]:
         """p(x_j | class), (m, k), and the pseudo-counts of the column, (m, 1)."""
-        single, alpha, known = self._model.statistics.single, self._model.alpha, self._known(j, rows)[:, None]
+        single, known = self._model.statistics.single, self._known(j, rows)[:, None]
+        alpha = of_columns(self._model.alpha, single.n_features)[j]
         bounds = self._model.bounds
         count = single.count[:, bounds[j] : bounds[j + 1]].T
         if not len(count):

@@ -60,6 +60,14 @@ class ArrowColumn(Column):
         code = values.indices.cast(pa.int32()).fill_null(-1).to_numpy(zero_copy_only=False)
         return without_missing(distinct, code)
 
+    def levels(self) -> Array | None:
+        import pyarrow as pa
+
+        # The categories of a polars Categorical are those of all columns that share them; an Enum has its own.
+        if not pa.types.is_dictionary(self.values.type) or self.dtype.startswith("Categorical"):
+            return None
+        return self.coded()[0]
+
     def missing(self) -> Array:
         import pyarrow as pa
 

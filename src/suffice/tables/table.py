@@ -45,6 +45,10 @@ class Column(ABC):
     def missing(self) -> Array:
         """Which values are missing, (n,)."""
 
+    def levels(self) -> Array | None:
+        """The values that its type declares, whether a row has them or not; None where it declares none."""
+        return None
+
     def bytes_per_row(self) -> float:
         """About how many bytes of text a value has; 0 for numbers and codes."""
         return 0.0
@@ -126,6 +130,7 @@ class CodedColumn(Column):
     categories: Array
     dtype: str
     kind: str = "text"
+    declared: bool = False  # whether the categories are those of the type, and not just those of some rows
 
     def __len__(self) -> int:
         return len(self.code)
@@ -138,6 +143,9 @@ class CodedColumn(Column):
 
     def coded(self) -> tuple[Array, Array]:
         return without_missing(self.categories, self.code.astype(np.int32))
+
+    def levels(self) -> Array | None:
+        return self.coded()[0] if self.declared else None
 
     def missing(self) -> Array:
         return np.asarray(self.coded()[1] < 0)
@@ -474,7 +482,7 @@ def encoded(table: Table) -> Table:
 
 def _encoded(column: Column) -> Column:
     categories, code = column.coded()
-    return CodedColumn(code, categories, column.dtype)
+    return CodedColumn(code, categories, column.dtype, declared=column.levels() is not None)
 
 
 def _kind_of_value(value: object) -> str:
