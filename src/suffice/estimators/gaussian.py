@@ -53,6 +53,9 @@ class GaussianClassifier(GenerativeClassifier):
         towards those within all classes, where all its rows together vary less than one row does on average; "floor"
         applies the variance floor alone. A warning names the classes and the columns. All others keep the estimate of
         maximum likelihood.
+    ddof : {0, 1}
+        0 divides by the number n of rows: maximum likelihood. 1 divides by n - 1, and by n - k where k classes share a
+        covariance, as R's `lda`, `qda` and `naiveBayes` do; `leave_one_out`, "loo" and predictive models take 0 only.
     n_jobs : int or None
         Threads; None uses every processor unless SUFFICE_NUM_THREADS or OMP_NUM_THREADS says otherwise.
 
@@ -98,6 +101,7 @@ class GaussianClassifier(GenerativeClassifier):
         missing: str = "ignore",
         shrinkage_target: str = "variances",
         degenerate: str = "pooled",
+        ddof: int = 0,
         n_jobs: int | None = None,
     ) -> None:
         self.covariance = covariance
@@ -108,6 +112,7 @@ class GaussianClassifier(GenerativeClassifier):
         self.missing = missing
         self.shrinkage_target = shrinkage_target
         self.degenerate = degenerate
+        self.ddof = ddof
         self.n_jobs = n_jobs
 
     def _learn(self, statistics: Any, source: Source | None = None, inferred: Any = None) -> Self:
