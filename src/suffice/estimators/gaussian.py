@@ -7,6 +7,7 @@ from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.metaestimators import available_if
 
 from ..densities import GaussianDensity, StudentDensity
 from ..densities.covariance import STRUCTURES
@@ -20,6 +21,18 @@ from ..stats import MomentStats, PatternStats
 from .generative import GenerativeClassifier
 
 Array = NDArray[Any]
+
+
+_ALL_ROWS = (
+    'shrinkage="loo" needs all rows at once; call fit, or give a number, such as that of a fitted model: '
+    "set_params(shrinkage=model.shrinkage_)"
+)
+
+
+def _takes_some_rows(clf: Any) -> bool:
+    if clf.shrinkage == "loo":
+        raise DataError(_ALL_ROWS)
+    return True
 
 
 class GaussianClassifier(GenerativeClassifier):
@@ -121,6 +134,11 @@ class GaussianClassifier(GenerativeClassifier):
         self._chosen = None if chosen is None else (chosen, self._chosen_for())
         return self
 
+    # What needs a part of the rows only; scikit-learn asks with hasattr.
+    partial_fit = available_if(_takes_some_rows)(GenerativeClassifier.partial_fit)
+    forget = available_if(_takes_some_rows)(GenerativeClassifier.forget)
+    fit_statistics = available_if(_takes_some_rows)(GenerativeClassifier.fit_statistics)
+
     def _settled(self) -> dict[str, Any]:
         return self._validate() | {"shrinkage": self._shrinkage()}
 
@@ -130,10 +148,7 @@ class GaussianClassifier(GenerativeClassifier):
 
     def _choose_shrinkage(self, moments: MomentStats, source: Source | None) -> float:
         if source is None:
-            raise DataError(
-                'shrinkage="loo" needs all rows at once; call fit, or give a number, such as that of a '
-                "fitted model: set_params(shrinkage=model.shrinkage_)"
-            )
+            raise DataError(_ALL_ROWS)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SufficeWarning)
             density = GaussianDensity.estimate(moments, self.covariance, None, self.variance_floor)

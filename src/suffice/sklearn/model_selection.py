@@ -73,6 +73,9 @@ class GridSearchCV(OnePassSearchCV):
             return False
         return isinstance(X, np.ndarray) and isinstance(y, np.ndarray) and takes_arrays(X, y)
 
+    def _is_left_to_scikit_learn(self, points: list[dict[str, Any]]) -> bool:  # noqa: ARG002
+        return False  # or `fit` would not have asked
+
     def _work(self, X: Any, y: Any, weight: Any, points: Any, scorer: Any, routed: Any) -> Any:  # noqa: ARG002
         folds = self._folds
         assert folds is not None
