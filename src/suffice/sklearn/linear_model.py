@@ -24,6 +24,7 @@ from .work import OURS, THEIRS, statistics_together, takes_arrays, validated, we
 Array = NDArray[Any]
 
 _TOL = 1e-12  # of the gradient: Newton's method gets there a step or two after it gets near
+_EPS = float(np.finfo(np.float64).eps)
 _WIDE = 500  # columns, of which the matrix of moments is no longer a small part of the work
 
 
@@ -34,7 +35,8 @@ class LogisticRegression(Linear, theirs.LogisticRegression):
     work: "suffice" or "scikit-learn".
 
     In the place of the default solver "lbfgs" stands Newton's method, which finds the same optimum with more digits.
-    Other solvers and penalties, `C=np.inf`, callbacks and sparse matrices are left to scikit-learn.
+    Other solvers and penalties, penalties below rounding (`C=np.inf`, or above 4e15), callbacks and sparse matrices are
+    left to scikit-learn.
 
     Examples
     --------
@@ -102,7 +104,7 @@ class LogisticRegression(Linear, theirs.LogisticRegression):
 
     def _is_ours(self) -> bool:
         """Whether the parameters ask for what Newton's method finds: the default solver, and an L2 penalty."""
-        plain = self.solver == "lbfgs" and self.penalty == "deprecated" and self.l1_ratio == 0 and np.isfinite(self.C)
+        plain = self.solver == "lbfgs" and self.penalty == "deprecated" and self.l1_ratio == 0 and 1 / self.C > _EPS
         special = self.dual or self.verbose or self.n_jobs is not None or self.max_iter == 0
         return bool(plain and not special and not getattr(self, "_skl_callbacks", None))
 
