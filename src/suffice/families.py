@@ -514,7 +514,7 @@ def _values(own: Any) -> list[Any]:
     return list(values)
 
 
-def _widened(statistics: Any, choices: Choices, names: Names) -> Any:
+def _with_declared(statistics: Any, choices: Choices, names: Names) -> Any:
     """The statistic with the categories that parameters and types declare."""
     given = choices.get("categories")
     if isinstance(given, dict):
@@ -525,11 +525,11 @@ def _widened(statistics: Any, choices: Choices, names: Names) -> Any:
     if given is not None and len(given) != statistics.n_features:
         raise DataError(f"categories= is for {len(given)} columns, but there are {statistics.n_features}")
     arrays = [None if own is None else np.array([*own, None], object)[:-1] for own in given or ()]
-    return statistics.widened(arrays)
+    return statistics.with_declared(arrays)
 
 
 def _categorical(statistics: Any, choices: Choices, names: Names) -> Density:
-    statistics = _widened(statistics, choices, names)
+    statistics = _with_declared(statistics, choices, names)
     if not depends(choices):
         return CategoricalDensity.estimate(statistics, choices["alpha"], choices["unknown"])
     joint = named_pairs(choices["joint"], names or statistics.names, statistics.n_features)
@@ -538,7 +538,7 @@ def _categorical(statistics: Any, choices: Choices, names: Names) -> Density:
 
 
 def _categorical_held_out(statistics: Any, density: Any, choices: Choices) -> leave_one_out.LeaveOneOut:
-    statistics = _widened(statistics, choices, None)
+    statistics = _with_declared(statistics, choices, None)
     if not depends(choices):
         return leave_one_out.CategoricalLeaveOneOut(statistics, density, choices["alpha"])
     joint = named_pairs(choices["joint"], statistics.names, statistics.n_features)

@@ -256,8 +256,8 @@ class GaussianDensity(Density):
         """The density with covariances multiplied by factors (g, d) or (g, 1), equal in all columns of a matrix."""
         log_det = self.log_det + np.log(np.broadcast_to(factor, self.covariance.shape[:2])).sum(axis=1)
         factor = factor[:, :1, None] if self.structure.shape == "full" else factor
-        scaled = {"covariance": self.covariance * factor, "whitening": self.whitening / np.sqrt(factor)}
-        return replace(self, log_det=log_det, **scaled)
+        covariance, whitening = self.covariance * factor, self.whitening / np.sqrt(factor)
+        return replace(self, covariance=covariance, whitening=whitening, log_det=log_det)
 
     @classmethod
     def from_parameters(cls, means: Any, covariances: Any, structure: str | None = None) -> Self:

@@ -164,9 +164,7 @@ class ComplementDensity(MultinomialDensity):
     """Weights from the words of all other classes (Rennie et al., 2003). Scores, not probabilities."""
 
     @classmethod
-    def estimate(  # type: ignore[override]
-        cls, stats: CountStats, alpha: float | Sequence[float] = 1.0, normalize: bool = False
-    ) -> Self:
+    def estimate(cls, stats: CountStats, alpha: float | Sequence[float] = 1.0, normalize: bool = False) -> Self:
         """Minus the log share of each word among the other classes.
 
         Parameters

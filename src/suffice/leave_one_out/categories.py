@@ -29,7 +29,7 @@ class _Column(NamedTuple):
     """A column that was ever observed, or whose categories are declared."""
 
     j: int
-    count: Array  # (v, k)
+    counts: Array  # (v, k)
     sums: Array  # (v,) over classes
     totals: Array  # (k,) over categories
     fixed: Array  # (v,) which categories are declared, and do not leave with their last row

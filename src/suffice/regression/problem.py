@@ -245,6 +245,7 @@ class LogisticProblem:
         search = _Search(self, _Coordinates.of(self, center, covariance), tol)
         theta = search.coordinates.theta(*(start or (first[:, :-1], first[:, -1])))
         with single_threaded_blas():
+            found: Any
             if self.lasso:
                 found = search.lasso(theta, max_iter)
             else:
@@ -300,7 +301,7 @@ class _Coordinates:
         inner = np.column_stack([slope, intercept + slope @ self.center])
         if self.whitening is not None:
             inner[:, :-1] = solve_triangular(self.whitening, slope.T, trans="T", lower=True).T
-        return np.divide(inner, self.scale, out=np.zeros_like(inner), where=self.scale > 0).ravel()
+        return np.asarray(np.divide(inner, self.scale, out=np.zeros_like(inner), where=self.scale > 0).ravel())
 
     def parameters(self, theta: Array) -> tuple[Array, Array]:
         """Slope and intercept."""
@@ -337,14 +338,14 @@ class _Search:
             self.gradient = self.coordinates.gradient(*gradients)
         return self.value, self.gradient
 
-    def lasso(self, theta: Array, max_iter: int) -> OptimizeResult:
+    def lasso(self, theta: Array, max_iter: int) -> Any:
         """The least loss with an L1 penalty: slopes are differences of two numbers that are not negative."""
         from scipy.optimize import Bounds, minimize
 
         cost = self.problem.lasso * self.coordinates.scale
         cost[:, -1] = 0.0
         cost = cost.ravel()
-        slopes = cost > 0
+        slopes: Array = cost > 0
         bounds = Bounds(
             np.concatenate([np.where(slopes, 0.0, -np.inf), 0.0 * cost]),
             np.concatenate([np.full(len(cost), np.inf), np.where(slopes, np.inf, 0.0)]),
@@ -358,7 +359,8 @@ class _Search:
         start = np.clip(np.concatenate([theta, -theta]), bounds.lb, bounds.ub)
         steps = {"maxiter": max_iter, "maxfun": 20 * max_iter, "maxcor": _REMEMBERED}
         ends = {"gtol": self.tol, "ftol": np.finfo(float).eps}
-        found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=steps | ends)
+        options: Any = steps | ends
+        found: Any = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
         found.x = np.subtract(*np.split(found.x, 2))
         return found
 

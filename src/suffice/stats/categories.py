@@ -189,7 +189,7 @@ class CategoryStats(StatisticsByName):
         parts = [v[kept[a:b]] for v, (a, b) in zip(self.categories, pairwise(self.bounds), strict=True)]
         return replace(self, categories=tuple(parts), count=self.count[:, kept])
 
-    def widened(self, categories: Sequence[Array] = ()) -> Self:
+    def with_declared(self, categories: Sequence[Array] = ()) -> Self:
         """Return the statistic with all categories that are declared, also those that no row has.
 
         Parameters
@@ -274,8 +274,8 @@ class CategoryStats(StatisticsByName):
     def _merged(self, other: Self) -> Self:
         one, two = self._together(other)
         names = one.names if one.names is not None else two.names
-        sums = {"weight": one.weight + two.weight, "count": one.count + two.count}
-        return replace(one, **sums, names=names, levels=_union(one.levels, two.levels))
+        weight, count, levels = one.weight + two.weight, one.count + two.count, _union(one.levels, two.levels)
+        return replace(one, weight=weight, count=count, names=names, levels=levels)
 
     def _without(self, other: Self) -> Self:
         one, two = self._together(other)

@@ -237,7 +237,7 @@ class PairStats(Statistics):
             kernels.active.pair_counts(values, code, weight, lo, width, pairs, count)
         return cls(single, pairs, count, asked is None)
 
-    def widened(self, categories: Sequence[Array] = ()) -> Self:
+    def with_declared(self, categories: Sequence[Array] = ()) -> Self:
         """Return the statistic with all categories that are declared, also those that no row has.
 
         Parameters
@@ -250,7 +250,7 @@ class PairStats(Statistics):
         PairStats
             What probabilities are estimated from. Pairs whose tables become too large are left out.
         """
-        single = self.single.widened(categories)
+        single = self.single.with_declared(categories)
         if single is self.single:
             return self
         pairs = self.pairs[_fits(single, self.pairs, self.every)]
