@@ -1,5 +1,6 @@
 """scikit-learn's names do what scikit-learn's classes do; `make test-peers` runs scikit-learn's own tests of them."""
 
+import inspect
 import pickle
 import sys
 from importlib import import_module
@@ -36,6 +37,13 @@ def rows(name):
 def test_every_name_stands_for_a_class_of_scikit_learn():
     assert set(ours.__all__) == {*THEIRS, "patch", "unpatch"}
     assert all(issubclass(getattr(ours, name), THEIRS[name]) for name in THEIRS)
+
+
+def test_every_method_is_documented_here_or_by_scikit_learn():
+    for name in THEIRS:
+        own = getattr(ours, name)
+        methods = [m for m in dir(own) if not m.startswith("_") and callable(getattr(own, m, None))]
+        assert [m for m in methods if not inspect.getdoc(getattr(own, m))] == []
 
 
 CASES = [

@@ -50,22 +50,6 @@ class LogisticRegression(Linear, theirs.LogisticRegression):
 
     @checks_parameters(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The training rows.
-        y : array-like of shape (n_samples,)
-            The labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            The weights of the rows.
-
-        Returns
-        -------
-        self : object
-            The fitted classifier.
-        """
         self.backend_ = THEIRS
         if not self._is_ours() or issparse(X) or not takes_arrays(X, y):
             return super().fit(X, y, sample_weight)  # type: ignore[no-any-return]

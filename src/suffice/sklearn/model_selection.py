@@ -43,22 +43,6 @@ class GridSearchCV(OnePassSearchCV):
     backend_: str
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
-        """Run the search.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The rows.
-        y : array-like of shape (n_samples,), default=None
-            The labels.
-        **params : dict
-            As in scikit-learn's GridSearchCV.
-
-        Returns
-        -------
-        self : object
-            The fitted search.
-        """
         self._folds = _Folds.of(self, X, y) if self._is_ours(X, y, params) else None
         try:
             self.backend_ = THEIRS if self._folds is None else OURS
