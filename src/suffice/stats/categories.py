@@ -148,10 +148,10 @@ class CategoryStats(StatisticsByName):
         counted = _count_integers(table.values, labels) if integers and len(table) else None  # type: ignore[attr-defined]
         levels = None
         if counted is None:
-            columns = table.columns()
-            parts = [_count_column(column, labels, table.column_name(j)) for j, column in enumerate(columns)]
+            columns = enumerate(table.columns())
+            parts = [_count_column(column, labels, table.column_name(j)) for j, column in columns]
             counted = tuple(part[0] for part in parts), np.concatenate([part[1] for part in parts], axis=1)
-            levels = _levels(column.levels() for column in columns)
+            levels = _levels(part[2] for part in parts)
         return cls(classes, total, *counted, table.names, levels)._trimmed()
 
     @classmethod
@@ -360,14 +360,14 @@ class _Labelled(NamedTuple):
         return self.kernel(values[start:], self.label[start:], weight, lo, width, table)
 
 
-def _count_column(column: Column, labels: _Labelled, name: str) -> tuple[Array, Array]:
-    """Categories (v,) of one column and their weights (k, v)."""
+def _count_column(column: Column, labels: _Labelled, name: str) -> tuple[Array, Array, Array | None]:
+    """Categories (v,) of one column, their weights (k, v), and the values that its type declares, if it does."""
     try:
         distinct, value = column.coded()
         table = np.zeros((1 + len(distinct), labels.k))
         lo, width = np.array([-1]), np.array([1 + len(distinct)])
         labels.add(value[:, None], 0, lo, width, table)
-        return _categories(distinct, table[1:].T)
+        return *_categories(distinct, table[1:].T), distinct if column.declares else None
     except DataError as error:
         raise DataError(f"column {name}: {error}") from None
 

@@ -45,9 +45,10 @@ class Column(ABC):
     def missing(self) -> Array:
         """Which values are missing, (n,)."""
 
-    def levels(self) -> Array | None:
-        """The values that its type declares, whether a row has them or not; None where it declares none."""
-        return None
+    @property
+    def declares(self) -> bool:
+        """Whether `coded` gives the values that its type declares, whether a row has them or not."""
+        return False
 
     def bytes_per_row(self) -> float:
         """About how many bytes of text a value has; 0 for numbers and codes."""
@@ -144,8 +145,9 @@ class CodedColumn(Column):
     def coded(self) -> tuple[Array, Array]:
         return without_missing(self.categories, self.code.astype(np.int32))
 
-    def levels(self) -> Array | None:
-        return self.coded()[0] if self.declared else None
+    @property
+    def declares(self) -> bool:
+        return self.declared
 
     def missing(self) -> Array:
         return np.asarray(self.coded()[1] < 0)
@@ -482,7 +484,7 @@ def encoded(table: Table) -> Table:
 
 def _encoded(column: Column) -> Column:
     categories, code = column.coded()
-    return CodedColumn(code, categories, column.dtype, declared=column.levels() is not None)
+    return CodedColumn(code, categories, column.dtype, declared=column.declares)
 
 
 def _kind_of_value(value: object) -> str:
