@@ -72,6 +72,7 @@ from .stats import (
 )
 from .stats.bundle import Collector
 from .stats.pairs import named_pairs
+from .tables.labels import is_missing
 from .tables.summary import FEW, ColumnSummary
 from .tables.tokens import Tokens
 
@@ -511,6 +512,8 @@ def _values(own: Any) -> list[Any]:
     values = own.tolist() if isinstance(own, np.ndarray) else own
     if not isinstance(values, list | tuple):
         raise DataError(f"categories= needs a list of the categories of a column, not {own!r}")
+    if any(map(is_missing, values)):
+        raise DataError(f"categories= has a missing value in {own!r}; leave it out: cells may be missing in any column")
     return list(values)
 
 
@@ -524,6 +527,7 @@ def _with_declared(statistics: Any, choices: Choices, names: Names) -> Any:
         given = tuple(given.get(name) for name in names)
     if given is not None and len(given) != statistics.n_features:
         raise DataError(f"categories= is for {len(given)} columns, but there are {statistics.n_features}")
+    # The None makes it an array of objects, whatever these are.
     arrays = [None if own is None else np.array([*own, None], object)[:-1] for own in given or ()]
     return statistics.with_declared(arrays)
 

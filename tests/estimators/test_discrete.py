@@ -251,6 +251,7 @@ def test_pseudo_counts_of_each_column():
         (lambda: PoissonClassifier([1] * D).fit(X, Y), "must be a number"),
         (lambda: CategoricalClassifier(categories="ab").fit(SMALL, Y), "must be a list with the categories of each"),
         (lambda: CategoricalClassifier(categories=[["a"]]).fit(SMALL, Y), f"is for 1 columns, but there are {D}"),
+        (lambda: CategoricalClassifier(categories=[[1, None]] * D).fit(SMALL, Y), "has a missing value in"),
         (lambda: CategoricalClassifier(categories={"a": "b"}).fit(SMALL, Y), "needs a list of the categories"),
         (lambda: CategoricalClassifier(categories={"fur": [1]}).fit(SMALL, Y), "names 'fur', which is no column"),
     ],
