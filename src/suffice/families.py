@@ -75,6 +75,7 @@ from .stats.pairs import named_pairs
 from .tables.labels import is_missing
 from .tables.summary import FEW, ColumnSummary
 from .tables.tokens import Tokens
+from .tables.vocabulary import positions
 
 COUNTED = 20  # integers with a mean of at most this may be counts: beyond, a Gaussian does as well
 
@@ -427,7 +428,7 @@ def _why_poisson(column: ColumnSummary) -> str | None:
 
 
 def _check_categorical(choices: dict[str, Any]) -> None:
-    _check_alphas(choices)
+    choices["alpha"] = check_alphas(choices["alpha"], of_one=check_alphas)
     one_of("unknown", choices["unknown"], POLICIES)
     if choices["structure"] not in (None, "tree"):
         raise DataError(f'structure={choices["structure"]!r} is not known; give None or "tree"')
@@ -517,37 +518,58 @@ def _values(own: Any) -> list[Any]:
     return list(values)
 
 
-def _with_declared(statistics: Any, choices: Choices, names: Names) -> Any:
-    """The statistic with the categories that parameters and types declare."""
-    given = choices.get("categories")
-    if isinstance(given, dict):
+def _declared_for(statistics: Any, categories: Any, names: Names) -> list[Any]:
+    """The categories that are given for each column, as an array or None."""
+    if isinstance(categories, dict):
         names = names or statistics.names or ()
-        if unknown := [name for name in given if name not in names]:
+        if unknown := [name for name in categories if name not in names]:
             raise DataError(f"categories= names {listed(unknown)}, which is no column; these are {listed(names, 10)}")
-        given = tuple(given.get(name) for name in names)
-    if given is not None and len(given) != statistics.n_features:
-        raise DataError(f"categories= is for {len(given)} columns, but there are {statistics.n_features}")
+        categories = tuple(categories.get(name) for name in names)
+    if categories is None:
+        return [None] * statistics.n_features
+    if len(categories) != statistics.n_features:
+        raise DataError(f"categories= is for {len(categories)} columns, but there are {statistics.n_features}")
     # The None makes it an array of objects, whatever these are.
-    arrays = [None if own is None else np.array([*own, None], object)[:-1] for own in given or ()]
-    return statistics.with_declared(arrays)
+    return [None if own is None else np.array([*own, None], object)[:-1] for own in categories]
+
+
+def _with_declared(statistics: Any, choices: Choices, names: Names = None) -> tuple[Any, Any]:
+    """The statistic with the categories that parameters and types declare, and pseudo-counts in their order."""
+    declared, alpha = _declared_for(statistics, choices.get("categories"), names), choices["alpha"]
+    statistics = statistics.with_declared(declared)
+    if isinstance(alpha, tuple) and len(alpha) == len(declared):
+        each = zip(alpha, declared, statistics.categories, strict=True)
+        alpha = tuple(_in_order(j, *column) for j, column in enumerate(each))
+    return statistics, alpha
+
+
+def _in_order(j: int, alpha: Any, declared: Any, categories: Any) -> Any:
+    """The pseudo-counts of the categories of a column, given in the order in which these are declared."""
+    if not isinstance(alpha, tuple):
+        return alpha
+    if declared is None or len(declared) != len(alpha):
+        known = "no categories" if declared is None else f"{len(declared)} categories"
+        raise DataError(f"alpha has {len(alpha)} numbers for column {j}, for which categories= has {known}")
+    place = positions(categories, declared)
+    return np.where(place >= 0, np.array(alpha)[place], np.mean(alpha))  # a category that nobody declared
 
 
 def _categorical(statistics: Any, choices: Choices, names: Names) -> Density:
-    statistics = _with_declared(statistics, choices, names)
+    statistics, alpha = _with_declared(statistics, choices, names)
     if not depends(choices):
-        return CategoricalDensity.estimate(statistics, choices["alpha"], choices["unknown"])
+        return CategoricalDensity.estimate(statistics, alpha, choices["unknown"])
     joint = named_pairs(choices["joint"], names or statistics.names, statistics.n_features)
     grows = choices["structure"] is not None
-    return TreeDensity.estimate(statistics, choices["alpha"], choices["unknown"], joint, grows, names)
+    return TreeDensity.estimate(statistics, alpha, choices["unknown"], joint, grows, names)
 
 
 def _categorical_held_out(statistics: Any, density: Any, choices: Choices) -> leave_one_out.LeaveOneOut:
-    statistics = _with_declared(statistics, choices, None)
+    statistics, alpha = _with_declared(statistics, choices)
     if not depends(choices):
-        return leave_one_out.CategoricalLeaveOneOut(statistics, density, choices["alpha"])
+        return leave_one_out.CategoricalLeaveOneOut(statistics, density, alpha)
     joint = named_pairs(choices["joint"], statistics.names, statistics.n_features)
     grows = choices["structure"] is not None
-    return leave_one_out.TreeLeaveOneOut(statistics, density, choices["alpha"], tuple(joint), grows)
+    return leave_one_out.TreeLeaveOneOut(statistics, density, alpha, tuple(joint), grows)
 
 
 def _why_categorical(column: ColumnSummary) -> str | None:

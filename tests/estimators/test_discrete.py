@@ -241,9 +241,25 @@ def test_pseudo_counts_of_each_column():
         np.testing.assert_allclose(np.log(mine.probabilities_[j]), theirs.feature_log_prob_[0], atol=1e-12)
 
 
+def test_pseudo_counts_of_each_category():
+    """(count + alpha) / (rows + sum of alpha), by hand; what is not declared has the mean of what is."""
+    table = pd.DataFrame({"fur": ["b", "a", "b", "d"], "eyes": ["x", "x", "y", "x"]})
+    clf = CategoricalClassifier([[4, 2, 0], 1], categories={"fur": ["b", "c", "a"]}).fit(table, [0, 0, 1, 1])
+    assert clf.categories_[0].tolist() == ["a", "b", "c", "d"]
+    np.testing.assert_allclose(clf.probabilities_[0], np.array([[1, 5, 2, 2], [0, 5, 2, 3]]) / 10)
+    np.testing.assert_allclose(clf.probabilities_[1], [[3 / 4, 1 / 4], [2 / 4, 2 / 4]])
+    unknown = pd.DataFrame({"fur": ["e"], "eyes": [None]})
+    np.testing.assert_allclose(clf.log_likelihood(unknown), np.log([[0.2, 0.2]]))
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
+        (lambda: CategoricalClassifier([[1, 2]] + [1] * (D - 1)).fit(SMALL, Y), "for which categories= has no"),
+        (
+            lambda: CategoricalClassifier([[1, 2]] + [1] * (D - 1), categories=[[1]] + [None] * (D - 1)).fit(SMALL, Y),
+            "alpha has 2 numbers for column 0, for which categories= has 1",
+        ),
         (lambda: BernoulliClassifier([1, 2]).fit(X, Y), f"alpha has 2 numbers, but there are {D} columns"),
         (lambda: MultinomialClassifier([1, -2]).fit(X, Y), "alpha=-2 must be a number that is not negative"),
         (lambda: CategoricalClassifier([1, 2]).fit(SMALL, Y), f"alpha has 2 numbers, but there are {D} columns"),
@@ -816,7 +832,7 @@ def test_bad_input_is_refused_in_clear_words(kind, data, labels, weight, words):
         ({"alpha": np.nan}, "not negative"),
         ({"alpha": "much"}, "not negative"),
         ({"alpha": True}, "not negative"),
-        ({"alpha": [[1, 1]]}, "not negative"),
+        ({"alpha": [[[1, 1]]]}, "not negative"),
     ],
 )
 def test_bad_pseudo_counts_are_refused(kind, params, words):

@@ -201,7 +201,7 @@ def test_trees(kind, alpha, unknown):
 def test_pseudo_counts_of_each_column_and_declared_categories(kind, unknown, structure):
     categories = {"a": ["x", "nowhere", "only here"], "c": [True, False]}
     settings = {"structure": structure, "categories": categories}
-    assert_it_equals_n_fits(CategoricalClassifier([0.3, 1.0, 2.5], unknown, **settings), *fur(kind))
+    assert_it_equals_n_fits(CategoricalClassifier([[0.3, 2, 1], 1.0, [1, 0]], unknown, **settings), *fur(kind))
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.2])

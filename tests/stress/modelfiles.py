@@ -62,7 +62,7 @@ def models() -> dict[str, Any]:
         "tied": suffice.GaussianClassifier("tied", prior={0: 0.5, 1: 0.25, 2: 0.25}, ddof=1).fit(X, y),
         "mixed": suffice.MixedClassifier().fit(pa.table(table), "y"),
         "categorical": suffice.CategoricalClassifier().fit(counts, y.astype(str)),
-        "declared": suffice.CategoricalClassifier([1, 0.5], categories={"b": [True, False], "c": ["y", "w"]}).fit(
+        "declared": suffice.CategoricalClassifier([[1, 3], 0.5], categories={"b": [True, False], "c": ["y", "w"]}).fit(
             pa.table({"b": y > 0, "c": pa.array(table["c"]).dictionary_encode()}), y
         ),
         "tree": suffice.CategoricalClassifier(structure="tree").fit(counts, y.astype(str)),

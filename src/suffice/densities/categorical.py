@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,6 @@ from ..stats.categories import CELLS, DIRECT
 from ..tables import vocabulary as vocabularies
 from ..tables.table import Column, Matrix, Table, native
 from .base import Density, LinearForm, refuse_zeros, seen_classes
-from .counts import of_columns
 from .parameters import blank, distributions, numbers, probability_table
 from .scorer import Wanted
 from .typicality import drawn_typicality
@@ -28,6 +27,8 @@ Array = NDArray[Any]
 
 POLICIES = ("smooth", "ignore", "error")
 """What an unseen category is worth: as much as one that the class never had; nothing; or an error."""
+
+Alphas = float | Sequence[float | Sequence[float]]
 
 MISSING, UNKNOWN = -1, -2  # codes that are not indices of categories
 
@@ -49,6 +50,17 @@ class _Lookup(NamedTuple):
     lo: Array  # (d,)
     width: Array  # (d,)
     scores: Array  # (sum of width + 1, k)
+
+
+def pseudo_counts(alpha: Alphas, stats: CategoryStats) -> list[Array]:
+    """The pseudo-counts (v,) of the categories of each column. An unknown category has their mean."""
+    d, widths = stats.n_features, np.diff(stats.bounds).tolist()
+    if not isinstance(alpha, list | tuple | np.ndarray):
+        return [np.full(n, alpha) for n in widths]
+    given = cast("Sequence[Any]", alpha)
+    if len(given) != d:
+        raise DataError(f"alpha has {len(given)} numbers, but there are {d} columns")
+    return [np.array(np.broadcast_to(own, (n,)), np.float64) for own, n in zip(given, widths, strict=True)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,15 +114,16 @@ class CategoricalDensity(Density):
         return len(self.categories)
 
     @classmethod
-    def estimate(cls, stats: CategoryStats, alpha: float | Sequence[float] = 1.0, unknown: str = "smooth") -> Self:
+    def estimate(cls, stats: CategoryStats, alpha: Alphas = 1.0, unknown: str = "smooth") -> Self:
         """Estimate p_i = (count_i + alpha) / sum over the categories that were declared, or seen in any class.
 
         Parameters
         ----------
         stats : CategoryStats
             How often each category was seen.
-        alpha : float or sequence of floats, default=1.0
-            The pseudo-count of every category, one for all columns or one for each; 0 for maximum likelihood.
+        alpha : float or sequence, default=1.0
+            The pseudo-count of every category; or for each column one number, or those of its sorted categories. 0 for
+            maximum likelihood.
         unknown : {"smooth", "ignore", "error"}
             What an unknown category is worth: as much as one that the class never had; nothing; or an error.
 
@@ -121,9 +134,7 @@ class CategoricalDensity(Density):
         """
         one_of("unknown", unknown, POLICIES)
         table, unseen = np.empty_like(stats.count), np.zeros((len(stats.classes), stats.n_features))
-        for j, ((a, b), pseudo) in enumerate(
-            zip(pairwise(stats.bounds), of_columns(alpha, stats.n_features), strict=True)
-        ):
+        for j, ((a, b), pseudo) in enumerate(zip(pairwise(stats.bounds), pseudo_counts(alpha, stats), strict=True)):
             if a == b:
                 continue  # never observed: it says nothing
             count = stats.count[:, a:b] + pseudo
@@ -131,7 +142,7 @@ class CategoricalDensity(Density):
             count = np.where(none, stats.count[:, a:b].sum(axis=0), count)
             total = count.sum(axis=1, keepdims=True)
             table[:, a:b] = log(count / total)
-            unseen[:, j] = log(pseudo / total[:, 0]) if unknown == "smooth" else 0.0
+            unseen[:, j] = log(pseudo.mean() / total[:, 0]) if unknown == "smooth" else 0.0
         return cls(stats.categories, table, unseen, seen_classes(stats), unknown)
 
     @classmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from numbers import Real
@@ -416,10 +416,10 @@ def check_alpha(alpha: Any) -> float:
     return float(alpha)
 
 
-def check_alphas(alpha: Any) -> float | tuple[float, ...]:
-    """A pseudo-count, or one for each column; or an error."""
-    if isinstance(alpha, list | tuple) or (isinstance(alpha, np.ndarray) and alpha.ndim == 1):
-        return tuple(map(check_alpha, alpha))
+def check_alphas(alpha: Any, of_one: Callable[[Any], Any] = check_alpha) -> Any:
+    """A pseudo-count, or a tuple of what `of_one` makes of that of each column; or an error."""
+    if isinstance(alpha, list | tuple) or (isinstance(alpha, np.ndarray) and alpha.ndim):
+        return tuple(map(of_one, alpha))
     return check_alpha(alpha)
 
 

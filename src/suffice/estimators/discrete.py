@@ -210,9 +210,9 @@ class CategoricalClassifier(GenerativeClassifier):
 
     Parameters
     ----------
-    alpha : float or array of shape (d,)
-        Pseudo-count of every category that was declared, or seen in any class: one for all columns, or one for each
-        column; 0 is maximum likelihood.
+    alpha : float or list
+        Pseudo-count of every category that was declared, or seen in any class; 0 is maximum likelihood. Or a list with
+        one for each column: a number, or a list with a number for each of the column's `categories`, in their order.
     unknown : {"smooth", "ignore", "error"}
         What to do with an unknown category, one that was never seen in training: score it like one that the class
         never had, ignore it like a missing value, or raise an error. `unknown_cells` finds them.

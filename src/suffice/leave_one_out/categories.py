@@ -3,7 +3,6 @@ category."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -14,8 +13,7 @@ from numpy.typing import NDArray
 
 from ..decisions import log
 from ..densities import CategoricalDensity
-from ..densities.categorical import MISSING, UNKNOWN
-from ..densities.counts import of_columns
+from ..densities.categorical import MISSING, UNKNOWN, Alphas, pseudo_counts
 from ..errors import DataError, listed
 from ..stats import CategoryStats
 from ..stats.base import faint
@@ -33,7 +31,7 @@ class _Column(NamedTuple):
     sums: Array  # (v,) over classes
     totals: Array  # (k,) over categories
     fixed: Array  # (v,) which categories are declared, and do not leave with their last row
-    alpha: float
+    pseudo: Array  # (v,) pseudo-counts
 
 
 @dataclass(frozen=True)
@@ -42,7 +40,7 @@ class CategoricalLeaveOneOut(LeaveOneOut):
 
     statistics: CategoryStats
     density: CategoricalDensity
-    alpha: float | Sequence[float]
+    alpha: Alphas
 
     def scores(self, table: Table, code: Array, weight: Array) -> tuple[Array, Array]:
         x, own = self.density.read(table), (np.arange(len(code)), code)
@@ -60,7 +58,7 @@ class CategoricalLeaveOneOut(LeaveOneOut):
     @cached_property
     def _columns(self) -> list[_Column]:
         stats, fixed = self.statistics, self.statistics.is_declared()
-        pseudo = of_columns(self.alpha, stats.n_features).tolist()
+        pseudo = pseudo_counts(self.alpha, stats)
         parts = [(j, stats.count[:, a:b].T, fixed[a:b]) for j, (a, b) in enumerate(pairwise(stats.bounds))]
         return [
             _Column(j, count, count.sum(axis=1), count.sum(axis=0), own, pseudo[j])
@@ -73,7 +71,7 @@ class CategoricalLeaveOneOut(LeaveOneOut):
         since a category leaves with them, or a class takes what all classes say."""
         total, pooled = np.zeros(len(code)), (indices == UNKNOWN).any(axis=1)
         seen = self.statistics.weight > 0
-        for j, count, sums, totals, fixed, alpha in self._columns:
+        for j, count, sums, totals, fixed, pseudo in self._columns:
             rows = np.flatnonzero(indices[:, j] >= 0)
             index, c, w = indices[rows, j], code[rows], weight[rows]
             gone = (left(sums[index], w) == 0) & ~fixed[index]
@@ -83,17 +81,17 @@ class CategoricalLeaveOneOut(LeaveOneOut):
                     f"column {table.column_name(j)} holds {listed([value])} in only one row, so that it is an "
                     'unknown category when this row is left out; use unknown="smooth" or "ignore"'
                 )
-            mass = left(totals[c], w) + alpha * len(count)
+            mass = left(totals[c], w) + pseudo.sum()
             pooled[rows] |= gone | (mass == 0)
-            if not alpha and not totals[seen].all():
+            if not pseudo.any() and not totals[seen].all():
                 pooled[:] = True
-            total[rows] += log((left(count[index, c], w) + alpha) / np.where(mass > 0, mass, 1.0))
+            total[rows] += log((left(count[index, c], w) + pseudo[index]) / np.where(mass > 0, mass, 1.0))
         return total, pooled
 
     def _all(self, indices: Array, code: Array, weight: Array) -> Array:
         """The scores (n, k) of all classes without the rows."""
         out = np.zeros((len(code), len(self.statistics.classes)))
-        for j, count, sums, totals, fixed, alpha in self._columns:
+        for j, count, sums, totals, fixed, pseudo in self._columns:
             rows = np.flatnonzero(indices[:, j] != MISSING)
             index, c = indices[rows, j], code[rows]
             known = index != UNKNOWN
@@ -105,9 +103,10 @@ class CategoricalLeaveOneOut(LeaveOneOut):
             )
             hits[own], total[own] = left(hits[own], w), left(total[own], w)
             unseen = (shared == 0) & ~np.append(fixed, False)[np.maximum(index, -1)]
-            mass = total + alpha * (len(count) - (known & unseen))[:, None]
+            alpha = np.append(pseudo, pseudo.mean())[np.maximum(index, -1)]
+            mass = total + (pseudo.sum() - alpha * (known & unseen))[:, None]
             none = mass == 0  # not observed in this class: what all classes say
-            hits = np.where(none, shared[:, None], hits + alpha)
+            hits = np.where(none, shared[:, None], hits + alpha[:, None])
             mass = np.where(none, total.sum(axis=1, keepdims=True), mass)
             silent = mass == 0  # nobody has the column any more
             ignored = unseen[:, None] & (self.density.unknown == "ignore")
