@@ -260,9 +260,9 @@ def learns_from_missing(choices: Choices) -> bool:
     bool
         False where such rows raise an error.
     """
-    return not (
-        choices["missing"] == "error" or choices["predictive"] or choices["shrinkage"] in ("loo", "ledoit_wolf")
-    )
+    unbiased = choices["ddof"] and choices["covariance"] in ("full", "tied")
+    by_rows = choices["predictive"] or choices["shrinkage"] in ("loo", "ledoit_wolf")
+    return not (choices["missing"] == "error" or by_rows or unbiased)
 
 
 def _gaussian(statistics: Any, choices: Choices, names: Names) -> GaussianDensity | StudentDensity:

@@ -146,8 +146,10 @@ def test_ddof_1_where_cells_are_missing_rows_few_or_columns_many(rng):
     holed = np.where(rng.random(X.shape) < 0.2, np.nan, X)
     clf = GaussianClassifier("diag", ddof=1).fit(holed, Y)
     np.testing.assert_allclose(clf.covariances_, [np.nanvar(holed[c == Y], axis=0, ddof=1) for c in range(3)])
-    with pytest.raises(DataError, match="ddof=1 needs complete rows for covariance='full'"):
+    with pytest.raises(DataError, match=r"X contains NaN .* without .* ddof=1"):
         GaussianClassifier(ddof=1).fit(holed, Y)
+    with pytest.raises(DataError, match="ddof=1 needs complete rows for covariance='full'"):
+        GaussianClassifier().fit(holed, Y).set_params(ddof=1).predict(X)
     with pytest.warns(SingularWarning):
         clf = GaussianClassifier("diag", ddof=1).fit(X[[0, 1, 2, 50]], Y[[0, 1, 2, 50]])
     assert np.isfinite(clf.log_likelihood(X)).all()  # of a class of one row, too

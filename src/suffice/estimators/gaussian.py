@@ -56,8 +56,8 @@ class GaussianClassifier(GenerativeClassifier):
         The least variance in any direction, relative to each feature's own variance within classes.
     missing : {"ignore", "error"}
         What `fit` does with missing values (NaN, None, null). "ignore" estimates the model from all other values, by
-        maximum likelihood; "error" raises an error that counts them by column, as do predictive models, "loo" and
-        "ledoit_wolf". Predictions always use the values that a row has.
+        maximum likelihood; "error" raises an error that counts them by column, as do predictive models, "loo",
+        "ledoit_wolf" and, for "full" and "tied", `ddof=1`. Predictions always use the values that a row has.
     shrinkage_target : {"variances", "identity"}
         "variances" shrinks as if each column had been divided by its standard deviation within classes, so that units
         do not matter; "identity" takes the columns as they are, as scikit-learn's LedoitWolf and OAS do.
