@@ -1,4 +1,4 @@
-# Posterior probabilities of R's models, with the divisors of maximum likelihood: Rscript models.R rows.csv folder
+# Posterior probabilities of R's models, with the divisors of maximum likelihood and with their own: Rscript models.R rows.csv folder
 suppressMessages({library(MASS); library(e1071); library(mclust)})
 given <- commandArgs(trailingOnly = TRUE)
 rows <- read.csv(given[1])
@@ -11,6 +11,8 @@ write <- function(name, posterior) {
 }
 if (all(whole)) {
   write("lda", predict(lda(X, y, method = "mle"), X)$posterior)
+  write("lda, divisor n - k", predict(lda(X, y), X)$posterior)
+  write("qda, divisor n - 1", predict(qda(X, y), X)$posterior)
   write("lda CV", lda(X, y, method = "mle", CV = TRUE)$posterior)
   write("qda", predict(qda(X, y, method = "mle"), X)$posterior)
   write("qda CV", qda(X, y, method = "mle", CV = TRUE)$posterior)
@@ -20,6 +22,7 @@ if (all(whole)) {
   }
 }
 model <- naiveBayes(X, y)
+write("naiveBayes, divisor n - 1", predict(model, as.data.frame(X), type = "raw"))
 for (j in colnames(X)) {  # standard deviations have the divisor n - 1
   n <- tapply(!is.na(X[, j]), y, sum)
   model$tables[[j]][, 2] <- model$tables[[j]][, 2] * sqrt((n - 1) / n)

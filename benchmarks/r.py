@@ -1,7 +1,7 @@
 """The models of R's MASS, e1071 and mclust next to ours, number by number: ``python -m benchmarks.r``.
 
 It needs R with these packages (Debian: r-base-core, r-cran-mass, r-cran-e1071 and r-cran-mclust). R divides by n - 1
-where we divide by n; `models.R` asks for the divisor n, or corrects standard deviations.
+where we divide by n: `models.R` asks for the divisor n, or corrects standard deviations. `ddof=1` divides as R does.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ EDDA = {"VVV": "full", "EEE": "tied", "VVI": "diag", "EEI": "tied_diag", "VII": 
 Ours = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
-def posterior(covariance: str) -> Ours:
+def posterior(covariance: str, ddof: int = 0) -> Ours:
     """Our posterior probabilities of the training rows."""
-    return lambda X, y: np.asarray(GaussianClassifier(covariance).fit(X, y).predict_proba(X))
+    return lambda X, y: np.asarray(GaussianClassifier(covariance, ddof=ddof).fit(X, y).predict_proba(X))
 
 
 def left_out(covariance: str) -> Ours:
@@ -48,6 +48,9 @@ OURS: dict[str, Ours] = {
     "qda": posterior("full"),
     "qda CV": left_out("full"),
     "naiveBayes": posterior("diag"),
+    "lda, divisor n - k": posterior("tied", ddof=1),
+    "qda, divisor n - 1": posterior("full", ddof=1),
+    "naiveBayes, divisor n - 1": posterior("diag", ddof=1),
     **{f"EDDA {name}": posterior(covariance) for name, covariance in EDDA.items()},
 }
 

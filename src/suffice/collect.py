@@ -102,8 +102,8 @@ def refuse_nonfinite(source: Source) -> None:
         np.isnan,
         "NaN",
         "remove these rows, impute the values first, or use a model that accepts missing values, such as "
-        'MixedClassifier, or GaussianClassifier without missing="error", predictive=True and shrinkage="loo" or '
-        '"ledoit_wolf"',
+        'MixedClassifier, or GaussianClassifier without missing="error", predictive=True, ddof=1 and shrinkage="loo" '
+        'or "ledoit_wolf"',
     )
 
 

@@ -6,7 +6,7 @@ To add a family, write its density in `densities/` and add a row to `FAMILIES`.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from numbers import Integral, Real
@@ -40,7 +40,7 @@ from .densities import (
     TreeDensity,
 )
 from .densities.categorical import POLICIES
-from .densities.counts import check_alpha
+from .densities.counts import check_alpha, check_alphas, one_alpha
 from .densities.covariance import STRUCTURES
 from .densities.degenerate import TREATMENTS
 from .densities.shrinkage import TARGETS
@@ -72,8 +72,10 @@ from .stats import (
 )
 from .stats.bundle import Collector
 from .stats.pairs import named_pairs
+from .tables.labels import is_missing
 from .tables.summary import FEW, ColumnSummary
 from .tables.tokens import Tokens
+from .tables.vocabulary import positions
 
 COUNTED = 20  # integers with a mean of at most this may be counts: beyond, a Gaussian does as well
 
@@ -233,6 +235,11 @@ def _check_gaussian(choices: dict[str, Any]) -> None:
     one_of("missing", choices["missing"], ("ignore", "error"))
     if choices["predictive"] and shrinkage:
         raise DataError("predictive=True shrinks by its own prior; leave shrinkage out")
+    if choices["ddof"] not in (0, 1) or isinstance(choices["ddof"], bool):
+        raise DataError(f"ddof={choices['ddof']!r} must be 0, for the divisor n, or 1, for n - 1")
+    if choices["ddof"] and (choices["predictive"] or shrinkage == "loo"):
+        other = "predictive=True" if choices["predictive"] else 'shrinkage="loo"'
+        raise DataError(f"{other} has no ddof=1; leave one of the two out")
 
 
 def _layout(choices: Choices) -> str:
@@ -253,9 +260,9 @@ def learns_from_missing(choices: Choices) -> bool:
     bool
         False where such rows raise an error.
     """
-    return not (
-        choices["missing"] == "error" or choices["predictive"] or choices["shrinkage"] in ("loo", "ledoit_wolf")
-    )
+    unbiased = choices["ddof"] and choices["covariance"] in ("full", "tied")
+    by_rows = choices["predictive"] or choices["shrinkage"] in ("loo", "ledoit_wolf")
+    return not (choices["missing"] == "error" or by_rows or unbiased)
 
 
 def _gaussian(statistics: Any, choices: Choices, names: Names) -> GaussianDensity | StudentDensity:
@@ -269,7 +276,8 @@ def _gaussian(statistics: Any, choices: Choices, names: Names) -> GaussianDensit
     more = ("floor_by", "start", "lenient", "shrinkage_target")
     on_the_way = {name: choices[name] for name in more if name in choices}
     on_the_way["degenerate"] = choices.get("degenerate", "floor")  # components of mixtures have no such choice
-    return GaussianDensity.estimate(statistics, covariance, choices["shrinkage"], floor, names, **on_the_way)
+    density = GaussianDensity.estimate(statistics, covariance, choices["shrinkage"], floor, names, **on_the_way)
+    return density.unbiased(statistics) if choices.get("ddof") else density
 
 
 def _gaussian_held_out(statistics: Any, density: Any, choices: Choices) -> leave_one_out.LeaveOneOut:
@@ -280,6 +288,8 @@ def _gaussian_held_out(statistics: Any, density: Any, choices: Choices) -> leave
         raise no_closed_form("predictive models")
     if isinstance(shrinkage, str):
         raise no_closed_form(f"shrinkage={shrinkage!r}")
+    if choices.get("ddof"):
+        raise no_closed_form("ddof=1")
     rest = (choices[name] for name in ("variance_floor", "shrinkage_target", "degenerate"))
     return leave_one_out.GaussianLeaveOneOut(statistics, density, float(shrinkage or 0.0), *rest)
 
@@ -299,6 +309,10 @@ def _why_gaussian(column: ColumnSummary) -> str | None:
 
 def _check_alpha(choices: dict[str, Any]) -> None:
     choices["alpha"] = check_alpha(choices["alpha"])
+
+
+def _check_alphas(choices: dict[str, Any]) -> None:
+    choices["alpha"] = check_alphas(choices["alpha"])
 
 
 def _holds_counts(presence: bool, statistics: Any) -> bool:
@@ -376,13 +390,13 @@ def _tokens(choices: Choices) -> Tokens:
 
 
 def _check_words(choices: dict[str, Any]) -> None:
-    _check_alpha(choices)
+    _check_alphas(choices)
     choices["tokens"] = _tokens(choices)
 
 
 def _text(statistics: WordStats, choices: Choices, _: Names) -> TextDensity:
     how = choices.get("complement", False), choices.get("predictive", False)
-    return TextDensity.estimate(statistics, choices["alpha"], _tokens(choices), *how)
+    return TextDensity.estimate(statistics, one_alpha(choices["alpha"], "text"), _tokens(choices), *how)
 
 
 def _text_held_out(statistics: Any, density: Any, choices: Choices) -> leave_one_out.LeaveOneOut:  # noqa: ARG001
@@ -414,11 +428,12 @@ def _why_poisson(column: ColumnSummary) -> str | None:
 
 
 def _check_categorical(choices: dict[str, Any]) -> None:
-    _check_alpha(choices)
+    choices["alpha"] = check_alphas(choices["alpha"], of_one=check_alphas)
     one_of("unknown", choices["unknown"], POLICIES)
     if choices["structure"] not in (None, "tree"):
         raise DataError(f'structure={choices["structure"]!r} is not known; give None or "tree"')
     choices["joint"] = _pairs_in(choices["joint"])
+    choices["categories"] = _declared(choices["categories"])
 
 
 def _pairs_in(joint: Any) -> tuple[tuple[str | int, str | int], ...]:
@@ -480,20 +495,81 @@ def _converted_categories(statistics: Any, choices: Choices) -> Any:
     return statistics
 
 
+def _declared(categories: Any) -> Any:
+    """Categories as they are given for each column, as tuples that can be compared; by name, or in order."""
+    if categories is None:
+        return None
+    if isinstance(categories, Mapping) and all(isinstance(name, str) for name in categories):
+        return {name: tuple(_values(own)) for name, own in categories.items()}
+    if isinstance(categories, list | tuple) and not any(isinstance(own, str) for own in categories):
+        return tuple(None if own is None else tuple(_values(own)) for own in categories)
+    raise DataError(
+        f"categories={categories!r} must be a list with the categories of each column, or a dictionary by the names of "
+        "columns, such as {'fur': ['black', 'white']}"
+    )
+
+
+def _values(own: Any) -> list[Any]:
+    values = own.tolist() if isinstance(own, np.ndarray) else own
+    if not isinstance(values, list | tuple):
+        raise DataError(f"categories= needs a list of the categories of a column, not {own!r}")
+    if any(map(is_missing, values)):
+        raise DataError(f"categories= has a missing value in {own!r}; leave it out: cells may be missing in any column")
+    return list(values)
+
+
+def _declared_for(statistics: Any, categories: Any, names: Names) -> list[Any]:
+    """The categories that are given for each column, as an array or None."""
+    if isinstance(categories, dict):
+        names = names or statistics.names or ()
+        if unknown := [name for name in categories if name not in names]:
+            raise DataError(f"categories= names {listed(unknown)}, which is no column; these are {listed(names, 10)}")
+        categories = tuple(categories.get(name) for name in names)
+    if categories is None:
+        return [None] * statistics.n_features
+    if len(categories) != statistics.n_features:
+        raise DataError(f"categories= is for {len(categories)} columns, but there are {statistics.n_features}")
+    # The None makes it an array of objects, whatever these are.
+    return [None if own is None else np.array([*own, None], object)[:-1] for own in categories]
+
+
+def _with_declared(statistics: Any, choices: Choices, names: Names = None) -> tuple[Any, Any]:
+    """The statistic with the categories that parameters and types declare, and pseudo-counts in their order."""
+    declared, alpha = _declared_for(statistics, choices.get("categories"), names), choices["alpha"]
+    statistics = statistics.with_declared(declared)
+    if isinstance(alpha, tuple) and len(alpha) == len(declared):
+        each = zip(alpha, declared, statistics.categories, strict=True)
+        alpha = tuple(_in_order(j, *column) for j, column in enumerate(each))
+    return statistics, alpha
+
+
+def _in_order(j: int, alpha: Any, declared: Any, categories: Any) -> Any:
+    """The pseudo-counts of the categories of a column, given in the order in which these are declared."""
+    if not isinstance(alpha, tuple):
+        return alpha
+    if declared is None or len(declared) != len(alpha):
+        known = "no categories" if declared is None else f"{len(declared)} categories"
+        raise DataError(f"alpha has {len(alpha)} numbers for column {j}, for which categories= has {known}")
+    place = positions(categories, declared)
+    return np.where(place >= 0, np.array(alpha)[place], np.mean(alpha))  # a category that nobody declared
+
+
 def _categorical(statistics: Any, choices: Choices, names: Names) -> Density:
+    statistics, alpha = _with_declared(statistics, choices, names)
     if not depends(choices):
-        return CategoricalDensity.estimate(statistics, choices["alpha"], choices["unknown"])
+        return CategoricalDensity.estimate(statistics, alpha, choices["unknown"])
     joint = named_pairs(choices["joint"], names or statistics.names, statistics.n_features)
     grows = choices["structure"] is not None
-    return TreeDensity.estimate(statistics, choices["alpha"], choices["unknown"], joint, grows, names)
+    return TreeDensity.estimate(statistics, alpha, choices["unknown"], joint, grows, names)
 
 
 def _categorical_held_out(statistics: Any, density: Any, choices: Choices) -> leave_one_out.LeaveOneOut:
+    statistics, alpha = _with_declared(statistics, choices)
     if not depends(choices):
-        return leave_one_out.CategoricalLeaveOneOut(statistics, density, choices["alpha"])
+        return leave_one_out.CategoricalLeaveOneOut(statistics, density, alpha)
     joint = named_pairs(choices["joint"], statistics.names, statistics.n_features)
     grows = choices["structure"] is not None
-    return leave_one_out.TreeLeaveOneOut(statistics, density, choices["alpha"], tuple(joint), grows)
+    return leave_one_out.TreeLeaveOneOut(statistics, density, alpha, tuple(joint), grows)
 
 
 def _why_categorical(column: ColumnSummary) -> str | None:
@@ -566,7 +642,7 @@ FAMILIES: dict[str, Family] = {
             collect=_collect_categories,
             estimated=_categorical,
             held_out=_categorical_held_out,
-            defaults={"alpha": 1.0, "unknown": "smooth", "structure": None, "joint": None},
+            defaults={"alpha": 1.0, "unknown": "smooth", "structure": None, "joint": None, "categories": None},
             check=_check_categorical,
             converted=_converted_categories,
             merges_columns=True,
@@ -615,6 +691,7 @@ FAMILIES: dict[str, Family] = {
                 "variance_floor": 1e-9,
                 "degenerate": "pooled",
                 "missing": "ignore",
+                "ddof": 0,
             },
             check=_check_gaussian,
             converted=lambda s, c: s.to_layout(_layout(c)),

@@ -22,6 +22,8 @@ from .stats.scatter import refuse_overflow
 
 Array = NDArray[Any]
 
+LIKELIEST = "mle"  # as many components as are most likely
+_NO_NOISE = 1e-15  # variance of noise, of that of the first component
 _NOTHING = 1e-10  # of a correlation matrix's eigenvalues: less than this is a direction without variance
 
 
@@ -150,6 +152,50 @@ def discriminants(moments: MomentStats) -> Projection:
     return Projection(center, _with_signs(whitening @ turn[:m].T), values, float(values.sum()))
 
 
+def likeliest_dimension(values: Array, weight: float) -> int:
+    """How many components rows have, rather than noise: the number of the greatest evidence (Minka 2000).
+
+    Parameters
+    ----------
+    values : array of shape (d,)
+        The variances of all components, descending, in any unit.
+    weight : float
+        The weight of the rows.
+
+    Returns
+    -------
+    int
+        At least 1 and at most d - 1, unless d is 1.
+
+    Examples
+    --------
+    >>> likeliest_dimension(np.array([9.0, 4.0, 1.1, 1.0, 0.9]), 100)
+    2
+    """
+    from scipy.special import gammaln
+
+    d = len(values)
+    values = np.asarray(values, np.float64) / (values[0] or 1.0)
+    m = np.arange(1, d)  # numbers of components
+    tail = np.cumsum(values[::-1])[::-1]
+    noise = np.maximum(tail[1:] / (d - m), _NO_NOISE)
+    free = d - np.arange(d)
+    uniform = np.cumsum(gammaln(free / 2) - np.log(np.pi) * free / 2 - np.log(2))[:-1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        fit = -weight / 2 * (np.cumsum(np.log(values))[:-1] + np.log(noise) * (d - m))
+        later = np.triu(np.ones((d, d), bool), 1)
+        apart = np.cumsum(np.log(values[:, None] - values, where=later, out=np.zeros((d, d))).sum(axis=1))[:-1]
+        inverse = 1 / values
+        within = np.log(inverse - inverse[:, None], where=later, out=np.zeros((d, d))).sum(axis=0)
+        kept = np.tril(np.ones((d - 1, d), bool))
+        around = np.log(1 / noise[:, None] - inverse, where=kept, out=np.zeros((d - 1, d))).sum(axis=1)
+        pairs = d * m - m * (m + 1) / 2
+        curved = apart + np.cumsum(within)[:-1] + (d - m) * around + np.log(weight) * pairs
+    evidence = uniform + fit + np.log(2 * np.pi) * (pairs + m) / 2 - curved / 2 - np.log(weight) * m / 2
+    evidence[~np.isfinite(evidence)] = -np.inf
+    return int(evidence.argmax()) + 1 if d > 1 else 1
+
+
 def overall(moments: MomentStats) -> tuple[Array, Array]:
     """The mean (d,) and the covariance (d, d), divisor n, of all rows, from moments class by class."""
     n = moments.total
@@ -183,15 +229,15 @@ class ProjectionRecipe(Recipe):
 
     def estimate(self, statistics: MomentStats, choices: Choices, names: Names = None) -> Projection:  # noqa: ARG002
         whole = self.whole(statistics, choices)
-        return whole.first(self.kept(whole, choices))
+        return whole.first(self.kept(whole, choices, statistics.total))
 
     @abstractmethod
     def whole(self, moments: MomentStats, choices: Choices) -> Projection:
         """All directions."""
 
     @abstractmethod
-    def kept(self, projection: Projection, choices: Choices) -> int:
-        """How many directions of a whole projection are kept."""
+    def kept(self, projection: Projection, choices: Choices, weight: float) -> int:
+        """How many directions of a whole projection of rows of some weight are kept."""
 
     @staticmethod
     def _at_most(projection: Projection, n: int | None, what: str) -> int:
@@ -208,12 +254,12 @@ class PrincipalRecipe(ProjectionRecipe):
 
     def check_choices(self, choices: dict[str, Any]) -> None:
         n = choices["n_components"]
-        if isinstance(n, Real) and not isinstance(n, Integral) and not _is_share(n):
+        if isinstance(n, str | Real) and not isinstance(n, Integral) and not _is_share(n) and n != LIKELIEST:
             raise DataError(
                 f"n_components={n!r} must be a whole number above zero, a share of the variance between 0 and 1, "
-                "or None"
+                f'"{LIKELIEST}" or None'
             )
-        if not _is_share(n):
+        if not _is_share(n) and n != LIKELIEST:
             super().check_choices(choices)
 
     def collector(self, choices: Choices, blocks: Blocks | None = None, features: Features = ()) -> Collector:
@@ -230,8 +276,15 @@ class PrincipalRecipe(ProjectionRecipe):
     def whole(self, moments: MomentStats, choices: Choices) -> Projection:
         return self.whitened(principal_components(moments), choices)
 
-    def kept(self, projection: Projection, choices: Choices) -> int:
+    def kept(self, projection: Projection, choices: Choices, weight: float) -> int:
         n = choices["n_components"]
+        if n == LIKELIEST:
+            if weight < (d := len(projection.center)):
+                raise DataError(
+                    f'n_components="{LIKELIEST}" needs as many rows as columns or more, but {weight:g} rows have {d} '
+                    "columns; give a number or a share of the variance"
+                )
+            return likeliest_dimension(projection.values, weight)
         if _is_share(n):
             reached = np.cumsum(projection.values) / (projection.total or 1.0)
             return min(int(np.searchsorted(reached, float(n), side="right")) + 1, len(reached))
@@ -257,7 +310,7 @@ class DiscriminantRecipe(ProjectionRecipe):
     def whole(self, moments: MomentStats, choices: Choices) -> Projection:  # noqa: ARG002
         return discriminants(moments)
 
-    def kept(self, projection: Projection, choices: Choices) -> int:
+    def kept(self, projection: Projection, choices: Choices, weight: float) -> int:  # noqa: ARG002
         if not len(projection.values):
             raise DataError(
                 "LDA needs at least two classes, and columns that vary within classes; there is 1 class, or no "

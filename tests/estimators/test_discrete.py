@@ -221,6 +221,111 @@ def test_scikit_learns_model_of_categories(table, alpha, weighted):
         np.testing.assert_array_equal(mine.categories_[j], np.arange(SMALL[:, j].max() + 1))
 
 
+@pytest.mark.parametrize("peer", [name for name in PEERS if name != "Bernoulli"])
+def test_pseudo_counts_of_each_feature_are_scikit_learns(peer, tmp_path):
+    alpha = np.linspace(0.1, 3, D)
+    mine, theirs = (make(alpha).fit(X, Y) for make in PEERS[peer])
+    np.testing.assert_allclose(mine.predict_log_proba(X), theirs.predict_log_proba(X), rtol=1e-10, atol=1e-10)
+    mine.save(tmp_path / "model.safetensors")
+    np.testing.assert_array_equal(load(tmp_path / "model.safetensors").predict_proba(X), mine.predict_proba(X))
+
+
+def test_pseudo_counts_of_each_column():
+    """One by one: scikit-learn's BernoulliNB fails on an alpha for each feature."""
+    alpha = np.linspace(0.1, 3, D)
+    booleans, mine = BernoulliClassifier(alpha).fit(X, Y), CategoricalClassifier(alpha).fit(SMALL, Y)
+    for j in range(D):
+        theirs = BernoulliNB(alpha=alpha[j]).fit(X[:, [j]], Y)
+        np.testing.assert_allclose(np.log(booleans.probabilities_[:, [j]]), theirs.feature_log_prob_, atol=1e-12)
+        theirs = CategoricalNB(alpha=alpha[j]).fit(SMALL[:, [j]], Y)
+        np.testing.assert_allclose(np.log(mine.probabilities_[j]), theirs.feature_log_prob_[0], atol=1e-12)
+
+
+def test_pseudo_counts_of_each_category():
+    """(count + alpha) / (rows + sum of alpha), by hand; what is not declared has the mean of what is."""
+    table = pd.DataFrame({"fur": ["b", "a", "b", "d"], "eyes": ["x", "x", "y", "x"]})
+    clf = CategoricalClassifier([[4, 2, 0], 1], categories={"fur": ["b", "c", "a"]}).fit(table, [0, 0, 1, 1])
+    assert clf.categories_[0].tolist() == ["a", "b", "c", "d"]
+    np.testing.assert_allclose(clf.probabilities_[0], np.array([[1, 5, 2, 2], [0, 5, 2, 3]]) / 10)
+    np.testing.assert_allclose(clf.probabilities_[1], [[3 / 4, 1 / 4], [2 / 4, 2 / 4]])
+    unknown = pd.DataFrame({"fur": ["e"], "eyes": [None]})
+    np.testing.assert_allclose(clf.log_likelihood(unknown), np.log([[0.2, 0.2]]))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: CategoricalClassifier([[1, 2]] + [1] * (D - 1)).fit(SMALL, Y), "for which categories= has no"),
+        (
+            lambda: CategoricalClassifier([[1, 2]] + [1] * (D - 1), categories=[[1]] + [None] * (D - 1)).fit(SMALL, Y),
+            "alpha has 2 numbers for column 0, for which categories= has 1",
+        ),
+        (lambda: BernoulliClassifier([1, 2]).fit(X, Y), f"alpha has 2 numbers, but there are {D} columns"),
+        (lambda: MultinomialClassifier([1, -2]).fit(X, Y), "alpha=-2 must be a number that is not negative"),
+        (lambda: CategoricalClassifier([1, 2]).fit(SMALL, Y), f"alpha has 2 numbers, but there are {D} columns"),
+        (lambda: MultinomialClassifier([1, 2]).fit(["a b", "b c"], [0, 1]), "alpha must be one number for text"),
+        (lambda: PoissonClassifier([1] * D).fit(X, Y), "must be a number"),
+        (lambda: CategoricalClassifier(categories="ab").fit(SMALL, Y), "must be a list with the categories of each"),
+        (lambda: CategoricalClassifier(categories=[["a"]]).fit(SMALL, Y), f"is for 1 columns, but there are {D}"),
+        (lambda: CategoricalClassifier(categories=[[1, None]] * D).fit(SMALL, Y), "has a missing value in"),
+        (lambda: CategoricalClassifier(categories={"a": "b"}).fit(SMALL, Y), "needs a list of the categories"),
+        (lambda: CategoricalClassifier(categories={"fur": [1]}).fit(SMALL, Y), "names 'fur', which is no column"),
+    ],
+)
+def test_pseudo_counts_and_categories_that_do_not_fit(call, message):
+    with pytest.raises(DataError, match=message):
+        call()
+
+
+COLOURS, SEXES = list("abaca"), np.array([0, 0, 0, 1, 1])
+
+
+def levels_by(library):
+    """A column that declares a category that no row has, as libraries have it."""
+    import polars as pl
+    import pyarrow as pa
+
+    frame = pd.DataFrame({"fur": pd.Categorical(COLOURS, list("abcd")), "sex": SEXES})
+    if library == "polars":
+        return pl.DataFrame({"fur": pl.Series(COLOURS, dtype=pl.Enum(list("abcd"))), "sex": SEXES})
+    return {"pandas": frame, "pyarrow": pa.Table.from_pandas(frame)}[library]
+
+
+@pytest.mark.parametrize("structure", [None, "tree"])
+@pytest.mark.parametrize("library", ["pandas", "pyarrow", "polars", "parquet", "categories"])
+def test_declared_categories_count(library, structure, tmp_path):
+    """As levels in R and `min_categories` in scikit-learn; as many as there are wherever the model goes."""
+    declared = {"categories": {"fur": list("abcd")}} if library == "categories" else {}
+    if library == "categories":
+        table = pd.DataFrame({"fur": COLOURS, "sex": SEXES})
+    elif library == "parquet":
+        table = str(tmp_path / "cats.parquet")
+        levels_by("pandas").to_parquet(table)
+    else:
+        table = levels_by(library)
+    clf = CategoricalClassifier(structure=structure, **declared).fit(table, "sex")
+    codes = np.array([["abcd".index(fur)] for fur in COLOURS])
+    expected = np.exp(CategoricalNB(min_categories=4).fit(codes, SEXES).feature_log_prob_[0])
+    clf.save(tmp_path / "model.safetensors")
+    # laplace = 1 of e1071's naiveBayes: (count + 1) / (rows + levels)
+    np.testing.assert_allclose(expected[0], np.array([3, 2, 1, 1]) / 7)
+    for model in (clf, load(tmp_path / "model.safetensors")):
+        np.testing.assert_allclose(model.probabilities_[0], expected)
+        assert model.categories_[0].tolist() == list("abcd")
+    twice = clf + load(tmp_path / "model.safetensors")
+    np.testing.assert_allclose(twice.probabilities_[0][0], np.array([5, 3, 1, 1]) / 10)
+    np.testing.assert_allclose(twice.forget(table, "sex").probabilities_[0], expected)
+    assert not clf.unknown_cells(pd.DataFrame({"fur": ["d"]})).any()
+
+
+def test_categories_that_polars_shares_between_columns_are_not_declared():
+    import polars as pl
+
+    pl.Series(list("xyz"), dtype=pl.Categorical)
+    table = pl.DataFrame({"fur": pl.Series(COLOURS, dtype=pl.Categorical), "sex": SEXES})
+    assert CategoricalClassifier().fit(table, "sex").categories_[0].tolist() == list("abc")
+
+
 def test_poisson_is_maximum_likelihood_by_hand():
     clf = PoissonClassifier(alpha=0).fit(X, Y)
     rate = np.array([X[label == Y].mean(axis=0) for label in LABELS])
@@ -727,7 +832,7 @@ def test_bad_input_is_refused_in_clear_words(kind, data, labels, weight, words):
         ({"alpha": np.nan}, "not negative"),
         ({"alpha": "much"}, "not negative"),
         ({"alpha": True}, "not negative"),
-        ({"alpha": [1, 1]}, "not negative"),
+        ({"alpha": [[[1, 1]]]}, "not negative"),
     ],
 )
 def test_bad_pseudo_counts_are_refused(kind, params, words):

@@ -57,6 +57,63 @@ def test_coefficients_are_scikit_learns(flowers, expansion):
         np.testing.assert_allclose(mine, theirs - (theirs.mean(axis=0) if len(theirs) > 2 else 0), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("nearly", [0, 2])  # so that either of Newton's methods does the work
+def test_without_an_intercept(flowers, nearly, monkeypatch):
+    X, y = flowers
+    monkeypatch.setattr("suffice.regression.problem._NEARLY", nearly)
+    peer = LogisticRegression(fit_intercept=False, solver="newton-cholesky", tol=1e-12).fit(X, y)
+    for rows in (X, sparse.csr_array(X)):
+        ours = LogisticClassifier(fit_intercept=False).fit(rows, y)
+        np.testing.assert_allclose(ours.coef_, peer.coef_, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(ours.intercept_, 0.0, atol=1e-12)
+    scaled = LogisticClassifier(fit_intercept=False, standardize=True).fit(X, y)
+    peer = LogisticRegression(fit_intercept=False, solver="newton-cholesky", tol=1e-12).fit(X / X.std(axis=0), y)
+    np.testing.assert_allclose(scaled.predict_proba(X), peer.predict_proba(X / X.std(axis=0)), atol=1e-6)
+    np.testing.assert_allclose(scaled.intercept_, 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize(("l1_ratio", "C"), [(1.0, 0.3), (0.5, 0.1)])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_l1_and_the_elastic_net_are_scikit_learns(flowers, l1_ratio, C, fit_intercept, tmp_path):
+    X, y = flowers
+    X = (X - X.mean(axis=0)) / X.std(axis=0)  # saga takes long otherwise
+    settings = {"C": C, "l1_ratio": l1_ratio, "fit_intercept": fit_intercept}
+    peer = LogisticRegression(**settings, solver="saga", tol=1e-9, max_iter=100_000, random_state=0).fit(X, y)
+    ours = LogisticClassifier(**settings).fit(X, y)
+    np.testing.assert_allclose(ours.coef_, peer.coef_, atol=1e-6)
+    np.testing.assert_array_equal(ours.coef_ == 0, np.abs(peer.coef_) < 1e-9)
+    np.testing.assert_allclose(ours.predict_proba(X), peer.predict_proba(X), atol=1e-6)
+    ours.save(tmp_path / "model.safetensors")
+    np.testing.assert_array_equal(load(tmp_path / "model.safetensors").coef_, ours.coef_)
+
+
+def test_an_l1_penalty_of_columns_of_any_scale(flowers):
+    X, y = flowers
+    scale = np.array([1e-3, 1.0, 1e3, 1e6])
+    settings = {"C": 0.5, "l1_ratio": 1.0, "standardize": True}
+    ours, other = LogisticClassifier(**settings).fit(X, y), LogisticClassifier(**settings).fit(X * scale, y)
+    np.testing.assert_allclose(other.coef_ * scale, ours.coef_, atol=1e-6)
+    assert (ours.coef_ == 0).any()
+
+
+@pytest.mark.parametrize("l1_ratio", [0.0, 0.5])
+def test_a_warm_start_saves_steps(animals, l1_ratio):
+    clf = LogisticClassifier(l1_ratio=l1_ratio, warm_start=True).fit(animals, "kind")
+    cold, before = clf.n_iter_, clf.coef_
+    assert clf.fit(animals, "kind").n_iter_ <= max(1, cold // 4)
+    np.testing.assert_allclose(clf.coef_, before, atol=1e-6)
+    fewer = animals[animals["kind"] != "b"]  # another number of classes: it starts anew
+    again = LogisticClassifier(l1_ratio=l1_ratio).fit(fewer, "kind")
+    np.testing.assert_allclose(clf.fit(fewer, "kind").coef_, again.coef_, atol=1e-6)
+
+
+@pytest.mark.parametrize("l1_ratio", [0.0, 0.5])
+def test_the_tolerance_ends_the_search(flowers, l1_ratio):
+    X, y = flowers
+    steps = [LogisticClassifier(l1_ratio=l1_ratio, tol=tol).fit(X, y).n_iter_ for tol in (1e-1, 1e-3, 1e-9)]
+    assert steps == sorted(set(steps))
+
+
 @pytest.mark.parametrize("prior", ["uniform", None])
 def test_coefficients_give_the_posteriors(flowers, prior):
     X, y = flowers
@@ -198,6 +255,11 @@ def test_a_file_with_parameters_that_do_not_fit(flowers, tmp_path, monkeypatch):
     ("fit", "error", "message"),
     [
         (lambda X, y: LogisticClassifier(C=0).fit(X, y), DataError, "C=0 must be a number above zero"),
+        (
+            lambda X, y: LogisticClassifier(l1_ratio=2).fit(X, y),
+            DataError,
+            "l1_ratio=2 must be a number from 0, for L2",
+        ),
         (lambda X, y: LogisticClassifier(max_iter=2.5).fit(X, y), DataError, "whole number"),
         (lambda X, y: LogisticClassifier(expansion="cubic").fit(X, y), DataError, "expansion='cubic' is not known"),
         (lambda X, y: LogisticClassifier(prior=[1.0] + [0.0] * y.max()).fit(X, y), DecisionError, "prior 0"),

@@ -38,7 +38,7 @@ def test_published_values_of_the_iris():
     np.testing.assert_allclose(LDA().fit(X, y).eigenvalues_, [32.1919292, 0.28539104], atol=1e-7)
 
 
-@pytest.mark.parametrize("n_components", [1, 5, 13, 0.999, 0.5, None])
+@pytest.mark.parametrize("n_components", [1, 5, 13, 0.999, 0.5, "mle", None])
 @pytest.mark.parametrize("whiten", [False, True])
 def test_scikit_learn_finds_the_same_components(wine, n_components, whiten):
     X, _ = wine
@@ -236,6 +236,10 @@ def test_a_pipeline_of_three(wine):
         (lambda X, y: PCA(14).fit(X), "more than the 13 that the rows have"),
         (lambda X, y: PCA(0).fit(X), "whole number above zero"),
         (lambda X, y: PCA(1.5).fit(X), "whole number above zero"),
+        (lambda X, y: PCA("most").fit(X), 'between 0 and 1, "mle" or None'),
+        (lambda X, y: PCA("mle").fit(X[:12]), "12 rows have 13 columns; give a number"),
+        (lambda X, y: PCA("mle").fit(np.tile(X[:12], 100)), "12 rows have 1300 columns; give a number"),
+        (lambda X, y: LDA("mle").fit(X, y), "whole number above zero"),
         (lambda X, y: LDA(3).fit(X, y), "more than the 2 that these classes have"),
         (lambda X, y: LDA(0.5).fit(X, y), "whole number above zero"),
         (lambda X, y: LDA().fit(X, np.zeros(178)), "1 class"),
@@ -267,6 +271,22 @@ def test_pca_is_a_density_as_scikit_learns(m, whiten):
     expected = multivariate_normal(X.mean(axis=0), ours.get_covariance()).logpdf(X)
     np.testing.assert_allclose(ours.score_samples(X), expected, rtol=1e-6)
     assert ours.score(X) == pytest.approx(expected.mean())
+
+
+@pytest.mark.parametrize("n", [10, 60, 1000])
+@pytest.mark.parametrize("m", [1, 4, 8])
+def test_the_likeliest_number_of_components_is_scikit_learns(n, m, rng):
+    X = rng.normal(size=(n, m)) @ rng.normal(size=(m, 9)) * 2 + rng.normal(size=(n, 9)) + 100
+    found = PCA("mle").fit(X).n_components_
+    assert found == decomposition.PCA("mle").fit(X).n_components_
+    assert PCA("mle").fit(X * 1e-9).n_components_ == found  # in any unit
+
+
+@pytest.mark.parametrize(
+    "X", [[[1.0], [2.0]], np.eye(4), np.ones((4, 2)), [[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]]], ids=len
+)
+def test_there_is_a_component_also_of_rows_without_noise(X):
+    assert PCA("mle").fit(X).n_components_ == 1
 
 
 def test_messages_of_what_cannot_be_projected():

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.naive_bayes import CategoricalNB, MultinomialNB
 
 from suffice import BernoulliClassifier, CategoricalClassifier, MultinomialClassifier, PoissonClassifier
@@ -94,6 +95,13 @@ def test_counts(clf, kind):
     assert_it_equals_n_fits(clf, *counted(kind))
 
 
+@pytest.mark.parametrize("kind", ["plain", "weighted", "a class without counts", "float32, missing cells"])
+@pytest.mark.parametrize("clf", [COUNT_MODELS[1], *COUNT_MODELS[3:5]], ids=str)
+def test_pseudo_counts_of_each_feature(clf, kind):
+    X, *rest = counted(kind)
+    assert_it_equals_n_fits(clone(clf).set_params(alpha=np.linspace(0.1, 2, X.shape[1])), X, *rest)
+
+
 SPARSE_KINDS = ["plain", "weighted", "a class of one", "a class without counts", "everything is present", "fractions"]
 
 
@@ -151,6 +159,11 @@ def fur(kind):
         X.loc[1:, "a"] = None
     elif kind == "integers":
         X = X[["b", "b"]].to_numpy()
+    elif kind == "declared categories":
+        X.loc[3, "a"] = "only here"
+        X = X.astype({"a": pd.CategoricalDtype([*"xyz", "only here", "nowhere"])})
+        X["b"] = pd.Categorical(X["b"], range(6))
+        X.loc[:20, "b"] = None
     return X, y, weight
 
 
@@ -165,6 +178,7 @@ FUR_KINDS = [
     "a category that a class has in one row",
     "a column that only one row has",
     "integers",
+    "declared categories",
 ]
 
 
@@ -179,6 +193,15 @@ def test_categories(kind, alpha, unknown):
 @pytest.mark.parametrize(("alpha", "unknown"), [(0, "smooth"), (0.3, "smooth"), (0.3, "ignore")])
 def test_trees(kind, alpha, unknown):
     assert_it_equals_n_fits(CategoricalClassifier(alpha, unknown, structure="tree"), *fur(kind))
+
+
+@pytest.mark.parametrize("kind", ["plain", "a category of one row", "missing cells"])
+@pytest.mark.parametrize("unknown", ["smooth", "ignore"])
+@pytest.mark.parametrize("structure", [None, "tree"])
+def test_pseudo_counts_of_each_column_and_declared_categories(kind, unknown, structure):
+    categories = {"a": ["x", "nowhere", "only here"], "c": [True, False]}
+    settings = {"structure": structure, "categories": categories}
+    assert_it_equals_n_fits(CategoricalClassifier([[0.3, 2, 1], 1.0, [1, 0]], unknown, **settings), *fur(kind))
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.2])

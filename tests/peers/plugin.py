@@ -28,23 +28,20 @@ EXPECTED = {
         "with scikit-learn's own message; scikit-learn goes on with a rounding error that happens to be positive."
     ),
     "test_gaussian_mixture_all_init_does_not_estimate_gaussian_parameters": (
-        "It counts calls of a private function in each step; ours sums the moments in the pass that finds the "
-        "responsibilities, and needs no such call. The parameters that are given are not estimated either."
+        "It counts calls of a private function, one in each step; ours sums the moments while it finds the "
+        "responsibilities, so that a step reads the rows once and not twice. Given parameters are not estimated either."
     ),
-    "test_newton_cholesky_fallback_to_lbfgs": (
-        "It expects the number of steps of lbfgs; Newton's method takes another number to the same optimum."
-    ),
-    "test_logistic_regression_callback_fitted_estimator[True-2]": (
+    "test_logistic_regression_callback_fitted_estimator": (
         "It compares the steps of lbfgs under callbacks, which scikit-learn takes, with a fit that is cut off after as "
         "many steps; the steps of Newton's method are nearer to the optimum."
     ),
-    "test_logistic_regression_callback_fitted_estimator[True-3]": "As the one before, of three classes.",
     "test_logistic_cv_multinomial_score[neg_log_loss-multiclass_agg_list3]": (
         "It compares log losses to six digits with those of lbfgs, which stops at a gradient of 1e-4; ours is the "
         "optimum, up to rounding."
     ),
     "test_custom_run_search": (
-        "It expects no attributes but those of another search; ours has `backend_` too, which says who did the work."
+        "It compares all attributes with those of a search class of its own; ours has `backend_` too, so that users "
+        "can see whether suffice or scikit-learn did the work."
     ),
 }
 

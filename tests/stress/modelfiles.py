@@ -59,19 +59,22 @@ def models() -> dict[str, Any]:
     return {
         "full": suffice.GaussianClassifier("full").fit(names, y),
         "diag": suffice.GaussianClassifier("diag", prior=[0.2, 0.3, 0.5]).fit(X, y),
-        "tied": suffice.GaussianClassifier("tied", prior={0: 0.5, 1: 0.25, 2: 0.25}).fit(X, y),
+        "tied": suffice.GaussianClassifier("tied", prior={0: 0.5, 1: 0.25, 2: 0.25}, ddof=1).fit(X, y),
         "mixed": suffice.MixedClassifier().fit(pa.table(table), "y"),
         "categorical": suffice.CategoricalClassifier().fit(counts, y.astype(str)),
+        "declared": suffice.CategoricalClassifier([[1, 3], 0.5], categories={"b": [True, False], "c": ["y", "w"]}).fit(
+            pa.table({"b": y > 0, "c": pa.array(table["c"]).dictionary_encode()}), y
+        ),
         "tree": suffice.CategoricalClassifier(structure="tree").fit(counts, y.astype(str)),
         "multinomial": suffice.MultinomialClassifier().fit(counts, y.astype(float)),
         "sparse": suffice.MultinomialClassifier().fit(csr_array(counts * (counts > 2)), y),
         "bernoulli": suffice.BernoulliClassifier().fit(counts > 2, y > 0),
         "poisson": suffice.PoissonClassifier().fit(counts, y.astype("S2")),
-        "logistic": suffice.LogisticClassifier().fit(X, y),
+        "logistic": suffice.LogisticClassifier(l1_ratio=0.5, warm_start=True).fit(X, y),
         "missing": suffice.GaussianClassifier("full").fit(np.where(rng.random(X.shape) < 0.1, np.nan, X), y),
         "mixture": suffice.MixtureClassifier(2, "diag", random_state=0, pseudo_rows=1).fit(X, y),
         "clusters": suffice.MixtureModel([1, 2], random_state=0).fit(names),
-        "pca": suffice.PCA(2).fit(X),
+        "pca": suffice.PCA("mle").fit(X),
         "lda": suffice.LDA().fit(X, y),
     }
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,8 @@ Array = NDArray[Any]
 POLICIES = ("smooth", "ignore", "error")
 """What an unseen category is worth: as much as one that the class never had; nothing; or an error."""
 
+Alphas = float | Sequence[float | Sequence[float]]
+
 MISSING, UNKNOWN = -1, -2  # codes that are not indices of categories
 
 
@@ -48,6 +50,17 @@ class _Lookup(NamedTuple):
     lo: Array  # (d,)
     width: Array  # (d,)
     scores: Array  # (sum of width + 1, k)
+
+
+def pseudo_counts(alpha: Alphas, stats: CategoryStats) -> list[Array]:
+    """The pseudo-counts (v,) of the categories of each column. An unknown category has their mean."""
+    d, widths = stats.n_features, np.diff(stats.bounds).tolist()
+    if not isinstance(alpha, list | tuple | np.ndarray):
+        return [np.full(n, alpha) for n in widths]
+    given = cast("Sequence[Any]", alpha)
+    if len(given) != d:
+        raise DataError(f"alpha has {len(given)} numbers, but there are {d} columns")
+    return [np.array(np.broadcast_to(own, (n,)), np.float64) for own, n in zip(given, widths, strict=True)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,15 +114,16 @@ class CategoricalDensity(Density):
         return len(self.categories)
 
     @classmethod
-    def estimate(cls, stats: CategoryStats, alpha: float = 1.0, unknown: str = "smooth") -> Self:
-        """Estimate p_i = (count_i + alpha) / sum over the categories seen in any class.
+    def estimate(cls, stats: CategoryStats, alpha: Alphas = 1.0, unknown: str = "smooth") -> Self:
+        """Estimate p_i = (count_i + alpha) / sum over the categories that were declared, or seen in any class.
 
         Parameters
         ----------
         stats : CategoryStats
             How often each category was seen.
-        alpha : float, default=1.0
-            The pseudo-count of every category; 0 for maximum likelihood.
+        alpha : float or sequence, default=1.0
+            The pseudo-count of every category; or for each column one number, or those of its sorted categories. 0 for
+            maximum likelihood.
         unknown : {"smooth", "ignore", "error"}
             What an unknown category is worth: as much as one that the class never had; nothing; or an error.
 
@@ -120,15 +134,15 @@ class CategoricalDensity(Density):
         """
         one_of("unknown", unknown, POLICIES)
         table, unseen = np.empty_like(stats.count), np.zeros((len(stats.classes), stats.n_features))
-        for j, (a, b) in enumerate(pairwise(stats.bounds)):
+        for j, ((a, b), pseudo) in enumerate(zip(pairwise(stats.bounds), pseudo_counts(alpha, stats), strict=True)):
             if a == b:
                 continue  # never observed: it says nothing
-            count = stats.count[:, a:b] + alpha
+            count = stats.count[:, a:b] + pseudo
             none = count.sum(axis=1, keepdims=True) == 0  # not observed in this class: what all classes say
             count = np.where(none, stats.count[:, a:b].sum(axis=0), count)
             total = count.sum(axis=1, keepdims=True)
             table[:, a:b] = log(count / total)
-            unseen[:, j] = log(alpha / total[:, 0]) if unknown == "smooth" else 0.0
+            unseen[:, j] = log(pseudo.mean() / total[:, 0]) if unknown == "smooth" else 0.0
         return cls(stats.categories, table, unseen, seen_classes(stats), unknown)
 
     @classmethod

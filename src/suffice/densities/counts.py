@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from numbers import Real
@@ -113,22 +113,23 @@ class BernoulliDensity(CountDensity):
     presence = rest_counts = True
 
     @classmethod
-    def estimate(cls, stats: CountStats, alpha: float = 1.0) -> Self:
+    def estimate(cls, stats: CountStats, alpha: float | Sequence[float] = 1.0) -> Self:
         """Estimate p = (present + alpha) / (rows + 2 alpha).
 
         Parameters
         ----------
         stats : CountStats
             Counts of presence.
-        alpha : float, default=1.0
-            The pseudo-count of presence, and that of absence; 0 for maximum likelihood.
+        alpha : float or sequence of floats, default=1.0
+            The pseudo-count of presence, and that of absence, one for all features or one for each; 0 for maximum
+            likelihood.
 
         Returns
         -------
         BernoulliDensity
             The density of the classes of the statistic.
         """
-        one, zero = log_shares(stats.count, stats.observed, alpha)
+        one, zero = log_shares(stats.count, stats.observed, of_columns(alpha, stats.n_features))
         return cls(one, zero, seen_classes(stats))
 
     @classmethod
@@ -415,15 +416,36 @@ def check_alpha(alpha: Any) -> float:
     return float(alpha)
 
 
+def check_alphas(alpha: Any, of_one: Callable[[Any], Any] = check_alpha) -> Any:
+    """A pseudo-count, or a tuple of what `of_one` makes of that of each column; or an error."""
+    if isinstance(alpha, list | tuple) or (isinstance(alpha, np.ndarray) and alpha.ndim):
+        return tuple(map(of_one, alpha))
+    return check_alpha(alpha)
+
+
+def of_columns(alpha: float | Sequence[float], n_features: int) -> Array:
+    """The pseudo-counts of all columns, (d,)."""
+    if np.ndim(alpha) and len(alpha) != n_features:  # type: ignore[arg-type]
+        raise DataError(f"alpha has {len(alpha)} numbers, but there are {n_features} columns")  # type: ignore[arg-type]
+    return np.broadcast_to(np.asarray(alpha, np.float64), (n_features,))
+
+
+def one_alpha(alpha: float | Sequence[float], what: str) -> float:
+    """The pseudo-count of all columns, or an error where each has its own."""
+    if np.ndim(alpha):
+        raise DataError(f"alpha must be one number for {what}, not one for each column")
+    return float(alpha)  # type: ignore[arg-type]
+
+
 def finite(values: Array) -> Array:
     """The values, with zero for -inf."""
     return values if np.isfinite(values.sum()) else np.where(np.isneginf(values), 0.0, values)
 
 
-def log_shares(count: Array, rounds: Array, alpha: float) -> tuple[Array, Array]:
+def log_shares(count: Array, rounds: Array, alpha: Array | float) -> tuple[Array, Array]:
     """log p and log(1 - p), (..., k, d), of counts out of so many rounds, with pseudo-counts for both."""
     hits, total = count + alpha, rounds + 2 * alpha
-    sure = alpha > 1e-9 * rounds.max(initial=0.0)  # that rounding cannot make misses of hits
+    sure = np.min(alpha) > 1e-9 * rounds.max(initial=0.0)  # that rounding cannot make misses of hits
     misses = rounds - count + alpha if sure else left_over(rounds, count) + alpha
     never = total == 0  # not observed in this class: what all classes together say, or else nothing
     if never.any():

@@ -225,6 +225,40 @@ class GaussianDensity(Density):
                 warn_of_floor(kind, stats.classes, names or range(stats.n_features), told, done)
         return cls(kind, mean, covariance, whitening, log_det, seen)
 
+    def unbiased(self, stats: MomentStats) -> Self:
+        """Return the density with R's divisors, those of unbiased estimates: n - 1, or n - k where k classes share one.
+
+        Parameters
+        ----------
+        stats : MomentStats
+            What it was estimated from. A class of a single row, whose variance has no such estimate, stays as it is.
+
+        Returns
+        -------
+        GaussianDensity
+            With larger covariances.
+        """
+        kind = self.structure
+        if kind.shape == "full" and stats.has_missing:
+            raise DataError(
+                f"ddof=1 needs complete rows for covariance={kind.name!r}; use ddof=0, leave rows with missing values "
+                'out, or take covariance="diag"'
+            )
+        rows = np.broadcast_to(stats.column_weight, self.mean.shape)
+        free = rows - (rows > 0)
+        if kind.tied:
+            rows, free = (each.sum(axis=0, keepdims=True) for each in (rows, free))
+        if kind.shape == "spherical":
+            rows, free = (each.sum(axis=1, keepdims=True) for each in (rows, free))
+        return self._scaled(np.divide(rows, free, out=np.ones(rows.shape), where=free > 0))
+
+    def _scaled(self, factor: Array) -> Self:
+        """The density with covariances multiplied by factors (g, d) or (g, 1), equal in all columns of a matrix."""
+        log_det = self.log_det + np.log(np.broadcast_to(factor, self.covariance.shape[:2])).sum(axis=1)
+        factor = factor[:, :1, None] if self.structure.shape == "full" else factor
+        covariance, whitening = self.covariance * factor, self.whitening / np.sqrt(factor)
+        return replace(self, covariance=covariance, whitening=whitening, log_det=log_det)
+
     @classmethod
     def from_parameters(cls, means: Any, covariances: Any, structure: str | None = None) -> Self:
         """Make a Gaussian density from means and covariances.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -13,7 +14,7 @@ from ..errors import DataError
 from ..stats import CountStats
 from ..tables.missing import patterns
 from .base import seen_classes
-from .counts import CountDensity, draw_poisson, finite
+from .counts import CountDensity, draw_poisson, finite, of_columns
 from .linear import SOME, Counts
 from .parameters import blank, class_table, class_vector, distributions
 
@@ -47,22 +48,22 @@ class MultinomialDensity(CountDensity):
     length: Array
 
     @classmethod
-    def estimate(cls, stats: CountStats, alpha: float = 1.0) -> Self:
+    def estimate(cls, stats: CountStats, alpha: float | Sequence[float] = 1.0) -> Self:
         """Estimate p_j = (count_j + alpha) / sum over all features.
 
         Parameters
         ----------
         stats : CountStats
             Sums of counts.
-        alpha : float, default=1.0
-            The pseudo-count of every feature (a Dirichlet prior); 0 for maximum likelihood.
+        alpha : float or sequence of floats, default=1.0
+            The pseudo-count of every feature, or one for each (a Dirichlet prior); 0 for maximum likelihood.
 
         Returns
         -------
         MultinomialDensity
             The density of the classes of the statistic.
         """
-        one = log_words(whole_counts(stats), alpha)
+        one = log_words(whole_counts(stats), of_columns(alpha, stats.n_features))
         return cls(one, np.broadcast_to(0.0, one.shape), seen_classes(stats), mean_length(stats))
 
     @classmethod
@@ -163,15 +164,15 @@ class ComplementDensity(MultinomialDensity):
     """Weights from the words of all other classes (Rennie et al., 2003). Scores, not probabilities."""
 
     @classmethod
-    def estimate(cls, stats: CountStats, alpha: float = 1.0, normalize: bool = False) -> Self:
+    def estimate(cls, stats: CountStats, alpha: float | Sequence[float] = 1.0, normalize: bool = False) -> Self:
         """Minus the log share of each word among the other classes.
 
         Parameters
         ----------
         stats : CountStats
             Sums of counts.
-        alpha : float
-            The pseudo-count of every feature.
+        alpha : float or sequence of floats
+            The pseudo-count of every feature, or one for each.
         normalize : bool
             Whether the weights of a class are divided by their sum.
 
@@ -181,7 +182,7 @@ class ComplementDensity(MultinomialDensity):
             The weights of the classes of the statistic.
         """
         whole = whole_counts(stats)
-        others = whole.sum(axis=0) - whole + alpha
+        others = whole.sum(axis=0) - whole + of_columns(alpha, stats.n_features)
         with np.errstate(divide="ignore", invalid="ignore"):
             share = log(others / others.sum(axis=1, keepdims=True))
             share = np.nan_to_num(share, nan=0.0, neginf=np.log(np.finfo(np.float64).tiny))
@@ -236,7 +237,7 @@ def log_mass(mass: Array) -> Array:
     return np.asarray(np.log(np.where(mass > 0, mass, 1.0)))
 
 
-def log_words(whole: Array, alpha: float) -> Array:
+def log_words(whole: Array, alpha: Array | float) -> Array:
     """log p of every word in every class, (..., k, d)."""
     count = whole + alpha
     total = count.sum(axis=-1, keepdims=True)

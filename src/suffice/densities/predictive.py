@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -14,7 +15,7 @@ from ..errors import DataError
 from ..stats import CountStats
 from ..tables.table import Sparse
 from .base import LinearForm
-from .counts import BinomialDensity, PoissonDensity, draw_poisson, gamma_posterior, left_over
+from .counts import BinomialDensity, PoissonDensity, draw_poisson, gamma_posterior, left_over, of_columns
 from .linear import Counts, LinearDensity
 from .multinomial import MultinomialDensity, whole_counts
 from .parameters import blank, class_vector, positive_table
@@ -81,7 +82,7 @@ class PolyaDensity(PredictiveCounts, MultinomialDensity):
     posterior: Array  # (k, d) of the Dirichlet
 
     @classmethod
-    def estimate(cls, stats: CountStats, alpha: float = 1.0) -> Self:
+    def estimate(cls, stats: CountStats, alpha: float | Sequence[float] = 1.0) -> Self:
         """Estimate the posterior under a Dirichlet prior with `alpha` for every feature.
 
         Parameters
@@ -98,7 +99,8 @@ class PolyaDensity(PredictiveCounts, MultinomialDensity):
         """
         _check_prior(alpha)
         plug_in = MultinomialDensity.estimate(stats, alpha)
-        return cls(plug_in.one, plug_in.zero, plug_in.seen, plug_in.length, whole_counts(stats) + alpha)
+        prior = of_columns(alpha, stats.n_features)
+        return cls(plug_in.one, plug_in.zero, plug_in.seen, plug_in.length, whole_counts(stats) + prior)
 
     @classmethod
     def from_parameters(cls, concentrations: Any, lengths: Any = 1.0) -> Self:
@@ -340,6 +342,6 @@ class GammaPoissonDensity(PredictiveCounts, PoissonDensity):
         return Counts(draw_poisson(rate, rng))
 
 
-def _check_prior(alpha: float) -> None:
-    if alpha <= 0:
+def _check_prior(alpha: float | Sequence[float]) -> None:
+    if np.min(alpha) <= 0:
         raise DataError("a posterior predictive needs a prior: alpha must be above zero")

@@ -14,7 +14,7 @@ from ..decisions import log
 from ..errors import DataError
 from ..stats import CountStats
 from .base import LinearForm, seen_classes
-from .counts import check_alpha, finite, left_over
+from .counts import check_alpha, finite, left_over, one_alpha
 from .linear import Counts, LinearDensity, Slopes
 from .multinomial import log_mass
 from .parameters import class_vector
@@ -33,7 +33,7 @@ class SparseCountDensity(LinearDensity):
     presence: bool = False
 
     @classmethod
-    def estimate(cls, stats: CountStats, alpha: float = 1.0) -> Self:
+    def estimate(cls, stats: CountStats, alpha: float | Sequence[float] = 1.0) -> Self:
         """As MultinomialDensity.estimate, or as BernoulliDensity.estimate where presence was counted.
 
         Parameters
@@ -48,7 +48,7 @@ class SparseCountDensity(LinearDensity):
         SparseCountDensity
             The density of the classes of the statistic.
         """
-        seen = seen_classes(stats)
+        seen, alpha = seen_classes(stats), one_alpha(alpha, "so many classes and features")
         if stats.presence and stats.missing is not None:
             raise DataError(
                 f"missing cells are not supported for {len(stats.classes)} classes with {stats.n_features} features"

@@ -19,7 +19,7 @@ from ..stats.pairs import PairStats
 from ..tables import vocabulary as vocabularies
 from ..tables.table import Table
 from .base import Density, chosen
-from .categorical import MISSING, UNKNOWN, CategoricalDensity, Codes
+from .categorical import MISSING, UNKNOWN, Alphas, CategoricalDensity, Codes, pseudo_counts
 from .dependence import from_root, heaviest_trees, informations, weight_matrices
 from .messages import TableTerms, as_shares, downwards, upwards
 from .parameters import blank, distributions, numbers, probability_table
@@ -112,7 +112,7 @@ class TreeDensity(Density):
     def estimate(
         cls,
         stats: PairStats,
-        alpha: float = 1.0,
+        alpha: Alphas = 1.0,
         unknown: str = "smooth",
         joint: Sequence[tuple[int, int]] = (),
         grows: bool = True,
@@ -120,16 +120,17 @@ class TreeDensity(Density):
     ) -> Self:
         """Choose the tree in which columns tell most about each other, and estimate its tables.
 
-        p(x | parent, class) = (count + a p(x | class)) / (count of the parent's category + a), where a is `alpha` times
-        the number of categories of the column, and p(x | class) is what it would be without the tree. So the column
+        p(x | parent, class) = (count + a p(x | class)) / (count of the parent's category + a), where a is the sum of
+        `alpha` over the categories of the column, and p(x | class) is what it would be without the tree. So the column
         is independent of a parent whose category the class never had.
 
         Parameters
         ----------
         stats : PairStats
             How often two categories were seen together.
-        alpha : float, default=1.0
-            The pseudo-count of every category; 0 for maximum likelihood.
+        alpha : float or sequence, default=1.0
+            The pseudo-count of every category; or for each column one number, or those of its sorted categories. 0 for
+            maximum likelihood.
         unknown : {"smooth", "ignore", "error"}
             What an unknown category is worth: as much as one that the class never had; nothing; or an error.
         joint : sequence of pairs of int
@@ -155,7 +156,12 @@ class TreeDensity(Density):
 
     @classmethod
     def of_tree(
-        cls, stats: PairStats, single: CategoricalDensity, alpha: float, parent: Array, information: Array
+        cls,
+        stats: PairStats,
+        single: CategoricalDensity,
+        alpha: Alphas,
+        parent: Array,
+        information: Array,
     ) -> Self:
         """Estimate the tables of a tree that is known.
 
@@ -165,8 +171,8 @@ class TreeDensity(Density):
             How often two categories were seen together.
         single : CategoricalDensity
             The columns without their dependence.
-        alpha : float
-            The pseudo-count of every category.
+        alpha : float or sequence
+            The pseudo-count of every category; or for each column one number, or those of its sorted categories.
         parent : array of int of shape (d,)
             The parent of each column, -1 for a root.
         information : array of shape (d,)
@@ -178,11 +184,11 @@ class TreeDensity(Density):
             The density of the classes of the statistic.
         """
         tables, unseen = [], []
-        k, smooth = len(stats.classes), single.unknown == "smooth"
+        k, smooth, own = len(stats.classes), single.unknown == "smooth", pseudo_counts(alpha, stats.single)
         for j, (a, b) in enumerate(pairwise(single.bounds)):
             p, plain = int(parent[j]), np.exp(single.log_probability[:, None, a:b])
             count = stats.of_pair(p, j) if p >= 0 else np.zeros((k, 0, b - a))
-            pseudo, total = alpha * (b - a), count.sum(axis=2)
+            pseudo, total = own[j].sum(), count.sum(axis=2)
             tables.append(log(mixed(count, pseudo, plain, total[:, :, None])))
             share = mixed(0.0, pseudo, np.exp(single.unseen[:, j : j + 1]), total)
             unseen.append(log(share) if smooth else np.zeros_like(total))

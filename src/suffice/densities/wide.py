@@ -98,6 +98,10 @@ class WideGaussianDensity(GaussianDensity):
         """Lower triangular W with W covariance W' = I, (g, d, d)."""
         return np.stack([whitened(matrix)[0] for matrix in self.covariance])
 
+    def _scaled(self, factor: Array) -> Self:
+        held = {name: getattr(self, name) for name in _ARRAYS}
+        return type(self)(self.structure, **held | {"scale": self.scale / np.sqrt(factor)})
+
     @property
     def _size(self) -> int:
         return int(self.directions.size)

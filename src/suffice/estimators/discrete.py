@@ -24,7 +24,7 @@ Array = NDArray[Any]
 class CountClassifier(GenerativeClassifier):
     """What the classifiers of counts share. Columns without a value do not count."""
 
-    alpha: float
+    alpha: Any
     statistics_: CountStats | WordStats
 
     def __sklearn_tags__(self) -> Any:
@@ -64,8 +64,9 @@ class BernoulliClassifier(TextOrCounts):
 
     Parameters
     ----------
-    alpha : float
-        Pseudo-counts of presence and of absence; 0 is maximum likelihood.
+    alpha : float or array of shape (d,)
+        Pseudo-counts of presence and of absence, one for all features or one for each; 0 is maximum likelihood. Text
+        takes one number.
     prior : array, dict, "uniform" or None
         Class probabilities for decisions, unless a call gives others; None takes the frequencies of the training rows.
     tokens : Tokens or None
@@ -84,7 +85,7 @@ class BernoulliClassifier(TextOrCounts):
     _recipe = FAMILIES["bernoulli"]
 
     def __init__(
-        self, alpha: float = 1.0, prior: Prior = None, *, tokens: Tokens | None = None, n_jobs: int | None = None
+        self, alpha: Any = 1.0, prior: Prior = None, *, tokens: Tokens | None = None, n_jobs: int | None = None
     ) -> None:
         self.alpha = alpha
         self.prior = prior
@@ -145,8 +146,8 @@ class MultinomialClassifier(TextOrCounts):
 
     Parameters
     ----------
-    alpha : float
-        Pseudo-count of every feature; 0 is maximum likelihood.
+    alpha : float or array of shape (d,)
+        Pseudo-count of every feature, or one for each; 0 is maximum likelihood. Text takes one number.
     prior : array, dict, "uniform" or None
         Class probabilities for decisions, unless a call gives others.
     complement : bool or "normalized"
@@ -174,7 +175,7 @@ class MultinomialClassifier(TextOrCounts):
 
     def __init__(
         self,
-        alpha: float = 1.0,
+        alpha: Any = 1.0,
         prior: Prior = None,
         *,
         complement: bool | str = False,
@@ -209,8 +210,9 @@ class CategoricalClassifier(GenerativeClassifier):
 
     Parameters
     ----------
-    alpha : float
-        Pseudo-count of every category that was seen in any class; 0 is maximum likelihood.
+    alpha : float or list
+        Pseudo-count of every category that was declared, or seen in any class; 0 is maximum likelihood. Or a list with
+        one for each column: a number, or a list with a number for each of the column's `categories`, in their order.
     unknown : {"smooth", "ignore", "error"}
         What to do with an unknown category, one that was never seen in training: score it like one that the class
         never had, ignore it like a missing value, or raise an error. `unknown_cells` finds them.
@@ -221,6 +223,10 @@ class CategoricalClassifier(GenerativeClassifier):
         one, in the tree in which columns tell most about each other (tree-augmented naive Bayes): see `edges_`.
     joint : list of pairs of columns, or None
         Columns that depend on each other in any case, by name or index, such as ``[("fur", "eyes")]``.
+    categories : list of lists, dict or None
+        Categories that columns can have, also where no row has them: a list (or None) for each column, or a dictionary
+        by the names of columns. Those that types declare (pandas categoricals, Arrow dictionaries, polars Enums) need
+        not be repeated.
     n_jobs : int or None
         Threads.
 
@@ -247,12 +253,13 @@ class CategoricalClassifier(GenerativeClassifier):
 
     def __init__(
         self,
-        alpha: float = 1.0,
+        alpha: Any = 1.0,
         unknown: str = "smooth",
         prior: Prior = None,
         *,
         structure: str | None = None,
         joint: Any = None,
+        categories: Any = None,
         n_jobs: int | None = None,
     ) -> None:
         self.alpha = alpha
@@ -260,13 +267,13 @@ class CategoricalClassifier(GenerativeClassifier):
         self.prior = prior
         self.structure = structure
         self.joint = joint
+        self.categories = categories
         self.n_jobs = n_jobs
 
     @property
     def categories_(self) -> tuple[Array, ...]:
-        """The categories of every column, sorted."""
-        self._check_fitted()
-        return self.statistics_.categories
+        """The categories of every column that were declared or seen, sorted."""
+        return tuple(self.density_.categories_of_columns().values())
 
     @property
     def probabilities_(self) -> list[Array]:

@@ -7,6 +7,7 @@ from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.metaestimators import available_if
 
 from ..densities import GaussianDensity, StudentDensity
 from ..densities.covariance import STRUCTURES
@@ -20,6 +21,18 @@ from ..stats import MomentStats, PatternStats
 from .generative import GenerativeClassifier
 
 Array = NDArray[Any]
+
+
+_ALL_ROWS = (
+    'shrinkage="loo" needs all rows at once; call fit, or give a number, such as that of a fitted model: '
+    "set_params(shrinkage=model.shrinkage_)"
+)
+
+
+def _takes_some_rows(clf: Any) -> bool:
+    if clf.shrinkage == "loo":
+        raise DataError(_ALL_ROWS)
+    return True
 
 
 class GaussianClassifier(GenerativeClassifier):
@@ -43,8 +56,8 @@ class GaussianClassifier(GenerativeClassifier):
         The least variance in any direction, relative to each feature's own variance within classes.
     missing : {"ignore", "error"}
         What `fit` does with missing values (NaN, None, null). "ignore" estimates the model from all other values, by
-        maximum likelihood; "error" raises an error that counts them by column, as do predictive models, "loo" and
-        "ledoit_wolf". Predictions always use the values that a row has.
+        maximum likelihood; "error" raises an error that counts them by column, as do predictive models, "loo",
+        "ledoit_wolf" and, for "full" and "tied", `ddof=1`. Predictions always use the values that a row has.
     shrinkage_target : {"variances", "identity"}
         "variances" shrinks as if each column had been divided by its standard deviation within classes, so that units
         do not matter; "identity" takes the columns as they are, as scikit-learn's LedoitWolf and OAS do.
@@ -53,6 +66,9 @@ class GaussianClassifier(GenerativeClassifier):
         towards those within all classes, where all its rows together vary less than one row does on average; "floor"
         applies the variance floor alone. A warning names the classes and the columns. All others keep the estimate of
         maximum likelihood.
+    ddof : {0, 1}
+        0 divides by the number n of rows: maximum likelihood. 1 divides by n - 1, and by n - k where k classes share a
+        covariance, as R's `lda`, `qda` and `naiveBayes` do; `leave_one_out`, "loo" and predictive models take 0 only.
     n_jobs : int or None
         Threads; None uses every processor unless SUFFICE_NUM_THREADS or OMP_NUM_THREADS says otherwise.
 
@@ -98,6 +114,7 @@ class GaussianClassifier(GenerativeClassifier):
         missing: str = "ignore",
         shrinkage_target: str = "variances",
         degenerate: str = "pooled",
+        ddof: int = 0,
         n_jobs: int | None = None,
     ) -> None:
         self.covariance = covariance
@@ -108,6 +125,7 @@ class GaussianClassifier(GenerativeClassifier):
         self.missing = missing
         self.shrinkage_target = shrinkage_target
         self.degenerate = degenerate
+        self.ddof = ddof
         self.n_jobs = n_jobs
 
     def _learn(self, statistics: Any, source: Source | None = None, inferred: Any = None) -> Self:
@@ -115,6 +133,11 @@ class GaussianClassifier(GenerativeClassifier):
         super()._learn(statistics, source, inferred)
         self._chosen = None if chosen is None else (chosen, self._chosen_for())
         return self
+
+    # What needs a part of the rows only; scikit-learn asks with hasattr.
+    partial_fit = available_if(_takes_some_rows)(GenerativeClassifier.partial_fit)
+    forget = available_if(_takes_some_rows)(GenerativeClassifier.forget)
+    fit_statistics = available_if(_takes_some_rows)(GenerativeClassifier.fit_statistics)
 
     def _settled(self) -> dict[str, Any]:
         return self._validate() | {"shrinkage": self._shrinkage()}
@@ -125,10 +148,7 @@ class GaussianClassifier(GenerativeClassifier):
 
     def _choose_shrinkage(self, moments: MomentStats, source: Source | None) -> float:
         if source is None:
-            raise DataError(
-                'shrinkage="loo" needs all rows at once; call fit, or give a number, such as that of a '
-                "fitted model: set_params(shrinkage=model.shrinkage_)"
-            )
+            raise DataError(_ALL_ROWS)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SufficeWarning)
             density = GaussianDensity.estimate(moments, self.covariance, None, self.variance_floor)

@@ -148,7 +148,8 @@ class DensityClassifier(LLRClassifier, Estimated):
         chosen = own._as_prior(prior)
         if not chosen.all():
             raise DataError("a class with prior 0 has no logistic model; give a prior without zeros")
-        return LogisticModel(own.classes, chosen, *self.density_.linear())
+        center, slope, constant = self.density_.linear()
+        return LogisticModel(own.classes, chosen, center, slope - slope.mean(axis=0), constant)
 
     def _linear(self) -> LogisticModel:
         try:

@@ -41,7 +41,7 @@ class LogisticClassifier(LLRClassifier):
     Parameters
     ----------
     C : float
-        The inverse of the strength of the L2 penalty, as scikit-learn has it.
+        The inverse of the strength of the penalty, as scikit-learn has it.
     prior : number, array, dict, "uniform" or None
         Class probabilities to learn for: rows are weighted such that the classes have these. Decisions take them, too,
         unless a call gives others. A number is the probability of the second of two classes; None takes the
@@ -57,9 +57,17 @@ class LogisticClassifier(LLRClassifier):
     expansion : {"linear", "quadratic"}
         Features as they are, or with the products of every two of them: the form of a Gaussian model with a
         covariance for each class. Of tables with `families`, the products of standardised numbers.
+    l1_ratio : float
+        The share of L1 in the penalty, as scikit-learn's `l1_ratio`: 0 is L2, 1 is L1, and numbers between are the
+        elastic net. L1 sets slopes to zero.
+    fit_intercept : bool
+        Whether there is an intercept. Without one, numbers are standardised by division alone.
+    warm_start : bool
+        Whether `fit` starts from what the last `fit` has found, which saves steps where rows or `C` have changed a
+        little. It starts anew where the classes, columns or categories are others.
     tol, max_iter : float, int
         When the optimiser stops: the largest entry of the gradient of the mean loss, for features brought to one scale,
-        and steps of Newton's method.
+        and steps of Newton's method, or of L-BFGS-B with an L1 penalty.
     n_jobs : int or None
         Threads.
 
@@ -98,6 +106,9 @@ class LogisticClassifier(LLRClassifier):
         families: Any = None,
         standardize: bool | str = "auto",
         expansion: str = "linear",
+        l1_ratio: float = 0.0,
+        fit_intercept: bool = True,
+        warm_start: bool = False,
         tol: float = 1e-10,
         max_iter: int = 1000,
         n_jobs: int | None = None,
@@ -107,6 +118,9 @@ class LogisticClassifier(LLRClassifier):
         self.families = families
         self.standardize = standardize
         self.expansion = expansion
+        self.l1_ratio = l1_ratio
+        self.fit_intercept = fit_intercept
+        self.warm_start = warm_start
         self.tol = tol
         self.max_iter = max_iter
         self.n_jobs = n_jobs
@@ -184,7 +198,8 @@ class LogisticClassifier(LLRClassifier):
                 special = bool(np.isnan(X.sum()) and np.isnan(X).any())
             if not special:
                 return None
-        return Design.of(table, schema.families, weight, self.standardize is not False, schema.features, quadratic)
+        chosen = self.standardize is not False, schema.features, quadratic, self.fit_intercept
+        return Design.of(table, schema.families, weight, *chosen)
 
     def _optimum(
         self,
@@ -197,7 +212,9 @@ class LogisticClassifier(LLRClassifier):
         source: LocalSource,
     ) -> LogisticModel:
         penalty, threads = 1 / (self.C * weight.sum()), thread_count(self.n_jobs)
-        problem = LogisticProblem.of(rows, code, weight, len(classes), penalty, threads)
+        shares = {"penalty": (1 - self.l1_ratio) * penalty, "lasso": self.l1_ratio * penalty}
+        settings = {"threads": threads, "has_intercept": bool(self.fit_intercept)}
+        problem = LogisticProblem.of(rows, code, weight, len(classes), **shares, **settings)
         try:
             center, covariance = _moments(rows, weight, self.n_jobs)
         except DataError:  # which is about products of columns, and knows no names
@@ -205,7 +222,9 @@ class LogisticClassifier(LLRClassifier):
             raise
         if design is None:
             refuse_overflow(source.names if self.expansion == "linear" else None, center, covariance)
-        slope, intercept, found = problem.solve(center, covariance, self.tol, self.max_iter)
+        slope, intercept, found = problem.solve(
+            center, covariance, self.tol, self.max_iter, self._start(classes, rows.shape[1], design)
+        )
         if not found.success:
             warnings.warn(
                 f"the optimiser stopped after {found.nit} steps before it was done: {found.message}; raise max_iter, "
@@ -227,8 +246,24 @@ class LogisticClassifier(LLRClassifier):
             slope, intercept = np.concatenate([0 * slope, slope]), np.concatenate([[0.0], intercept])
         return LogisticModel(classes, prior, center, slope, intercept + slope @ center - np.log(prior), self.expansion)
 
+    def _start(self, classes: Array, n_columns: int, design: Design | None) -> tuple[Array, Array] | None:
+        """Slope and intercept of the last fit, in the units of these rows; None where it cannot be the start."""
+        last = vars(self).get("model_") if self.warm_start else None
+        if last is None or not np.array_equal(last.classes, classes) or last.n_read != n_columns:
+            return None
+        columns = range(last.n_features)
+        if (None if last.encoding is None else last.encoding.names(columns)) != (
+            None if design is None else design.encoding.names(columns)
+        ):
+            return None
+        if design is None:
+            return last.coef, last.intercept
+        return last.coef * design.scale, last.intercept + last.coef @ design.center
+
     def _check_params(self) -> None:
         one_of("expansion", self.expansion, EXPANSIONS)
+        if not (isinstance(self.l1_ratio, Real) and 0 <= self.l1_ratio <= 1):
+            raise DataError(f"l1_ratio={self.l1_ratio!r} must be a number from 0, for L2, to 1, for L1")
         if self.standardize not in (True, False, "auto"):
             raise DataError(f'standardize={self.standardize!r} is not known; choose True, False or "auto"')
         for name in ("C", "tol", "max_iter"):
@@ -264,7 +299,8 @@ class LogisticClassifier(LLRClassifier):
     def coef_(self) -> Array:
         """The slopes of the log posteriors, (k, p), or (1, p) of two classes, as scikit-learn has them.
 
-        Those of several classes sum to zero over the classes. The features are those of the expansion.
+        Those of several classes sum to zero over the classes, unless the penalty has L1 in it. The features are those
+        of the expansion.
         """
         return self._learnt().coef
 

@@ -43,7 +43,7 @@ def is_wide(source: Source) -> bool:
 class Reduction(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Learner):
     """What both reductions share: a projection that is estimated from moments."""
 
-    n_components: int | float | None
+    n_components: int | float | str | None
     statistics_: MomentStats
 
     _recipe: ClassVar[ProjectionRecipe]
@@ -60,8 +60,9 @@ class Reduction(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Learner):
         if not np.isfinite(batch.X).all():
             refuse_nonfinite(source)
         whole, classes = self._wide(batch)
+        weight = float(len(batch) if batch.weight is None else batch.weight.sum())
         with self._learning() as learner:
-            learner._of(whole.first(self._recipe.kept(whole, self._validate())), classes, source.names)
+            learner._of(whole.first(self._recipe.kept(whole, self._validate(), weight)), classes, source.names)
         return self
 
     def _learn(self, statistics: Any, source: Source | None = None, inferred: Any = None) -> Self:
@@ -202,9 +203,9 @@ class PCA(Reduction, ProbabilisticComponents):
 
     Parameters
     ----------
-    n_components : int, float or None
-        How many directions to keep; below one, as many as it takes for this share of the variance; None keeps all that
-        have any.
+    n_components : int, float, "mle" or None
+        How many directions to keep; below one, as many as it takes for this share of the variance; "mle" as many as
+        are most likely, by Minka's evidence, as in scikit-learn; None keeps all that have any.
     whiten : bool
         Bring every component to variance one.
     n_jobs : int or None
@@ -232,7 +233,7 @@ class PCA(Reduction, ProbabilisticComponents):
     _recipe: ClassVar[PrincipalRecipe] = PrincipalRecipe()
 
     def __init__(
-        self, n_components: int | float | None = None, *, whiten: bool = False, n_jobs: int | None = None
+        self, n_components: int | float | str | None = None, *, whiten: bool = False, n_jobs: int | None = None
     ) -> None:
         self.n_components = n_components
         self.whiten = whiten

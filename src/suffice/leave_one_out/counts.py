@@ -7,6 +7,7 @@ left without counts, the statistics without each row are laid side by side and e
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..decisions import log
-from ..densities.counts import gamma_posterior, log_shares
+from ..densities.counts import gamma_posterior, log_shares, of_columns
 from ..densities.linear import Counts, LinearDensity
 from ..densities.multinomial import completed, log_mass, log_words
 from ..stats import CountStats
@@ -88,7 +89,7 @@ class CountLeaveOneOut(LeaveOneOut):
 
     statistics: CountStats
     density: LinearDensity
-    alpha: float
+    alpha: float | Sequence[float]
     changes_all = False  # whether the scores of all classes are those of `_complete`, and not of the own alone
 
     @abstractmethod
@@ -133,6 +134,11 @@ class CountLeaveOneOut(LeaveOneOut):
     # What the complete forms look up.
 
     @cached_property
+    def pseudo(self) -> Array:
+        """The pseudo-counts of all features, (d,)."""
+        return of_columns(self.alpha, self.statistics.n_features)
+
+    @cached_property
     def totals(self) -> Array:
         """What every class counts in all, (k,)."""
         return np.asarray(self.statistics.count.sum(axis=1)).reshape(-1)
@@ -153,24 +159,31 @@ class BernoulliLeaveOneOut(CountLeaveOneOut):
     """Bernoulli: Booleans."""
 
     def _complete(self, cells: CountedCells, code: Array, weight: Array, out: Array) -> Array:
-        before, alpha, d = self.statistics.weight[code], self.alpha, self.statistics.n_features
-        rest = left(before, weight)
+        before = self.statistics.weight[code]
+        rest, present = left(before, weight), self.pseudo[cells.column]
         absent, impossible = self._absent(code, weight)
         hits, _, _ = self._rest(cells, code, weight)
         # What is present does not miss: its part in the sum over all features is taken back.
         counted = self._counted(code[cells.row], cells.column)
-        misses = self._misses(before[cells.row], rest[cells.row], counted)
+        misses = self._misses(before[cells.row], rest[cells.row], counted, present)
         possible = misses > 0
-        absent = absent - cells.sum(np.log(np.where(possible, misses, 1.0))) + cells.sum(np.log(hits + alpha))
+        absent = absent - cells.sum(np.log(np.where(possible, misses, 1.0))) + cells.sum(np.log(hits + present))
         impossible = impossible - cells.sum(~possible)
-        own = np.where(impossible > 0.5, -np.inf, absent - d * np.log(rest + 2 * alpha))
+        own = np.where(impossible > 0.5, -np.inf, absent - self._log_rounds(rest))
         out[np.arange(len(code)), code] = own
         return np.zeros(len(code), bool)
 
-    def _misses(self, before: Array, rest: Array, counted: Array) -> Array:
+    def _log_rounds(self, rest: Array) -> Array:
+        """The logarithms of the rows (n,) and pseudo-counts, summed over all features."""
+        if np.ndim(self.alpha):
+            return np.asarray(np.log(rest[:, None] + 2 * self.pseudo).sum(axis=1))
+        return np.asarray(len(self.pseudo) * np.log(rest + 2 * self.alpha))  # type: ignore[operator]
+
+    @staticmethod
+    def _misses(before: Array, rest: Array, counted: Array, pseudo: Array) -> Array:
         """Pseudo-counts and the rest of the rows that miss a feature that they count so often."""
         misses = rest - counted
-        return np.asarray(np.where(np.abs(misses) <= 1e-12 * before, 0.0, misses) + self.alpha)
+        return np.asarray(np.where(np.abs(misses) <= 1e-12 * before, 0.0, misses) + pseudo)
 
     def _absent(self, code: Array, weight: Array) -> tuple[Array, Array]:
         """For rows that have no feature: the sum of log misses (n,), and how many of them are impossible."""
@@ -182,19 +195,20 @@ class BernoulliLeaveOneOut(CountLeaveOneOut):
         for c in np.unique(classes):
             own = np.flatnonzero(classes == c)
             counted = stats.count[[c]].data if stats.is_sparse else stats.count[c]
+            pseudo = np.append(self.pseudo[: len(counted)], self.pseudo[:1])  # all alike where counts are sparse
             others = d - len(counted)  # features that the class never had
             for start in range(0, len(own), step):
                 some = own[start : start + step]
                 before = stats.weight[c]
                 rest = left(np.full(len(some), before), pairs[some, 1])
-                misses = self._misses(before, rest[:, None], np.append(counted, 0.0))
+                misses = self._misses(before, rest[:, None], np.append(counted, 0.0), pseudo)
                 possible, often = misses > 0, np.append(np.ones(len(counted)), others)
                 sums[0, some] = np.log(np.where(possible, misses, 1.0)) @ often
                 sums[1, some] = ~possible @ often
         return sums[0, which.reshape(-1)], sums[1, which.reshape(-1)]
 
     def _side_by_side(self, stack: Stack) -> Array:
-        one, zero = log_shares(stack.count, stack.observed, self.alpha)
+        one, zero = log_shares(stack.count, stack.observed, self.pseudo)
         return stack.sum(np.where(stack.x > 0, one, zero))
 
 
@@ -204,15 +218,17 @@ class MultinomialLeaveOneOut(CountLeaveOneOut):
 
     def _complete(self, cells: CountedCells, code: Array, weight: Array, out: Array) -> Array:
         rest, total, lengths = self._rest(cells, code, weight)
-        mass = total + self.alpha * self.statistics.n_features
-        own = cells.sum(cells.value * np.log(rest + self.alpha)) - lengths * np.log(np.where(mass > 0, mass, 1.0))
+        mass = total + self.pseudo.sum()
+        own = cells.sum(cells.value * np.log(rest + self.pseudo[cells.column])) - lengths * np.log(
+            np.where(mass > 0, mass, 1.0)
+        )
         out[np.arange(len(code)), code] = own
         # A class without counts says what all classes say.
-        silent = (self.totals == 0) & (self.statistics.weight > 0) & (self.alpha == 0)
+        silent = (self.totals == 0) & (self.statistics.weight > 0) & (not self.pseudo.any())
         return np.asarray((mass == 0) | silent.any())
 
     def _side_by_side(self, stack: Stack) -> Array:
-        one = log_words(completed(stack.count, stack.observed, stack.weight[..., None]), self.alpha)
+        one = log_words(completed(stack.count, stack.observed, stack.weight[..., None]), self.pseudo)
         mass = stack.sum(np.exp(one))
         return np.asarray(stack.sum_counted(one) - stack.x.sum(axis=-1) * log_mass(mass))
 
@@ -225,7 +241,7 @@ class PolyaLeaveOneOut(CountLeaveOneOut):
         from scipy.special import gammaln
 
         rest, total, lengths = self._rest(cells, code, weight)
-        posterior, mass = rest + self.alpha, total + self.alpha * self.statistics.n_features
+        posterior, mass = rest + self.pseudo[cells.column], total + self.pseudo.sum()
         words = cells.sum(gammaln(posterior + cells.value) - gammaln(posterior))
         out[np.arange(len(code)), code] = words + gammaln(mass) - gammaln(mass + lengths)
         return np.zeros(len(code), bool)
@@ -233,7 +249,7 @@ class PolyaLeaveOneOut(CountLeaveOneOut):
     def _side_by_side(self, stack: Stack) -> Array:
         from scipy.special import gammaln
 
-        posterior = completed(stack.count, stack.observed, stack.weight[..., None]) + self.alpha
+        posterior = completed(stack.count, stack.observed, stack.weight[..., None]) + self.pseudo
         mass = stack.sum(posterior)
         mass = np.where(mass > 0, mass, 1.0)
         words = stack.sum(gammaln(posterior + stack.x) - gammaln(posterior))
@@ -244,6 +260,7 @@ class PolyaLeaveOneOut(CountLeaveOneOut):
 class PoissonLeaveOneOut(CountLeaveOneOut):
     """Poisson: events. The prior is the mean of all rows, so that leaving out a row changes every class."""
 
+    alpha: float
     changes_all = True
 
     def _complete(self, cells: CountedCells, code: Array, weight: Array, out: Array) -> Array:

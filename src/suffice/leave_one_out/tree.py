@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..decisions import log
 from ..densities import TreeDensity
+from ..densities.categorical import Alphas, pseudo_counts
 from ..densities.dependence import entropy_terms, heaviest_trees, informations, weight_matrices
 from ..densities.messages import TableTerms, upwards
 from ..densities.tree import mixed
@@ -31,7 +32,7 @@ class TreeLeaveOneOut(LeaveOneOut):
 
     statistics: PairStats
     density: TreeDensity
-    alpha: float
+    alpha: Alphas
     joint: tuple[tuple[int, int], ...]
     grows: bool
 
@@ -68,11 +69,13 @@ class TreeLeaveOneOut(LeaveOneOut):
         return out, alone
 
     def _gone(self, x: Array, weight: Array) -> Array:
-        """Which cells (n, d) hold a category that no other row has."""
+        """Which cells (n, d) hold a category that no other row has, and that is not declared."""
         single = self.statistics.single
+        fixed = np.append(single.is_declared(), True)
         sums, start = np.append(single.count.sum(axis=0), 0.0), single.bounds[:-1]
         known = (x >= 0) & (x < np.diff(single.bounds))
-        return np.asarray(known & (left(sums[np.where(known, start + x, -1)], weight[:, None]) == 0))
+        index = np.where(known, start + x, -1)
+        return np.asarray(known & ~fixed[index] & (left(sums[index], weight[:, None]) == 0))
 
     def _of_tree(self, parent: Array) -> TreeDensity:
         if np.array_equal(parent, self.density.parent):
@@ -85,6 +88,11 @@ class TreeLeaveOneOut(LeaveOneOut):
         """Of each pair its table (v, u, k), the margins (v, k) and (u, k), and the totals (k,)."""
         tables = [np.ascontiguousarray(own.transpose(1, 2, 0)) for own in self.statistics.tables()]
         return [(own, own.sum(axis=1), own.sum(axis=0), own.sum(axis=(0, 1))) for own in tables]
+
+    @cached_property
+    def pseudo(self) -> list[Array]:
+        """The pseudo-counts (v,) of the categories of each column."""
+        return pseudo_counts(self.alpha, self.statistics.single)
 
     @cached_property
     def bounds(self) -> Array:
@@ -149,7 +157,8 @@ class _Rows:
 
     def _plain(self, j: int, rows: Array) -> tuple[Array, Array]:
         """p(x_j | class), (m, k), and the pseudo-counts of the column, (m, 1)."""
-        single, alpha, known = self._model.statistics.single, self._model.alpha, self._known(j, rows)[:, None]
+        single, known = self._model.statistics.single, self._known(j, rows)[:, None]
+        pseudo = self._model.pseudo[j]
         bounds = self._model.bounds
         count = single.count[:, bounds[j] : bounds[j + 1]].T
         if not len(count):
@@ -157,13 +166,15 @@ class _Rows:
         own = self._own[rows] * self._counted[rows, j][:, None]
         hits = np.where(known, left(count[self._index(j, rows)], own), 0.0)
         total = left(count.sum(axis=0), own)
-        n = (len(count) - self._gone[rows, j])[:, None]
-        mass = total + alpha * n
+        spare = pseudo.mean()
+        alpha = np.where(known, pseudo[self._index(j, rows)][:, None], spare)
+        prior = (pseudo.sum() - self._gone[rows, j] * spare)[:, None]
+        mass = total + prior
         none = mass == 0  # not observed in this class: what all classes say
         hits = np.where(none, hits.sum(axis=1, keepdims=True), hits + alpha)
         mass = np.where(none, total.sum(axis=1, keepdims=True), mass)
         silent = mass == 0  # nobody has the column any more
-        return np.where(silent, 1.0, hits / np.where(silent, 1.0, mass)), alpha * n
+        return np.where(silent, 1.0, hits / np.where(silent, 1.0, mass)), prior
 
     def observed(self, j: int, p: int, rows: Array) -> Array:
         """log p(x_j | x_p) of rows (m,) that have both, (m, k); p is -1 for a root."""

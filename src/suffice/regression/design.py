@@ -46,6 +46,7 @@ class Design:
         standardize: bool = True,
         derived: tuple[Feature, ...] = (),
         products: bool = False,
+        centered: bool = True,
     ) -> Self:
         """Encode training rows.
 
@@ -64,6 +65,8 @@ class Design:
             Derived columns, which replace the columns that they are derived from.
         products : bool
             Whether the products of every two standardised numbers are features, too.
+        centered : bool
+            Whether standardised numbers have mean 0, or are only divided by their standard deviation.
 
         Returns
         -------
@@ -74,6 +77,8 @@ class Design:
         read = encoding.read(table)
         p, q = encoding.n_encoded, encoding.n_numbers
         center, scale = encoding.moments(read, weight) if standardize else (np.zeros(p), np.ones(p))
+        if not centered:
+            center = np.zeros(p)
         with np.errstate(over="ignore", invalid="ignore"):
             numbers = (read.numbers - center[:q]) / scale[:q] if standardize else read.numbers
         return cls(encoding, encoding.rows(EncodedRows(numbers, read.codes)), center, scale)

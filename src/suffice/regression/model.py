@@ -134,7 +134,7 @@ class LogisticModel(Scorer):
     @property
     def coef(self) -> Array:
         """The slopes of the log posteriors as scikit-learn has them: (k, p), or (1, p) of two classes."""
-        return _as_scikit_learn(self.slope)
+        return _as_scikit_learn(self.slope) if self.n_classes == 2 else self.slope
 
     @property
     def intercept(self) -> Array:

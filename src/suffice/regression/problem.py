@@ -21,6 +21,7 @@ _SMALL = 1 << 19  # cells that one thread has read before another has started: o
 _UNKNOWNS = 500  # whose Hessian is factored in each step
 _NEARLY = 0.01  # of the variance of a column: what others leave unexplained of one that nearly follows from them
 _PRODUCTS = 1 << 28  # of cells of rows, from which a Hessian is collected in each step
+_REMEMBERED = 30  # steps, from which L-BFGS-B tells the curvature
 _OUT_OF_STEPS = 1  # SciPy's status; every other one is an end that we asked for, or that of the digits of the loss
 
 
@@ -42,6 +43,8 @@ def dense(rows: Any) -> Array:
 class LogisticProblem:
     """The mean loss of weighted rows with an L2 penalty on the slopes, its gradient and curvature, piece by piece.
 
+    An L1 penalty, which has no gradient at zero, is left to `solve`.
+
     Of two classes the first has no parameters: its slope and intercept are zero.
     """
 
@@ -50,9 +53,13 @@ class LogisticProblem:
     n_columns: int
     penalty: float  # ½ penalty |slopes|² is added to the loss
     threads: int
+    lasso: float = 0.0  # lasso |slopes| is added, too
+    has_intercept: bool = True  # or it stays zero
 
     @classmethod
-    def of(cls, rows: Any, code: Array, weight: Array, n_classes: int, penalty: float, threads: int) -> LogisticProblem:
+    def of(
+        cls, rows: Any, code: Array, weight: Array, n_classes: int, penalty: float, threads: int, **choices: Any
+    ) -> LogisticProblem:
         """Rows are an array or compressed sparse rows; the weights are brought to a sum of one."""
         n, p = rows.shape
         cells = rows.size  # of sparse rows, those that are stored
@@ -62,7 +69,7 @@ class LogisticProblem:
         pieces = tuple(
             _Piece(rows[part], code[part], share[part], np.empty((outputs, len(code[part])))) for part in parts
         )
-        return cls(pieces, np.bincount(code, share), p, penalty, threads)
+        return cls(pieces, np.bincount(code, share), p, penalty, threads, **choices)
 
     @property
     def n_outputs(self) -> int:
@@ -88,7 +95,8 @@ class LogisticProblem:
     def start(self) -> Array:
         """Slopes and intercepts (outputs, p + 1) while nothing but the prior is known."""
         theta, log_prior = np.zeros((self.n_outputs, self.n_columns + 1)), np.log(self.prior)
-        theta[:, -1] = (log_prior - log_prior[0])[-len(theta) :]
+        if self.has_intercept:
+            theta[:, -1] = (log_prior - log_prior[0])[-len(theta) :]
         return theta
 
     def reweighted(self, kept: Array) -> LogisticProblem:
@@ -137,7 +145,10 @@ class LogisticProblem:
         for a in range(k):
             blocks[a, :p, a, :p] += self.penalty * whitening @ whitening.T
         blocks *= coordinates.scale[:, :, None, None] * coordinates.scale
-        return np.asarray(blocks.reshape(k * (p + 1), -1))
+        hessian = blocks.reshape(k * (p + 1), -1)
+        if not self.has_intercept:
+            hessian[np.arange(p, len(hessian), p + 1), np.arange(p, len(hessian), p + 1)] = 1.0
+        return np.asarray(hessian)
 
     def information(self, features: Callable[[Any], Array] = dense) -> Array:
         """The Hessian of the loss without the penalty, where the loss was last asked for.
@@ -211,28 +222,46 @@ class LogisticProblem:
 
         return np.asarray(reduce_ordered(of_piece, np.add, self.pieces, self.threads))
 
-    def solve(self, center: Array, covariance: Array, tol: float, max_iter: int) -> tuple[Array, Array, OptimizeResult]:
-        """Slope and intercept of least loss, by Newton's method inside a region of trust.
+    def solve(
+        self, center: Array, covariance: Array, tol: float, max_iter: int, start: tuple[Array, Array] | None = None
+    ) -> tuple[Array, Array, OptimizeResult]:
+        """Slope and intercept of least loss, by Newton's method inside a region of trust; with an L1 penalty, by
+        L-BFGS-B.
 
         Parameters
         ----------
         center, covariance : (p,) and (p, p), or variances (p,), of the rows
         tol : the largest entry of the gradient that ends the search
+        start : slope and intercept to begin with
         """
         from scipy.optimize import minimize
 
+        if not self.has_intercept:  # second moments, instead of central ones
+            covariance = covariance + (np.outer(center, center) if covariance.ndim == 2 else center**2)
+            center = np.zeros_like(center)
+        if self.lasso and covariance.ndim == 2:
+            covariance = np.diag(covariance)  # since every slope is penalised by itself
+        first = self.start()
         search = _Search(self, _Coordinates.of(self, center, covariance), tol)
+        theta = search.coordinates.theta(*(start or (first[:, :-1], first[:, -1])))
         with single_threaded_blas():
-            found = minimize(
-                search.loss,
-                search.start(),
-                jac=True,
-                **search.second_order(),
-                callback=search.stop,
-                options={"gtol": 0.0, "maxiter": max_iter},
-            )
+            found: Any
+            if self.lasso:
+                found = search.lasso(theta, max_iter)
+            else:
+                found = minimize(
+                    search.loss,
+                    theta,
+                    jac=True,
+                    **search.second_order(),
+                    callback=search.stop,
+                    options={"gtol": 0.0, "maxiter": max_iter},
+                )
         found.success = found.status != _OUT_OF_STEPS
-        return *search.coordinates.parameters(found.x), found
+        slope, intercept = search.coordinates.parameters(found.x)
+        if self.n_outputs > 1 and not self.lasso:  # what all classes share tells nothing
+            slope = slope - slope.mean(axis=0)
+        return slope, intercept, found
 
 
 @dataclass(frozen=True)
@@ -244,7 +273,7 @@ class _Coordinates:
 
     center: Array  # (p,)
     whitening: Array | None  # (p, p), where columns are not taken one by one
-    scale: Array  # (outputs, p + 1), or (outputs, 1)
+    scale: Array  # (outputs, p + 1); zero for an intercept that stays zero
     collinear: bool = False  # whether some column nearly follows from others
 
     @classmethod
@@ -257,10 +286,22 @@ class _Coordinates:
         floor = np.where(varies, 1e-12 * variance, 1 + center**2)
         if covariance.ndim == 1:
             scale = 1 / np.sqrt(np.column_stack([curved * (variance + floor) + problem.penalty, curved]))
+            scale[:, -1] *= problem.has_intercept
             return cls(center, None, scale)
         factor = np.linalg.cholesky(covariance + np.diag(floor + problem.penalty / curved.mean()))
         collinear = bool((np.diag(factor) ** 2 < _NEARLY * variance)[varies].any())
-        return cls(center, solve_triangular(factor, np.eye(len(factor)), lower=True), 1 / np.sqrt(curved), collinear)
+        scale = np.repeat(1 / np.sqrt(curved), len(factor) + 1, axis=1)
+        scale[:, -1] *= problem.has_intercept
+        return cls(center, solve_triangular(factor, np.eye(len(factor)), lower=True), scale, collinear)
+
+    def theta(self, slope: Array, intercept: Array) -> Array:
+        """The inverse of `parameters`."""
+        from scipy.linalg import solve_triangular
+
+        inner = np.column_stack([slope, intercept + slope @ self.center])
+        if self.whitening is not None:
+            inner[:, :-1] = solve_triangular(self.whitening, slope.T, trans="T", lower=True).T
+        return np.asarray(np.divide(inner, self.scale, out=np.zeros_like(inner), where=self.scale > 0).ravel())
 
     def parameters(self, theta: Array) -> tuple[Array, Array]:
         """Slope and intercept."""
@@ -282,16 +323,10 @@ class _Search:
         self.problem, self.coordinates, self.tol = problem, coordinates, tol
         self.theta, self.value, self.change, self.gradient = np.empty(0), np.inf, np.inf, np.empty(0)
 
-    def start(self) -> Array:
-        """No slopes, and the log prior."""
-        theta = self.problem.start()
-        theta[:, -1] /= self.coordinates.scale[:, -1]
-        return theta.ravel()
-
     def second_order(self) -> dict[str, Any]:
         """SciPy's method: with products of the Hessian, or with the whole of it, where it is small and columns that
         nearly follow from others would take many products."""
-        n, unknowns = self.problem.n_rows, len(self.start())
+        n, unknowns = self.problem.n_rows, self.coordinates.scale.size
         if not self.coordinates.collinear or unknowns > _UNKNOWNS or n * unknowns**2 > _PRODUCTS:
             return {"method": "trust-ncg", "hessp": self.curvature}
         return {"method": "trust-exact", "hess": self.hessian}
@@ -302,6 +337,32 @@ class _Search:
             self.theta, self.change, self.value = theta.copy(), abs(loss - self.value), loss
             self.gradient = self.coordinates.gradient(*gradients)
         return self.value, self.gradient
+
+    def lasso(self, theta: Array, max_iter: int) -> Any:
+        """The least loss with an L1 penalty: slopes are differences of two numbers that are not negative."""
+        from scipy.optimize import Bounds, minimize
+
+        cost = self.problem.lasso * self.coordinates.scale
+        cost[:, -1] = 0.0
+        cost = cost.ravel()
+        slopes: Array = cost > 0
+        bounds = Bounds(
+            np.concatenate([np.where(slopes, 0.0, -np.inf), 0.0 * cost]),
+            np.concatenate([np.full(len(cost), np.inf), np.where(slopes, np.inf, 0.0)]),
+        )
+
+        def loss(both: Array) -> tuple[float, Array]:
+            plus, minus = np.split(both, 2)
+            value, gradient = self.loss(plus - minus)
+            return value + float(cost @ (plus + minus)), np.concatenate([gradient + cost, cost - gradient])
+
+        start = np.clip(np.concatenate([theta, -theta]), bounds.lb, bounds.ub)
+        steps = {"maxiter": max_iter, "maxfun": 20 * max_iter, "maxcor": _REMEMBERED}
+        ends = {"gtol": self.tol, "ftol": np.finfo(float).eps}
+        options: Any = steps | ends
+        found: Any = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+        found.x = np.subtract(*np.split(found.x, 2))
+        return found
 
     def curvature(self, theta: Array, direction: Array) -> Array:
         self.loss(theta)  # anew where the last step was taken back

@@ -34,8 +34,8 @@ _MOMENTS = "moments"  # the statistic that Gaussian models and reductions share
 ROWS = ""  # for models that no statistic here leads to
 
 
-class StepError(DataError):
-    """A step of a pipeline is not supported by the search."""
+class NotOursError(Exception):
+    """A step of a pipeline cannot be learnt from statistics."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class State:
     def _reduce(self, estimators: list[Reduction]) -> State:
         moments = _linear(self.statistic)
         whole = estimators[0]._recipe.whole(moments, estimators[0]._validate())
-        directions = whole.first(max(_kept(estimator, whole) for estimator in estimators))
+        directions = whole.first(max(_kept(estimator, whole, moments.total) for estimator in estimators))
         reduction = clone(estimators[0])._of(directions, moments.classes, self.names)
         rows = tuple(reduction.transform(X) for X in self.rows)
         return State(directions.of_moments(moments), self.names, rows, self.steps, whole)
@@ -132,7 +132,7 @@ class State:
     def _cut(self, estimators: list[Reduction]) -> State:
         assert self.whole is not None
         reduction = estimators[0]
-        directions = self.whole.first(reduction._recipe.kept(self.whole, reduction._validate()))
+        directions = self.whole.first(reduction._recipe.kept(self.whole, reduction._validate(), self.statistic.total))
         fitted = clone(estimators[0])._of(directions, self.statistic.classes, self.names)
         n = len(directions.values)
         return State(self.statistic.first(n), None, tuple(X[:, :n] for X in self.rows), (*self.steps, fitted))
@@ -150,10 +150,10 @@ def transformed(step: Any, X: Any) -> Array:
     return (_floats(X) - (step.mean_ if step.with_mean else 0.0)) / (step.scale_ if step.with_std else 1.0)
 
 
-def _kept(estimator: Reduction, whole: Projection) -> int:
+def _kept(estimator: Reduction, whole: Projection, weight: float) -> int:
     """Return how many components an estimator keeps; invalid numbers raise an error later, in its fit."""
     try:
-        return estimator._recipe.kept(whole, estimator._validate())
+        return estimator._recipe.kept(whole, estimator._validate(), weight)
     except DataError:
         return 1
 
@@ -179,11 +179,11 @@ def paths(estimators: list[Any], source: Source) -> tuple[list[Candidate], dict[
                 root = _key(collector) if _is_ours(steps[0]) else ROWS
                 roots |= {root: Root(collector, steps[0])} if root else {}
             path = [step for one in steps for step in Step.of(one)]
+        except NotOursError:
+            root, path = ROWS, []  # fitted to rows
         except Exception as error:
             wrong = error
         candidates.append(Candidate(place, estimator, root, path, wrong))
-    if candidates and all(isinstance(candidate.error, StepError) for candidate in candidates):
-        raise DataError(str(candidates[0].error))
     if layouts:
         higher = [layout for layout in reversed(HIGHER) if layout in layouts]
         richest = layouts.pop() if len(layouts) == 1 else higher[0] if higher else "full"
@@ -253,8 +253,17 @@ def _layout(steps: tuple[Any, ...], source: Source) -> str | None:
     return "pooled" if layout == "pooled" else "full"
 
 
+def is_ours(estimator: Any) -> bool:
+    """Return whether an estimator consists of steps that can be learnt from statistics, or of our classifiers."""
+    try:
+        _steps(estimator)
+    except NotOursError:
+        return False
+    return True
+
+
 def _steps(estimator: Any) -> tuple[Any, ...]:
-    """Return the steps of an estimator without passthrough; raise an error for a step that is not supported."""
+    """Return the steps of an estimator without passthrough; raise an error for a step that is somebody else's."""
     named = estimator.steps if isinstance(estimator, Pipeline) else [(type(estimator).__name__, estimator)]
     for place, (name, step) in enumerate(named):
         if place == len(named) - 1:
@@ -262,10 +271,7 @@ def _steps(estimator: Any) -> tuple[Any, ...]:
         else:
             fits = is_passed(step) or type(step) is StandardScaler or isinstance(step, Reduction)
         if not fits:
-            raise StepError(
-                f"OnePassSearchCV takes classifiers of suffice, behind StandardScaler and PCA and LDA of suffice; step "
-                f"{name!r} is {step!r}. GridSearchCV takes any estimator"
-            )
+            raise NotOursError(f"step {name!r} is {step!r}")
     return tuple(step for _, step in named if not is_passed(step))
 
 

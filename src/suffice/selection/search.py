@@ -7,12 +7,14 @@ from collections.abc import Generator
 from contextlib import closing
 from itertools import islice
 from numbers import Number
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, ParameterGrid, check_cv
+from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -37,7 +39,8 @@ from ..tables.table import contiguous
 from ..threads import ahead, single_threaded_blas, thread_count
 from .fold_statistics import rounds, training_statistics
 from .parted import PartedWork
-from .paths import Candidate, State
+from .paths import Candidate, State, is_ours, is_passed
+from .printing import lines
 from .scorers import ResultScorer, with_own_names
 from .tallies import NeedsRowsError
 from .work import Work, grouped
@@ -71,24 +74,34 @@ def _of_best(name: str) -> Any:
     return available_if(search_estimator_has(name))(call)
 
 
+def _named_steps(estimator: Any) -> list[tuple[str, Any]]:
+    return estimator.steps if isinstance(estimator, Pipeline) else [("", estimator)]
+
+
+def _has_ratios(search: Any) -> bool:
+    return hasattr(_named_steps(getattr(search, "best_estimator_", search.estimator))[-1][1], "llr")
+
+
 class OnePassSearchCV(GridSearchCV):
     """Search over parameters with cross-validation, with the results of `GridSearchCV` and without refitting.
 
     The statistics of every fold are collected in one pass. The statistic of a training set is the sum of those of its
     folds. PCA and LDA project statistics instead of rows, and models are estimated without reading a row again.
-    Held-out rows are scored once for each distinct model.
+    Held-out rows are scored once for each distinct model. All of this holds for classifiers of suffice, also behind
+    `StandardScaler`, `suffice.PCA` and `suffice.LDA` in a pipeline; every other estimator is fitted to the rows, as
+    `GridSearchCV` does.
 
     Parameters
     ----------
     estimator : estimator
-        A classifier of suffice, or a scikit-learn pipeline of `StandardScaler`, `suffice.PCA`, `suffice.LDA` and a
-        classifier of suffice.
+        Any estimator that `GridSearchCV` takes.
     param_grid : dict or list of dict
         Parameter names and the values to try, as in `GridSearchCV`.
     scoring : str, callable, list, tuple or dict, default=None
         As in `GridSearchCV`; also the names that `suffice.scorer` takes.
     n_jobs : int, default=None
-        The number of threads that read the rows. None means all processors.
+        The number of threads that read the rows. None means all processors. Where scikit-learn does the work, as in
+        `GridSearchCV`.
     refit : bool, str or callable, default=True
         As in `GridSearchCV`.
     cv : int, splitter or iterable, default=None
@@ -161,13 +174,23 @@ class OnePassSearchCV(GridSearchCV):
             raise DataError(f"{listed(named)} must be an array with one value per row, not the name of a column")
         if not (isinstance(self.error_score, Number) or self.error_score == "raise"):
             raise DataError(f'error_score={self.error_score!r} must be "raise" or a number')
+        points = list(ParameterGrid(self.param_grid))
+        if self._is_left_to_scikit_learn(points):
+            if isinstance(y, str):
+                source = in_memory(as_source(X, y))
+                X, y = source.frame, source.y
+            super().fit(X, y, **params)
+            return self
         weights = {name for name in routed.estimator.fit if name.endswith("sample_weight")}
         weight = next((routed.estimator.fit[name] for name in sorted(weights)), None)
-        points = list(ParameterGrid(self.param_grid))
+        X = cast("Any", X).tocsr() if issparse(X) else X  # of which rows can be taken
         work = self._work(X, given_labels(y, self.estimator), weight, points, scorer, routed)
         if self.verbose > 0:
-            print(f"Fitting {work.n_splits} folds for each of {len(points)} candidates, from one pass")
+            n_fits = len(points) * work.n_splits
+            print(f"Fitting {work.n_splits} folds for each of {len(points)} candidates, totalling {n_fits} fits")
         out = work.results()
+        for line in lines(points, work.n_splits, out, self.verbose):
+            print(line)
         warn_or_raise_about_fit_failures(out, self.error_score)
         if callable(self.scoring):
             insert_error_scores(out, self.error_score)
@@ -178,6 +201,12 @@ class OnePassSearchCV(GridSearchCV):
             refit_metric = self.refit
         self.cv_results_ = self._format_results(points, work.n_splits, out)
         return self._choose(work, refit_metric)
+
+    def _is_left_to_scikit_learn(self, points: list[dict[str, Any]]) -> bool:
+        """Whether somebody wants to be called back about every fit, or no candidate can be learnt from statistics."""
+        if getattr(self, "_skl_callbacks", None):
+            return True
+        return not any(is_ours(clone(self.estimator).set_params(**clone(point, safe=False))) for point in points)
 
     def _work(self, X: Any, y: Any, weight: Any, points: Any, scorer: Any, routed: Any) -> Work:
         args = routed, scorer, self.return_train_score, self.error_score
@@ -218,6 +247,40 @@ class OnePassSearchCV(GridSearchCV):
     predict = _of_best("predict")
     predict_proba = _of_best("predict_proba")
     predict_log_proba = _of_best("predict_log_proba")
+
+    @available_if(_has_ratios)  # type: ignore[untyped-decorator]
+    def llr(self, X: Any, a: Any = None, b: Any = None) -> Any:
+        """Compute the log-likelihood ratio log p(x | b) - log p(x | a) by the best model.
+
+        Parameters
+        ----------
+        X : table of shape (n, d)
+            The rows. Those of a pipeline go through its first steps.
+        a, b : label or None
+            The two classes. With two classes in all, the default is the second over the first.
+
+        Returns
+        -------
+        array of shape (n,)
+            Positive values speak for b; there is no prior in them.
+        """
+        check_is_fitted(self)
+        *before, (_, best) = _named_steps(self.best_estimator_)
+        for _, step in before:
+            X = X if is_passed(step) else step.transform(X)
+        return best.llr(X, a, b)
+
+    @available_if(search_estimator_has("save"))  # type: ignore[untyped-decorator]
+    def save(self, path: Any) -> None:
+        """Write the best model to a file that `suffice.load` and `suffice.load_model` read.
+
+        Parameters
+        ----------
+        path : path
+            The file to write. It is replaced as a whole, or left as it was.
+        """
+        check_is_fitted(self)
+        self.best_estimator_.save(path)
 
     def _get_scorers(self) -> tuple[Any, Any]:
         given = self.scoring

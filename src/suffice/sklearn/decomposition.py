@@ -11,9 +11,10 @@ from sklearn import decomposition as theirs
 from sklearn.utils.extmath import svd_flip
 from sklearn.utils.validation import validate_data
 
+from ..projection import likeliest_dimension
 from ..stats import MomentStats
 from ..stats.collectors import CollectMoments
-from .private import checks_parameters, get_namespace, likeliest_dimension
+from .private import checks_parameters, get_namespace
 from .work import THEIRS, Additive, statistics_together, takes_arrays, validated
 
 Array = NDArray[Any]
@@ -131,20 +132,6 @@ class IncrementalPCA(Principal, theirs.IncrementalPCA):
 
     @checks_parameters(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Fit the components of all rows, in one pass.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The training rows.
-        y : Ignored
-            There for consistency.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
         for name in ("statistics_", "components_", "n_samples_seen_"):
             self.__dict__.pop(name, None)
         self.backend_ = THEIRS
@@ -157,22 +144,6 @@ class IncrementalPCA(Principal, theirs.IncrementalPCA):
 
     @checks_parameters(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any = None, check_input: bool = True) -> Self:
-        """Learn more rows: the result equals a fit of all rows so far.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            More rows.
-        y : Ignored
-            There for consistency.
-        check_input : bool, default=True
-            Whether X is validated.
-
-        Returns
-        -------
-        self : object
-            The estimator with these rows.
-        """
         first = not hasattr(self, "components_")
         ours, given = not issparse(X) and (first or "statistics_" in vars(self)), X
         if ours and check_input:

@@ -21,7 +21,7 @@ from ..regression.model import LogisticModel
 from ..stats import MomentStats
 from ..stats.collectors import CollectMoments
 from .private import checks_parameters
-from .work import THEIRS, Generative, Scored, check_labels, joint_of, statistics_of, takes_arrays, validated
+from .work import THEIRS, Generative, Scored, check_labels, is_plain, joint_of, statistics_of, takes_arrays, validated
 
 Array = NDArray[Any]
 
@@ -40,6 +40,9 @@ class Linear(Scored):
 
     def _leaves(self, X: Any) -> bool:
         return issparse(X) or super()._leaves(X)
+
+    def _takes(self, X: Any) -> bool:
+        return is_plain(self, X, is_finite=True)  # or the scores are not
 
     def _parameters(self) -> list[Array]:
         return [np.asarray(self.coef_), np.asarray(self.intercept_), self._log_prior()]

@@ -24,6 +24,7 @@ from .work import OURS, THEIRS, statistics_together, takes_arrays, validated, we
 Array = NDArray[Any]
 
 _TOL = 1e-12  # of the gradient: Newton's method gets there a step or two after it gets near
+_EPS = float(np.finfo(np.float64).eps)
 _WIDE = 500  # columns, of which the matrix of moments is no longer a small part of the work
 
 
@@ -34,7 +35,7 @@ class LogisticRegression(Linear, theirs.LogisticRegression):
     work: "suffice" or "scikit-learn".
 
     In the place of the default solver "lbfgs" stands Newton's method, which finds the same optimum with more digits.
-    Other solvers and penalties, `C=np.inf`, `fit_intercept=False`, `warm_start=True`, callbacks and sparse matrices are
+    Other solvers and penalties, penalties below rounding (`C=np.inf`, or above 4e15), callbacks and sparse matrices are
     left to scikit-learn.
 
     Examples
@@ -49,22 +50,6 @@ class LogisticRegression(Linear, theirs.LogisticRegression):
 
     @checks_parameters(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The training rows.
-        y : array-like of shape (n_samples,)
-            The labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            The weights of the rows.
-
-        Returns
-        -------
-        self : object
-            The fitted classifier.
-        """
         self.backend_ = THEIRS
         if not self._is_ours() or issparse(X) or not takes_arrays(X, y):
             return super().fit(X, y, sample_weight)  # type: ignore[no-any-return]
@@ -79,11 +64,14 @@ class LogisticRegression(Linear, theirs.LogisticRegression):
         moments = statistics_together(CollectMoments("diag" if X.shape[1] > _WIDE else "pooled"), X, weight)
         if moments is None or len(classes) < 2 or not (total > 0).all():
             return super().fit(*given)  # type: ignore[no-any-return]
-        problem = LogisticProblem.of(X, code, weight, len(classes), 1 / (self.C * weight.sum()), thread_count())
+        settings = {"threads": thread_count(), "has_intercept": bool(self.fit_intercept)}
+        problem = LogisticProblem.of(X, code, weight, len(classes), 1 / (self.C * weight.sum()), **settings)
         whole: Any = moments.plain()
         covariance = whole.scatter / whole.total
         covariance = covariance[0] if X.shape[1] > _WIDE else covariance
-        slope, intercept, found = problem.solve(whole.mean[0], covariance, min(self.tol, _TOL), self.max_iter)
+        slope, intercept, found = problem.solve(
+            whole.mean[0], covariance, min(self.tol, _TOL), self.max_iter, self._start(problem, classes)
+        )
         if not found.success:
             warnings.warn(
                 f"lbfgs failed to converge after {found.nit} iteration(s): Newton's method, which takes its place, is "
@@ -93,16 +81,25 @@ class LogisticRegression(Linear, theirs.LogisticRegression):
             )
         self.classes_, self.backend_, self._prior = classes, OURS, total / total.sum()
         if len(classes) > 2:
-            slope, intercept = slope - slope.mean(axis=0), intercept - intercept.mean()
+            intercept = intercept - intercept.mean()
         self.coef_, self.intercept_ = slope.astype(X.dtype), intercept.astype(X.dtype)
         self.n_iter_ = np.array([found.nit], np.int32)
         return self
 
     def _is_ours(self) -> bool:
         """Whether the parameters ask for what Newton's method finds: the default solver, and an L2 penalty."""
-        plain = self.solver == "lbfgs" and self.penalty == "deprecated" and self.l1_ratio == 0 and np.isfinite(self.C)
-        special = self.warm_start or self.dual or self.verbose or self.n_jobs is not None or self.max_iter == 0
-        return bool(plain and self.fit_intercept and not special and not getattr(self, "_skl_callbacks", None))
+        plain = self.solver == "lbfgs" and self.penalty == "deprecated" and self.l1_ratio == 0 and 1 / self.C > _EPS
+        special = self.dual or self.verbose or self.n_jobs is not None or self.max_iter == 0
+        return bool(plain and not special and not getattr(self, "_skl_callbacks", None))
+
+    def _start(self, problem: LogisticProblem, classes: Array) -> tuple[Array, Array] | None:
+        """What the last fit has found, if that is to be the start."""
+        if not (self.warm_start and hasattr(self, "coef_") and np.array_equal(self.classes_, classes)):
+            return None
+        slope = np.asarray(self.coef_, np.float64)
+        if slope.shape != (problem.n_outputs, problem.n_columns):
+            return None
+        return slope, np.broadcast_to(np.asarray(self.intercept_, np.float64), len(slope))
 
     def _log_prior(self) -> Array:
         prior = vars(self).get("_prior")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .. import decisions, kernels
 from ..densities import GaussianDensity
 from ..densities.covariance import STRUCTURES
+from ..kernels.reference import triangular_inverse
 from ..stats import MomentStats
 from ..tables.batch import Batch
 from ..tables.labels import SoftLabels
@@ -46,20 +48,6 @@ class GaussianMixture(theirs.GaussianMixture):
     backend_: str
 
     def fit_predict(self, X: Any, y: Any = None) -> Any:
-        """Estimate the components, in one pass over the rows for each step, and decide for each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The training rows.
-        y : Ignored
-            There for consistency.
-
-        Returns
-        -------
-        array of shape (n_samples,)
-            The component of each row.
-        """
         try:
             return super().fit_predict(X, y)
         finally:
@@ -73,7 +61,7 @@ class GaussianMixture(theirs.GaussianMixture):
             step = max(1024, _CELLS // (piece.table.n_features + len(components)))
             parts = [_with_start(piece, start, step) for start in range(0, len(piece), step)]
             found = [MomentStats.of(replace(part, y=SoftLabels(components, share(part))), layout) for part in parts]
-            return found[0].plus(*found[1:])
+            return found[0].plus(*found[1:]) if len(found) > 1 else found[0]
 
         found: MomentStats = rows(X).reduce(of, operator.add)
         return found
@@ -103,7 +91,7 @@ class GaussianMixture(theirs.GaussianMixture):
         self.means_ = means if self.means_init is None else self.means_init
         if self.precisions_init is None:
             self.covariances_ = covariances
-            self.precisions_cholesky_ = factors_of_precisions(covariances, self.covariance_type)
+            self.precisions_cholesky_ = self._factors(covariances)
         else:
             self.precisions_cholesky_ = factors_of_given_precisions(
                 self.precisions_init, self.covariance_type, xp=get_namespace(X)[0]
@@ -135,7 +123,16 @@ class GaussianMixture(theirs.GaussianMixture):
             moments = self._moments(X, lambda part: np.exp(log_resp[_slice(part)].astype(np.float64)))
         weights, self.means_, self.covariances_ = self._estimated(X, moments)
         self.weights_ = weights / weights.sum()
-        self.precisions_cholesky_ = factors_of_precisions(self.covariances_, self.covariance_type)
+        self.precisions_cholesky_ = self._factors(self.covariances_)
+
+    def _factors(self, covariances: Array) -> Array:
+        """Factors of the precisions, of all components at once; scikit-learn tells which covariances have none."""
+        if self.covariance_type in ("full", "tied"):
+            with suppress(np.linalg.LinAlgError):
+                return np.swapaxes(triangular_inverse(np.linalg.cholesky(covariances)), -1, -2).astype(
+                    covariances.dtype
+                )
+        return np.asarray(factors_of_precisions(covariances, self.covariance_type))
 
     def _density(self) -> GaussianDensity:
         half, mean = (np.asarray(a, np.float64) for a in (self.precisions_cholesky_, self.means_))
@@ -166,52 +163,16 @@ class GaussianMixture(theirs.GaussianMixture):
         return evidence, decisions.log_posterior(joint, self._log_weights())
 
     def predict(self, X: Any) -> Any:
-        """Decide for each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        array of shape (n_samples,)
-            The component of each row.
-        """
         if not takes_arrays(X):
             return super().predict(X)
         return best_of(self._checked(X), self._density(), self._log_weights())
 
     def predict_proba(self, X: Any) -> Any:
-        """Compute the posterior probabilities of the components.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        array of shape (n_samples, n_components)
-            The probabilities of a row sum to 1.
-        """
         if not takes_arrays(X):
             return super().predict_proba(X)
         return posterior_of(self._checked(X), self._density(), self._log_weights(), exponentiate=True)
 
     def score_samples(self, X: Any) -> Any:
-        """Compute the log-likelihood of each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        array of shape (n_samples,)
-            Natural logarithms.
-        """
         if not takes_arrays(X):
             return super().score_samples(X)
         return evidence_of(self._checked(X), self._density(), self._log_weights())

@@ -43,22 +43,6 @@ class GridSearchCV(OnePassSearchCV):
     backend_: str
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
-        """Run the search.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The rows.
-        y : array-like of shape (n_samples,), default=None
-            The labels.
-        **params : dict
-            As in scikit-learn's GridSearchCV.
-
-        Returns
-        -------
-        self : object
-            The fitted search.
-        """
         self._folds = _Folds.of(self, X, y) if self._is_ours(X, y, params) else None
         try:
             self.backend_ = THEIRS if self._folds is None else OURS
@@ -72,6 +56,9 @@ class GridSearchCV(OnePassSearchCV):
         if not isinstance(self.estimator, Generative) or params or getattr(self, "_skl_callbacks", None):
             return False
         return isinstance(X, np.ndarray) and isinstance(y, np.ndarray) and takes_arrays(X, y)
+
+    def _is_left_to_scikit_learn(self, points: list[dict[str, Any]]) -> bool:  # noqa: ARG002
+        return False  # or `fit` would not have asked
 
     def _work(self, X: Any, y: Any, weight: Any, points: Any, scorer: Any, routed: Any) -> Any:  # noqa: ARG002
         folds = self._folds

@@ -310,9 +310,14 @@ class CategoricalNB(DiscreteNB, theirs.CategoricalNB):
         return statistics_of(CategoryStats.of, X, y, weight)
 
     def _takes(self, X: Any) -> bool:
-        return is_plain(self, X, "iu") and X.min() >= 0
+        if not is_plain(self, X, "iu"):
+            return False
+        values = X.view(X.dtype.str.replace("i", "u"))  # where negative numbers are large
+        return bool(values.max() < self.n_categories_.min() or (values.max(axis=0) < self.n_categories_).all())
 
     def _checked(self, X: Any) -> Any:
+        if self._takes(X):
+            return X
         X = super()._checked(X)
         largest = X.max(axis=0)
         if (beyond := largest >= self.n_categories_).any():

@@ -10,9 +10,6 @@ from __future__ import annotations
 # Checks the parameters before `fit`, unless the configuration says not to.
 from sklearn.base import _fit_context as checks_parameters
 
-# How many components Minka's maximum likelihood estimate keeps.
-from sklearn.decomposition._pca import _infer_dimension as likeliest_dimension
-
 # Factors of precisions, and the error about covariances that have none.
 from sklearn.mixture._gaussian_mixture import _compute_precision_cholesky as factors_of_precisions
 from sklearn.mixture._gaussian_mixture import _compute_precision_cholesky_from_precisions as factors_of_given_precisions
@@ -33,5 +30,4 @@ __all__ = [
     "factors_of_precisions",
     "get_namespace",
     "is_first_partial_fit",
-    "likeliest_dimension",
 ]

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn import get_config
+from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -41,15 +42,18 @@ def takes_arrays(*arrays: Any) -> bool:
     return not get_config()["array_api_dispatch"] or all(isinstance(a, np.ndarray) or issparse(a) for a in arrays)
 
 
-def is_plain(estimator: Any, X: Any, kinds: str = "fiu") -> bool:
-    """Whether X is an array of finite numbers that fits what was learnt: scikit-learn would find nothing to change."""
+def is_plain(estimator: Any, X: Any, kinds: str = "fiu", is_finite: bool = False) -> bool:
+    """Whether X is an array of finite numbers that fits what was learnt: scikit-learn would find nothing to change.
+
+    It need not be looked through where it is known to be finite, or where the scores will tell.
+    """
     if type(X) is not np.ndarray or X.ndim != 2 or X.dtype.kind not in kinds or X.dtype == np.float16 or not len(X):
         return False
     known = vars(estimator)
     if known.get("n_features_in_") != X.shape[1] or "feature_names_in_" in known:
         return False
     with np.errstate(over="ignore", invalid="ignore"):
-        return bool(np.isfinite(X.sum()))
+        return bool(is_finite or X.dtype.kind != "f" or np.isfinite(X.sum()))
 
 
 def validated(estimator: Any, X: Any, y: Any = None, *, reset: bool, **options: Any) -> Any:
@@ -369,7 +373,12 @@ def _scored(
     results = RowResults("score", labels, dtype)
     source = rows(X)
     if X.shape[0] * X.shape[1] > _FEW:
-        return np.asarray(score_rows(source, density, work, results))
+        try:
+            return np.asarray(score_rows(source, density, work, results))
+        except DataError:
+            assert_all_finite(X, input_name="X")
+            raise
     out = results.empty(source.n_rows)
-    work(density.read(source.table), out)
+    if not work(density.read(source.table), out):
+        assert_all_finite(X, input_name="X")
     return out

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple, Self
@@ -30,6 +30,7 @@ from .by_name import StatisticsByName
 
 Array = NDArray[Any]
 
+_LEVEL = "level_"  # before the names of arrays of declared categories
 CELLS = 1 << 22  # of a table by value at most
 DIRECT = 1 << 12  # integers within so wide a range are counted by their value, without a vocabulary
 
@@ -50,6 +51,9 @@ class CategoryStats(StatisticsByName):
         The weight of each category, column after column.
     names : tuple of str, optional
         The names of the columns.
+    levels : tuple of arrays, optional
+        The sorted categories of each column that its type declares, as pandas categoricals do, whether a row has them
+        or not.
 
     Examples
     --------
@@ -67,12 +71,13 @@ class CategoryStats(StatisticsByName):
     categories: tuple[Array, ...]
     count: Array
     names: tuple[str, ...] | None = None
+    levels: tuple[Array, ...] | None = None
 
     sums: ClassVar[tuple[str, ...]] = ("weight", "count")
 
     def __post_init__(self) -> None:
         settle(self, "weight", "count")
-        for categories in self.categories:
+        for categories in (*self.categories, *(self.levels or ())):
             frozen(categories)
 
     def __repr__(self) -> str:
@@ -141,11 +146,13 @@ class CategoryStats(StatisticsByName):
     def _counted(cls, table: Table, classes: Array, total: Array, labels: _Labelled) -> Self:
         integers = isinstance(table, Matrix) and table.values.dtype.kind in "iub"
         counted = _count_integers(table.values, labels) if integers and len(table) else None  # type: ignore[attr-defined]
+        levels = None
         if counted is None:
             columns = enumerate(table.columns())
             parts = [_count_column(column, labels, table.column_name(j)) for j, column in columns]
             counted = tuple(part[0] for part in parts), np.concatenate([part[1] for part in parts], axis=1)
-        return cls(classes, total, *counted, table.names)._trimmed()
+            levels = _levels(part[2] for part in parts)
+        return cls(classes, total, *counted, table.names, levels)._trimmed()
 
     @classmethod
     def of_counts(
@@ -182,6 +189,38 @@ class CategoryStats(StatisticsByName):
         parts = [v[kept[a:b]] for v, (a, b) in zip(self.categories, pairwise(self.bounds), strict=True)]
         return replace(self, categories=tuple(parts), count=self.count[:, kept])
 
+    def with_declared(self, categories: Sequence[Array] = ()) -> Self:
+        """Return the statistic with all categories that are declared, also those that no row has.
+
+        Parameters
+        ----------
+        categories : sequence of arrays
+            More categories of each column, in any order, beside those that types declare.
+
+        Returns
+        -------
+        CategoryStats
+            What probabilities are estimated from. Those categories are its `levels`.
+        """
+        levels = _union(self.levels, _levels(categories))
+        if levels is None:
+            return self
+        wanted = tuple(map(vocabularies.union, self.categories, levels))
+        return replace(self._over(wanted), levels=levels)
+
+    def is_declared(self) -> Array:
+        """Return which categories are declared, so that they stay when no row has them.
+
+        Returns
+        -------
+        array of bool of shape (sum of v,)
+            Column after column.
+        """
+        if self.levels is None:
+            return np.zeros(self.count.shape[1], bool)
+        pairs = zip(self.categories, self.levels, strict=True)
+        return np.concatenate([vocabularies.positions(own, levels) >= 0 for own, levels in pairs])
+
     def aligned(self, classes: Array) -> Self:
         if same(classes, self.classes):
             return self
@@ -194,7 +233,8 @@ class CategoryStats(StatisticsByName):
         bounds, none = self.bounds, np.empty(0, object)
         parts = [self.count[:, bounds[own[name]] : bounds[own[name] + 1]] for name in names if name in own]
         kept = tuple(self.categories[own[name]] if name in own else none for name in names)
-        return replace(self, categories=kept, count=np.concatenate(parts, axis=1), names=names)
+        levels = self.levels and tuple(self.levels[own[name]] if name in own else none for name in names)
+        return replace(self, categories=kept, count=np.concatenate(parts, axis=1), names=names, levels=levels)
 
     def _together(self, other: Self) -> tuple[Self, Self]:
         """Return both statistics, each over the columns and categories of both."""
@@ -234,7 +274,8 @@ class CategoryStats(StatisticsByName):
     def _merged(self, other: Self) -> Self:
         one, two = self._together(other)
         names = one.names if one.names is not None else two.names
-        return replace(one, weight=one.weight + two.weight, count=one.count + two.count, names=names)
+        weight, count, levels = one.weight + two.weight, one.count + two.count, _union(one.levels, two.levels)
+        return replace(one, weight=weight, count=count, names=names, levels=levels)
 
     def _without(self, other: Self) -> Self:
         one, two = self._together(other)
@@ -259,7 +300,8 @@ class CategoryStats(StatisticsByName):
 
     def to_arrays(self) -> dict[str, Array]:
         arrays = {"weight": self.weight, "count": self.count, "n_features": np.array(self.n_features)}
-        return arrays | vocabularies.to_arrays(self.categories) | names_to_arrays(self.names)
+        levels = {f"{_LEVEL}{name}": array for name, array in vocabularies.to_arrays(self.levels or ()).items()}
+        return arrays | vocabularies.to_arrays(self.categories) | names_to_arrays(self.names) | levels
 
     @classmethod
     def from_arrays(cls, classes: Array, arrays: Mapping[str, Array]) -> Self:
@@ -268,17 +310,35 @@ class CategoryStats(StatisticsByName):
         try:
             kept, names = vocabularies.from_arrays(arrays), names_from_arrays(arrays)
             weight, count = np.array(arrays["weight"], np.float64), np.array(arrays["count"], np.float64)
+            levels = {name.removeprefix(_LEVEL): arrays[name] for name in arrays if name.startswith(_LEVEL)}
+            declared = vocabularies.from_arrays(levels) if levels else None
             d = int(arrays["n_features"])
         except (KeyError, TypeError, ValueError) as error:
             raise StatisticsError(f"arrays of category counts are invalid: {error}") from None
         k, v = len(classes), sum(map(len, kept))
         fits = len(kept) == d and weight.shape == (k,) and count.shape == (k, v) and (names is None or len(names) == d)
+        fits = fits and (declared is None or len(declared) == d)
         if not fits or not all(np.isfinite(a).all() and (a >= 0).all() for a in (weight, count)):
             raise StatisticsError(f"arrays of {v} categories do not fit {k} classes with the rest, or are invalid")
         bounds = np.cumsum([0, *map(len, kept)])
         if any((count[:, a:b].sum(axis=1) > weight * (1 + 1e-9)).any() for a, b in pairwise(bounds)):
             raise StatisticsError("a column has more categories than rows")
-        return cls(np.array(classes), weight, kept, count, names)
+        return cls(np.array(classes), weight, kept, count, names, declared)
+
+
+def _levels(columns: Iterable[Array | None]) -> tuple[Array, ...] | None:
+    """The sorted categories (v,) that each column declares; None where none does."""
+    found = list(columns)
+    if all(levels is None for levels in found):
+        return None
+    return tuple(np.empty(0, object) if own is None else vocabularies.vocabulary(own)[0] for own in found)
+
+
+def _union(one: tuple[Array, ...] | None, two: tuple[Array, ...] | None) -> tuple[Array, ...] | None:
+    """What two statistics of the same columns declare."""
+    if one is None or two is None:
+        return two if one is None else one
+    return tuple(map(vocabularies.union, one, two))
 
 
 def _add_columns(count: Array, indices: Array, more: Array) -> None:
@@ -300,14 +360,14 @@ class _Labelled(NamedTuple):
         return self.kernel(values[start:], self.label[start:], weight, lo, width, table)
 
 
-def _count_column(column: Column, labels: _Labelled, name: str) -> tuple[Array, Array]:
-    """Categories (v,) of one column and their weights (k, v)."""
+def _count_column(column: Column, labels: _Labelled, name: str) -> tuple[Array, Array, Array | None]:
+    """Categories (v,) of one column, their weights (k, v), and the values that its type declares, if it does."""
     try:
         distinct, value = column.coded()
         table = np.zeros((1 + len(distinct), labels.k))
         lo, width = np.array([-1]), np.array([1 + len(distinct)])
         labels.add(value[:, None], 0, lo, width, table)
-        return _categories(distinct, table[1:].T)
+        return *_categories(distinct, table[1:].T), distinct if column.declares else None
     except DataError as error:
         raise DataError(f"column {name}: {error}") from None
 

@@ -237,6 +237,25 @@ class PairStats(Statistics):
             kernels.active.pair_counts(values, code, weight, lo, width, pairs, count)
         return cls(single, pairs, count, asked is None)
 
+    def with_declared(self, categories: Sequence[Array] = ()) -> Self:
+        """Return the statistic with all categories that are declared, also those that no row has.
+
+        Parameters
+        ----------
+        categories : sequence of arrays
+            More categories of each column, in any order, beside those that types declare.
+
+        Returns
+        -------
+        PairStats
+            What probabilities are estimated from. Pairs whose tables become too large are left out.
+        """
+        single = self.single.with_declared(categories)
+        if single is self.single:
+            return self
+        pairs = self.pairs[_fits(single, self.pairs, self.every)]
+        return replace(self, single=single, pairs=pairs, count=self._over(single, pairs))
+
     def aligned(self, classes: Array) -> Self:
         if same(classes, self.classes):
             return self

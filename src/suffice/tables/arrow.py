@@ -60,6 +60,13 @@ class ArrowColumn(Column):
         code = values.indices.cast(pa.int32()).fill_null(-1).to_numpy(zero_copy_only=False)
         return without_missing(distinct, code)
 
+    @property
+    def declares(self) -> bool:
+        import pyarrow as pa
+
+        # The categories of a polars Categorical are those of all columns that share them; an Enum has its own.
+        return pa.types.is_dictionary(self.values.type) and not self.dtype.startswith("Categorical")
+
     def missing(self) -> Array:
         import pyarrow as pa
 

@@ -116,7 +116,8 @@ def pandas_column(series: Any) -> Column:
     """A pandas column."""
     dtype, pandas = series.dtype, sys.modules["pandas"]
     if isinstance(dtype, pandas.CategoricalDtype):
-        return CodedColumn(series.cat.codes.to_numpy(), np.array(dtype.categories.tolist(), object), str(dtype))
+        categories = np.array(dtype.categories.tolist(), object)
+        return CodedColumn(series.cat.codes.to_numpy(), categories, str(dtype), declared=True)
     nullable = not isinstance(dtype, np.dtype | pandas.SparseDtype) and getattr(dtype, "kind", "O") in "fiub"
     if nullable or isinstance(dtype, pandas.ArrowDtype) or getattr(dtype, "storage", None) == "pyarrow":
         return arrow_column(_as_arrow(series), str(dtype))

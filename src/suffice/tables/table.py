@@ -45,6 +45,11 @@ class Column(ABC):
     def missing(self) -> Array:
         """Which values are missing, (n,)."""
 
+    @property
+    def declares(self) -> bool:
+        """Whether `coded` gives the values that its type declares, whether a row has them or not."""
+        return False
+
     def bytes_per_row(self) -> float:
         """About how many bytes of text a value has; 0 for numbers and codes."""
         return 0.0
@@ -126,6 +131,7 @@ class CodedColumn(Column):
     categories: Array
     dtype: str
     kind: str = "text"
+    declared: bool = False  # whether the categories are those of the type, and not just those of some rows
 
     def __len__(self) -> int:
         return len(self.code)
@@ -138,6 +144,10 @@ class CodedColumn(Column):
 
     def coded(self) -> tuple[Array, Array]:
         return without_missing(self.categories, self.code.astype(np.int32))
+
+    @property
+    def declares(self) -> bool:
+        return self.declared
 
     def missing(self) -> Array:
         return np.asarray(self.coded()[1] < 0)
@@ -474,7 +484,7 @@ def encoded(table: Table) -> Table:
 
 def _encoded(column: Column) -> Column:
     categories, code = column.coded()
-    return CodedColumn(code, categories, column.dtype)
+    return CodedColumn(code, categories, column.dtype, declared=column.declares)
 
 
 def _kind_of_value(value: object) -> str:
