@@ -373,7 +373,9 @@ class TestPredict:
 
     def test_nothing_is_printed_before_the_first_row_is_good(self, here, tmp_path, capfd):
         header, *lines = Path("both.csv").read_text().splitlines(keepends=True)
-        (tmp_path / "bad.csv").write_text("".join([header, lines[0].replace(",", ",x", 4), *lines[1:]]))
+        (tmp_path / "bad.csv").write_text(
+            "".join([header, re.sub(r"\d+\.\d+,", "inf,", lines[0], count=1), *lines[1:]])
+        )
         done = shell("predict", here / "both.safetensors", "bad.csv", cwd=tmp_path)
         assert (done.returncode, done.stdout) == (1, "")
         assert done.stderr.startswith("suffice: ")

@@ -21,7 +21,7 @@ from sklearn.model_selection import GridSearchCV
 import suffice
 from suffice import GaussianClassifier, LogisticClassifier, MixedClassifier
 from suffice.cli import app
-from suffice.errors import DataError
+from suffice.errors import ColumnWarning, DataError
 
 PENGUINS = str(Path(suffice.__file__).parent / "data" / "penguins.csv")
 FEATURES = ["bill_length_mm", "bill_depth_mm", "flipper_length_mm", "body_mass_g"]
@@ -284,6 +284,35 @@ def test_costs_and_priors_of_two_classes_have_names(tmp_path):
 def command(*arguments, **how):
     executable = Path(sys.executable).with_name("suffice")
     return subprocess.run([executable, *map(str, arguments)], capture_output=True, timeout=120, **how)
+
+
+@pytest.mark.parametrize("decimal", [".", ","])
+def test_cells_that_say_nothing_are_missing_and_told_once(tmp_path, decimal):
+    words = {"body_mass_g": "heavy", "day": "soon", "price": "free"}
+    day = pd.to_datetime("2026-01-31") + pd.to_timedelta(np.arange(344), unit="D")
+    whole = FRAME.astype({"body_mass_g": "Int64"})
+    more = whole.assign(day=day.strftime("%d.%m.%Y"), price=[f"{p:.2f} €" for p in np.arange(344) / 7])
+    more.to_csv(tmp_path / "all.csv", index=False, sep=";", decimal=decimal)
+    rows, model = more.iloc[::20].astype(object), tmp_path / "m.safetensors"
+    run("fit", tmp_path / "all.csv", "-t", "species", "--model", "mixed", "-o", model)
+    for name, cells in {"bad": words, "empty": dict.fromkeys(words)}.items():
+        rows.iloc[3, rows.columns.get_indexer(list(cells))] = list(cells.values())
+        rows.to_csv(tmp_path / f"{name}.csv", index=False, sep=";", decimal=decimal)
+    for command in ("predict --outputs llr --keep island", "evaluate", "explain -n 4", "outliers --level 0.5"):
+        verb, *options = command.split()
+        with pytest.warns(ColumnWarning) as told:
+            found = run(verb, model, tmp_path / "bad.csv", *options)
+        assert found == run(verb, model, tmp_path / "empty.csv", *options)
+        n = 4 if verb == "explain" else 18
+        assert sorted(str(each.message) for each in told) == [
+            f"column {name!r} must hold {what}, but 1 of its {n} cells is not ({word!r}); these are read as missing "
+            "values"
+            for name, what, word in (
+                ("body_mass_g", "numbers", "heavy"),
+                ("day", "dates", "soon"),
+                ("price", "numbers", "free"),
+            )
+        ]
 
 
 def test_commands_make_a_pipe(tmp_path):

@@ -74,8 +74,15 @@ def test_text_dates_and_numbers_as_text_are_read_as_in_tables(server, model_fold
     nothing = dict.fromkeys(table.column_names)
     status, answer = server.post("/models/tickets/predict", {"rows": [nothing]})
     assert (status, answer["predictions"][0]["posterior"]["support"]) == (200, pytest.approx(model.prior[1]))
-    status, told = server.post("/models/tickets/predict", {"rows": [{**nothing, "comment": 3}]})
-    assert (status, told["field"]) == (422, "rows[0].comment")
+    wrong = {
+        "comment": (3, "3 is not text"),
+        "opened": ("yesterday", "yesterday is not a date as text, such as 2026-03-31"),
+        "amount": ("abc", "abc is not a number, or text that says one"),
+        "hours": ("5", "5 is not a number"),
+    }
+    for column, (value, message) in wrong.items():
+        status, told = server.post("/models/tickets/predict", {"rows": [nothing, {**nothing, column: value}]})
+        assert (status, told["field"], told["error"]) == (422, f"rows[1].{column}", f"{message}, nor null")
 
 
 def test_evidence_is_that_of_the_library(server, model_folder, penguins):
@@ -206,6 +213,11 @@ BAD_BULK = {
     "words for numbers": (
         lambda table: streamed(table.set_column(2, "bill_length_mm", pa.array(["x"] * len(table)))),
         ARROW,
+        422,
+    ),
+    "a word for a number": (
+        lambda table: ",".join(GOOD).encode() + b"\nDream,39.1,18.7,181,3750,,2007\nDream,39.1,18.7,181,x,,2007\n",
+        CSV,
         422,
     ),
     "no rows": (lambda table: streamed(table.slice(0, 0)), ARROW, 422),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from typing import Any
 
 import click
@@ -66,24 +67,24 @@ def _explained(model: Any, table: Any, pair: tuple[Any, Any], prior: Any, limit:
     import numpy as np
     import pyarrow as pa
 
+    from ..errors import ColumnWarning
     from ..export.outputs import plain_labels
     from ..sources import as_source
-    from ..tables.arrow import to_arrow
+    from ..sources.frames.arrays import ArraySource
 
     source = as_source(model._columns.as_learnt(table), names=model.names)
-    if limit is None:
-        frame = source.in_memory().frame
-    else:
-        head = source.head(limit)
-        frame = pa.table(dict(zip(head.names_of(range(head.n_features)), map(to_arrow, head.columns()), strict=True)))
-    posterior = model.predict_proba(frame, prior)
+    some = source.in_memory().array_source() if limit is None else ArraySource(source.head(limit), None, None)
+    some.decimal = source.decimal
+    posterior = model.predict_proba(some, prior)
     classes = model.classes.tolist()
     best, next_best = _pairs(posterior, *(None if label is None else classes.index(label) for label in pair))
     codes, group = np.unique(np.column_stack([best, next_best]), axis=0, return_inverse=True)
     labels, parts = plain_labels(model.classes), []
     for g, (i, j) in enumerate(codes.tolist()):
         own = np.flatnonzero(group.reshape(-1) == g)
-        shares = model.explain(frame.take(pa.array(own)), classes[j], classes[i], tidy=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ColumnWarning)  # the posteriors have told of these columns
+            shares = model.explain(some.rows(own), classes[j], classes[i], tidy=True)
         row = pa.array(own[shares.column("row").to_numpy()])
         said = [pa.array([labels[c]] * len(shares), pa.array(labels).type) for c in (i, j)]
         odds = pa.array(posterior[row.to_numpy(), i])
@@ -94,7 +95,7 @@ def _explained(model: Any, table: Any, pair: tuple[Any, Any], prior: Any, limit:
             )
         )
     whole = pa.concat_tables(parts)
-    return whole.take(pa.array(np.argsort(whole.column("row").to_numpy(), kind="stable"))), len(frame)
+    return whole.take(pa.array(np.argsort(whole.column("row").to_numpy(), kind="stable"))), some.n_rows
 
 
 def _pairs(posterior: Any, one: int | None, other: int | None) -> tuple[Any, Any]:

@@ -13,6 +13,7 @@ from .. import decisions
 from ..errors import DataError
 from ..scoring.evaluation import check_labels, class_codes, scores_of
 from ..scoring.model import Model
+from ..scoring.reading import Reading
 from ..scoring.rows import in_steps, refuse
 from ..sources import Source
 from ..sources.frames.arrays import ArraySource
@@ -166,6 +167,9 @@ def drawn_rows(
 def score(model: Model, table: Table, source: Source | None = None) -> Array:
     """Return the scores (n, k) of rows; if some cannot be scored, an error names what they hold in their source."""
     out, scorer = np.empty((len(table), len(model.classes))), model._scorer
-    if not in_steps(scorer, table, out, lambda x, part: scorer.score(x, all=part, relative=True)) and source:
+    reading = Reading(scorer, table.names)
+    if not in_steps(reading, table, out, lambda x, part: scorer.score(x, all=part, relative=True)) and source:
         refuse(source)
+    if source:
+        reading.warn()
     return out

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..densities.scorer import Scorer, Wanted
 from ..errors import CalibrationWarning, DataError, remedy
+from ..tables.features import Feature
 from ..tables.labels import positions
 from ..tables.table import Table
 
@@ -143,6 +144,24 @@ class CalibratedScorer(Scorer):
     @property
     def n_read(self) -> int:
         return self.scorer.n_read
+
+    @property
+    def features(self) -> tuple[Feature, ...]:  # type: ignore[override]
+        """Columns that are derived from those of the table."""
+        return self.scorer.features
+
+    @property
+    def columns_read(self) -> Sequence[int]:
+        return self.scorer.columns_read
+
+    def categories_of_columns(self) -> dict[int, Array]:
+        return self.scorer.categories_of_columns()
+
+    def columns_of_truths(self) -> frozenset[int]:
+        return self.scorer.columns_of_truths()
+
+    def columns_of_text(self) -> frozenset[int]:
+        return self.scorer.columns_of_text()
 
     def read(self, table: Table) -> Any:
         return self.scorer.read(table)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..tables.parsing import WORDS
+
 if TYPE_CHECKING:
     from .model import Model
 
@@ -33,6 +35,8 @@ class Input:
         A usual range of numbers.
     typical : float, str or None
         The middle of this range; of dates, a date.
+    step : tuple
+        The step that reads its words, where they stand for numbers, dates or truths; see `READERS`.
     """
 
     name: str
@@ -42,6 +46,16 @@ class Input:
     low: float | None = None
     typical: float | str | None = None
     high: float | None = None
+    step: tuple[Any, ...] = ()
+
+    def understands(self, word: Any) -> bool:
+        """Whether a word says something to the model; an unknown category does, too.
+
+        >>> Input("day", "date", True, step=("date", "ymd")).understands("yesterday")
+        False
+        """
+        name, *parameters = self.step or ("",)
+        return name not in WORDS or not np.isnan(WORDS[name](word, *parameters))
 
 
 def inputs(model: Model) -> tuple[Input, ...]:
@@ -57,21 +71,29 @@ def inputs(model: Model) -> tuple[Input, ...]:
         reader, *parameters = readers.get(j, ("",))
         if j in categories or reader == "truth":
             own = categories[j].tolist() if j in categories else parameters
-            found.append(Input(name, "category", j in read, tuple(own)))
+            step = (reader, *parameters) if reader == "truth" else ()
+            found.append(Input(name, "category", j in read, tuple(own), step=step))
         else:
             kind = kinds.get(j, _READ_AS.get(reader, "number"))
             low, middle, high = usual[j].tolist() if not np.isnan(usual[j]).any() else (None, None, None)
+            step = (reader, *parameters) if reader else ()
             if kind == "date":
-                found.append(Input(name, kind, j in read, typical=_date(middle)))
+                found.append(Input(name, kind, j in read, typical=_date(middle, *parameters), step=step))
             elif kind in ("number", "numeral"):
-                found.append(Input(name, kind, j in read, (), low, middle, high))
+                found.append(Input(name, kind, j in read, (), low, middle, high, step))
             else:
                 found.append(Input(name, kind, j in read))
     return tuple(found)
 
 
-def _date(days: float | None) -> str | None:
-    """Days since 1970 as a date, such as 2026-11-18; None where no calendar has it."""
+def _date(days: float | None, order: str = "ymd") -> str | None:
+    """Days since 1970 as a date that the model reads, such as 2026-11-18; None where no calendar has it.
+
+    >>> _date(20_775.5), _date(20_775.5, "mdy")
+    ('2026-11-18', '11/18/2026')
+    """
     if days is None or not _FIRST <= days <= _LAST:
         return None
-    return str(np.datetime64(int(np.floor(days)), "D"))
+    date = str(np.datetime64(int(np.floor(days)), "D"))
+    parts = dict(zip("ymd", date.split("-"), strict=True))
+    return date if order == "ymd" else "/".join(parts[part] for part in order)

@@ -29,6 +29,7 @@ from .calibrated import CalibratedScorer, Calibration
 from .choice import Choice
 from .columns import Columns
 from .explanation import tidy_shares
+from .reading import Reading
 from .rows import refuse, score_rows
 
 if TYPE_CHECKING:
@@ -237,7 +238,8 @@ class Model:
             return self._table(X, "llr", shares, columns)
         source = self._source(X).in_memory()  # once: to convert a table may take longer than to score it
         scale = 1.0 if self.calibration is None else self.calibration.scale
-        found = density.explain_parts(density.read(source.batch(0, source.n_rows).table), i, j)
+        reading = Reading(density, source.names, source.decimal)
+        found = density.explain_parts(reading(source.batch(0, source.n_rows).table), i, j)
         parts = [(column, row, name, share * scale) for column, row, name, share in found]
         offset = 0.0 if self.calibration is None else self.calibration.share(i, j)
         table = tidy_shares(self._table(source, "llr", shares, columns), source, self.names, parts, offset)
@@ -526,7 +528,9 @@ class Model:
             raise DataError("the prior is zero for every class with rows; give another prior")
         source = self._source(X, y).in_memory()
         batch = source.batch(0, source.n_rows)
-        rows = density.read(batch.table)
+        reading = Reading(density, source.names, source.decimal)
+        rows = reading(batch.table)
+        reading.warn()
         posterior = density.class_probabilities(rows, log_prior)
         if batch.y is not None:
             code = code_known(np.asarray(batch.y), self.classes, is_missing)

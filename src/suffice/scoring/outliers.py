@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import DataError
 from ..export.outputs import plain_labels, refuse_taken
 from ..tables.batch import Batch
+from .reading import Reading
 from .rows import refuse
 from .writing import RepeatedColumns, indices_of, sources_of
 
@@ -49,6 +50,7 @@ def outliers(model: Model, X: Any, level: float = 0.01, keep: list[str] | None =
     kept = keep or []
     source, features = sources_of(model, X, kept)
     repeated = RepeatedColumns(source, indices_of(kept, source) if kept else [])
+    reading = Reading(density, features.names, features.decimal)
     results = pa.schema([("row", pa.int64()), ("typicality", pa.float64()), ("class", _type(model))])
     refuse_taken(results.names, repeated.schema.names)
     labels, complete = pa.array(plain_labels(model.classes)), []
@@ -57,7 +59,7 @@ def outliers(model: Model, X: Any, level: float = 0.01, keep: list[str] | None =
         found = []
         for start in range(0, len(batch), _STEP):
             table = batch.table[start : start + _STEP]
-            x = density.read(features.of(table))
+            x = reading(features.of(table))
             complete.append(density.is_complete(x))
             typical = density.typicality(x)
             rows = np.flatnonzero(~(typical.max(axis=1) >= level))
@@ -66,6 +68,7 @@ def outliers(model: Model, X: Any, level: float = 0.01, keep: list[str] | None =
         return found
 
     parts = source.reduce(of, operator.iadd)
+    reading.warn()
     if not all(complete):
         refuse(features)
     starts = np.concatenate([[0], np.cumsum([n for n, *_ in parts])])

@@ -14,6 +14,7 @@ from ..sources import RowResults, Run, Source
 from ..sources.base import ColumnsSource
 from ..tables.batch import Batch
 from ..tables.table import Table
+from .reading import Reading
 
 Array = NDArray[Any]
 T = TypeVar("T")
@@ -28,15 +29,16 @@ def refuse_empty(source: Source) -> None:
         raise DataError(f"Found array with 0 sample(s) (shape={shape}) while a minimum of 1 is required.")
 
 
-def in_steps(density: Scorer, table: Table, out: Array, work: Callable[[Any, Array], bool]) -> bool:
+def in_steps(reading: Reading, table: Table, out: Array, work: Callable[[Any, Array], bool]) -> bool:
     """What `work(rows, out)` writes for the rows of a table, a few at a time; whether all could be scored."""
+    density = reading.density
     step = max(1024, _SCORES // density.n_classes)  # scores of all classes may be as wide as the rows, or wider
     if not density.reads_sparse:
         step = min(step, max(1, _CELLS // density.n_read))
     if len(table) <= step:  # nothing has to be cut off
-        return work(density.read(table), out)
+        return work(reading(table), out)
     rows = (slice(start, start + step) for start in range(0, len(table), step))
-    finite = [work(density.read(table[part]), out[part]) for part in rows]  # every part is written
+    finite = [work(reading(table[part]), out[part]) for part in rows]  # every part is written
     return all(finite)
 
 
@@ -62,7 +64,10 @@ def score_rows(source: Source, density: Scorer, work: Callable[[Any, Array], boo
     results : RowResults
         What the results are.
     """
-    return source.map_rows(lambda batch, out: in_steps(density, batch.table, out, work), results, refuse)
+    reading = Reading(density, source.names, source.decimal)
+    found = source.map_rows(lambda batch, out: in_steps(reading, batch.table, out, work), results, refuse)
+    reading.warn()
+    return found
 
 
 class _UnscorableError(SufficeError):
@@ -78,6 +83,7 @@ def reduce_scores(
     features: ColumnsSource | None = None,
     relative: bool = True,
     run: Run[T] | None = None,
+    strict: bool = False,
 ) -> T:
     """Merge ``of(batch, scores)`` over the batches of a source, in the order of its rows.
 
@@ -95,17 +101,23 @@ def reduce_scores(
         Whether scores may leave out terms that all classes share.
     run : Run or None
         What results are merged into.
+    strict : bool
+        Whether cells that cannot be read are an error, rather than missing values with a warning.
     """
+    own = source if features is None else features
+    reading = Reading(density, own.names, own.decimal)
 
     def scored(batch: Batch) -> T:
         scores = np.empty((len(batch), density.n_classes))
         table = batch.table if features is None else features.of(batch.table)
-        if not in_steps(density, table, scores, lambda x, out: density.score(x, all=out, relative=relative)):
+        if not in_steps(reading, table, scores, lambda x, out: density.score(x, all=out, relative=relative)):
             raise _UnscorableError
         return of(batch, scores)
 
     try:
-        return source.reduce(scored, merge, run)
+        found = source.reduce(scored, merge, run)
     except _UnscorableError:
-        refuse(source if features is None else features)
+        refuse(own)
         raise
+    reading.refuse() if strict else reading.warn()
+    return found

@@ -61,6 +61,7 @@ def write_scores(
     cost: Any,
     keep: Any,
     outputs: Any,
+    strict: bool = False,
 ) -> int:
     """Write columns and results of every row, in the order of the rows; return how many there are.
 
@@ -68,6 +69,8 @@ def write_scores(
     ----------
     opened : callable
         From a source and the schema of the results, where to write them.
+    strict : bool
+        Whether cells that cannot be read are an error, rather than missing values with a warning.
     """
     import pyarrow as pa
 
@@ -83,7 +86,12 @@ def write_scores(
 
     with opened(source, schema) as write:
         sink = _Sink(write)
-        how: dict[str, Any] = {"features": features, "relative": results.relative, "run": Run[Any](sink)}
+        how: dict[str, Any] = {
+            "features": features,
+            "relative": results.relative,
+            "run": Run[Any](sink),
+            "strict": strict,
+        }
         reduce_scores(source, density, written, operator.iadd, **how)
         sink.flush()
     results.case.warn()

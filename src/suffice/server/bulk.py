@@ -90,7 +90,7 @@ def _written(served: Served, rows: Any, opened: Any, case: tuple[Any, Any, Any],
 
     prior, cost, outputs = case
     try:
-        write_scores(served.model, rows, opened, prior, cost, keep, outputs)
+        write_scores(served.model, rows, opened, prior, cost, keep, outputs, strict=True)
     except RefusedError:
         raise
     except SufficeError as error:

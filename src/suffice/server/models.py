@@ -99,7 +99,7 @@ class Served:
 
 def _column_info(column: Input, family: str | None) -> dict[str, Any]:
     own = vars(column) | {"family": family, "categories": list(column.categories), "required": column.is_read}
-    return {name: value for name, value in own.items() if name != "is_read"}
+    return {name: value for name, value in own.items() if name not in ("is_read", "step")}
 
 
 def load(path: Path) -> Served:

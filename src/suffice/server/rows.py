@@ -12,6 +12,7 @@ import numpy as np
 from pydantic_core import from_json
 
 from ..export.outputs import OUTPUTS
+from ..scoring.inputs import Input
 from ..tables.table import ArrayColumn, Frame, Table
 from .errors import RefusedError
 from .limits import Limits
@@ -79,9 +80,9 @@ def _check_row(row: Any, i: int, served: Served) -> None:
                     f"rows[{i}].{shown(name)}",
                 )
     for name, value in row.items():
-        if value is not None and not _ACCEPTS[columns[name].kind](value):
-            wanted = WANTED[columns[name].kind]
-            raise RefusedError(422, f"{shown(value)} is not {wanted}, nor null", f"rows[{i}].{shown(name)}")
+        column = columns[name]
+        if value is not None and not (_ACCEPTS[column.kind](value) and column.understands(value)):
+            raise RefusedError(422, f"{shown(value)} is not {_wanted(column)}, nor null", f"rows[{i}].{shown(name)}")
 
 
 def _is_number(value: Any) -> bool:
@@ -110,6 +111,18 @@ WANTED = {
     "numeral": "a number, or text that says one",
     "text": "text",
 }
+
+
+_DATES = {"ymd": "2026-03-31", "mdy": "3/31/2026", "dmy": "31.3.2026"}
+
+
+def _wanted(column: Input) -> str:
+    """What a column takes, for somebody who gave something else."""
+    if column.kind == "date":
+        return f"a date as text, such as {_DATES[column.step[1]]}"
+    if column.step[:1] == ("truth",):
+        return " or ".join(map(shown, column.step[1:]))
+    return WANTED[column.kind]
 
 
 def shown(value: Any) -> str:

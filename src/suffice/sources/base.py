@@ -90,6 +90,7 @@ class Source(ABC):
     frame: Any = None  # the table as it came, for selectors of columns
     in_order = False  # whether results are merged in the order of the rows, so that rows can be scored
     is_lazy = False  # whether `map_rows` returns a column or table of an engine, computed when it is asked for
+    decimal: str | None = None  # the decimal mark of text, where cells may be other than their column
     is_sparse = False  # whether only the cells that are not zero are stored
     checkpoint: str | os.PathLike[str] | None = None  # the file that an interrupted run resumes from
 
@@ -194,7 +195,9 @@ class LocalSource(Source):
         from .frames.arrays import ArraySource
 
         batch = self.batch(0, self.n_rows)
-        return ArraySource(batch.table, batch.y, batch.weight, self.frame)
+        source = ArraySource(batch.table, batch.y, batch.weight, self.frame)
+        source.decimal = self.decimal
+        return source
 
     def map_rows(self, score: Score, results: RowResults, refuse: Callable[[Source], object]) -> Array:
         whole = results.empty(self.n_rows)
@@ -237,6 +240,7 @@ class ColumnsSource(Source):
     def __init__(self, whole: Source, indices: Sequence[int], names: tuple[str, ...] | None) -> None:
         self.whole, self.indices, self.names, self.n_features = whole, indices, names, len(indices)
         self.n_jobs, self.in_order, self.n_rows = whole.n_jobs, whole.in_order, whole.n_rows
+        self.decimal = whole.decimal
 
     def reduce(self, map_batch: Callable[[Batch], T], merge: Callable[[T, T], T], run: Run[T] | None = None) -> T:
         return self.whole.reduce(lambda batch: map_batch(replace(batch, table=self.of(batch.table))), merge, run)

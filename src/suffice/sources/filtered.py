@@ -34,7 +34,7 @@ class FilteredSource(Source):
     def __init__(self, source: Source, where: Where) -> None:
         self.source, self.where = source, where
         self.names, self.n_features, self.n_jobs = source.names, source.n_features, source.n_jobs
-        self.frame, self.in_order = source.frame, source.in_order
+        self.frame, self.in_order, self.decimal = source.frame, source.in_order, source.decimal
 
     def reduce(self, map_batch: Callable[[Batch], T], merge: Callable[[T, T], T], run: Run[T] | None = None) -> T:
         assert run is None  # there is no checkpoint

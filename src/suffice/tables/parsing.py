@@ -98,6 +98,19 @@ def time_of(word: Any, order: str) -> float:
     return day + seconds / 86_400
 
 
+def truth_of(word: Any, no: str, yes: str) -> float:
+    """Return one for `yes`, zero for `no`, in upper or lower case, and NaN for other words.
+
+    >>> truth_of("YES", "no", "yes"), truth_of(0, "no", "yes"), truth_of("maybe", "no", "yes")
+    (1.0, 0.0, nan)
+    """
+    return {truth_word(no): 0.0, truth_word(yes): 1.0, "1": 1.0, "0": 0.0}.get(truth_word(word), np.nan)
+
+
+# What single words mean, by the step that reads columns of them.
+WORDS: dict[str, Callable[..., float]] = {"number": number_of, "date": time_of, "truth": truth_of}
+
+
 # Columns as numbers.
 
 
@@ -112,8 +125,7 @@ def truths(column: Column, no: str, yes: str) -> Array:
     """One for `yes`, zero for `no`, in upper or lower case, and NaN for other words."""
     if column.kind in ("float", "integer", "boolean"):
         return np.asarray(column.floats(), np.float64)
-    words = {truth_word(no): 0.0, truth_word(yes): 1.0, "1": 1.0, "0": 0.0}
-    return _by_word(column, lambda word: words.get(truth_word(word), np.nan))
+    return _by_word(column, lambda word: truth_of(word, no, yes))
 
 
 def times(column: Column, order: str = "ymd") -> Array:

@@ -40,6 +40,11 @@ class CsvFormat(TextFormat):
             rf'(?:"[^"]*"(?:"[^"]*")*[^{mark}\n]*|[^"{mark}\n][^{mark}\n]*|[{mark}\n])*+'.encode()
         )
 
+    @property
+    def decimal(self) -> str:  # type: ignore[override]
+        """The decimal mark."""
+        return self.dialect.decimal
+
     @classmethod
     def of(cls, file: File, options: TextOptions, separators: str, encoding: str | None) -> CsvFormat:
         """Return the format of a file, from what the user says and from its first rows."""

@@ -53,6 +53,7 @@ class Format(ABC):
 
     unit: str  # what pieces are counted in
     may_lack_columns = False  # whether a column that a file does not have is null there
+    decimal: str | None = None  # the decimal mark of numbers that are text
     guesses_types = False  # whether cells are of the type that they look like
 
     @abstractmethod

@@ -67,6 +67,12 @@ class FileSource(PartedSource):
         self.schema = columns.empty_table().select(list(used)).schema
         self.kinds = [(part.kind, part.dtype) for part in arrow_frame(columns.empty_table().select(self.names)).parts]
 
+    @property
+    def decimal(self) -> str | None:  # type: ignore[override]
+        """The decimal mark of text files; None for others, whose columns have types."""
+        marks = (self.files.format_for(file).decimal for file in self.found)
+        return next((mark for mark in marks if mark is not None), None)
+
     def reads(self, path: AnyPath) -> bool:
         location = locate(path)
         return any(location.is_same_file(file.location) for file in self.found)
@@ -132,7 +138,7 @@ class FileSource(PartedSource):
         features = table.select(self.names)
         y, weight = (None if name is None else table.column(name) for name in (self.y, self.weight))
         source = ArraySource(arrow_frame(features), y, weight, features)
-        source.n_jobs = self.n_jobs
+        source.n_jobs, source.decimal = self.n_jobs, self.decimal
         return source
 
     def _batch(self, table: Any) -> Batch:

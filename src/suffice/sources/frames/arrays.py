@@ -62,6 +62,7 @@ class _Selection(LocalSource):
     def __init__(self, whole: ArraySource, indices: Array) -> None:
         self.whole, self.indices = whole, indices
         self.names, self.frame, self.n_jobs = whole.names, whole.frame, whole.n_jobs
+        self.decimal = whole.decimal
         self.n_rows, self.n_features = len(indices), whole.n_features
 
     def step(self) -> int:
