@@ -841,7 +841,12 @@ WRONG = {
     "a type of no column": (("fit", ROWS, "-t", "species", "--type", "q=string"), "the files have no column 'q'"),
     "no labels": (("evaluate", MODEL, ROWS, "-t", "genus"), "there is no column 'genus'"),
     "labels of others": (("evaluate", MODEL, ROWS, "-t", "island"), "column 'island' holds"),
-    "missing labels": (("evaluate", MODEL, "cut.csv", "-t", "species"), "1 missing label"),
+    "missing labels": (
+        ("evaluate", MODEL, "cut.csv", "-t", "species"),
+        "1 missing label (row 0, counted from 0); remove these rows, or leave them out with --skip-unlabelled",
+    ),
+    "numbers for classes": (("fit", ROWS, "-t", "id"), "make classes of it, such as low and high"),
+    "identifiers for classes": (("search", ROWS, "-t", "id", "--grid", "alpha=1"), "choose another column with -t"),
     "nothing to inspect": (("inspect", ROWS), "is not a model or checkpoint file of suffice"),
     "unlike kinds": (("merge", MODEL, "mixed.safetensors", "-o", "m"), "both.safetensors is a GaussianClassifier"),
     "unlike columns": (("merge", MODEL, "pair.safetensors", "-o", "m"), "pair.safetensors cannot be merged with both"),

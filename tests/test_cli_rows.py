@@ -21,7 +21,7 @@ from sklearn.model_selection import GridSearchCV
 import suffice
 from suffice import GaussianClassifier, LogisticClassifier, MixedClassifier
 from suffice.cli import app
-from suffice.errors import ColumnWarning, DataError
+from suffice.errors import ColumnWarning, DataError, SkippedWarning
 
 PENGUINS = str(Path(suffice.__file__).parent / "data" / "penguins.csv")
 FEATURES = ["bill_length_mm", "bill_depth_mm", "flipper_length_mm", "body_mass_g"]
@@ -189,6 +189,17 @@ class TestReduce:
             again = run("reduce", "complete.csv", "--use", tmp_path / f"r{len(options)}")
             np.testing.assert_allclose(table(again), own)
 
+    def test_rows_without_labels_have_coordinates_too(self, tmp_path):
+        rows = pd.read_csv("complete.csv")
+        rows.iloc[3:].to_csv(tmp_path / "few.csv", index=False)
+        rows.assign(species=rows["species"].where(rows.index > 2)).to_csv(tmp_path / "all.csv", index=False)
+        how = ("-t", "species", "--columns", "body_mass_g,bill_depth_mm", "-n", "1")
+        with pytest.warns(SkippedWarning, match="3 rows have no label"):
+            found = table(run("reduce", tmp_path / "all.csv", *how, "--skip-unlabelled"))
+        pd.testing.assert_frame_equal(
+            found.iloc[3:].reset_index(drop=True), table(run("reduce", tmp_path / "few.csv", *how))
+        )
+
     def test_errors(self, tmp_path):
         assert "2 rows have missing values" in refused("reduce", PENGUINS)
         assert "needs the labels" in refused("reduce", "complete.csv", "--method", "lda")
@@ -313,6 +324,32 @@ def test_cells_that_say_nothing_are_missing_and_told_once(tmp_path, decimal):
                 ("price", "numbers", "free"),
             )
         ]
+
+
+LABELS = {
+    "fit": "fit {} -t species --model mixed -o {}.safetensors",
+    "search": "search {} -t species --grid alpha=1,2 --folds 2",
+    "evaluate": "evaluate mixed.safetensors {}",
+    "compare": "compare {} -m mixed.safetensors -m other.safetensors",
+    "report": "report mixed.safetensors {} -o {}.html",
+    "forget": "forget mixed.safetensors {} -o {}.safetensors",
+}
+
+
+@pytest.mark.parametrize("command", LABELS)
+def test_rows_without_labels_are_left_out_on_request(command, tmp_path, monkeypatch):
+    rows = FRAME.iloc[::8].dropna().reset_index(drop=True)
+    holed = rows["species"].where(rows.index % 12 > 0)
+    (tmp_path / "other.safetensors").write_bytes(Path("mixed.safetensors").read_bytes())
+    monkeypatch.chdir(tmp_path)
+    Path("mixed.safetensors").write_bytes(Path("other.safetensors").read_bytes())
+    rows.assign(species=holed).to_csv("all.csv", index=False)
+    rows[holed.notna()].to_csv("few.csv", index=False)
+    all_rows, few = (LABELS[command].format(name + ".csv", name) for name in ("all", "few"))
+    assert "4 missing labels (rows 0, 12, 24, 36, counted from 0)" in refused(*all_rows.split())
+    with pytest.warns(SkippedWarning, match="4 rows have no label and are left out"):
+        said = run(*all_rows.split(), "--skip-unlabelled")
+    assert said.replace("all", "few") == run(*few.split()).replace("all", "few")
 
 
 def test_commands_make_a_pipe(tmp_path):

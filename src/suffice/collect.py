@@ -14,10 +14,10 @@ from .checkpoint import Checkpoint, described
 from .errors import DataError, MissingLabelsError, listed
 from .pushdown import aggregated
 from .sources import Source
+from .sources.labelled import refuse_missing_labels
 from .stats import Statistics
 from .stats.collectors import for_table
 from .tables.batch import Batch
-from .tables.labels import count_missing, missing_message
 from .tables.table import Table
 
 S = TypeVar("S", bound=Statistics)
@@ -34,8 +34,7 @@ def collect(source: Source, of: Callable[[Batch], S], resumes: bool = True, n_ro
     try:
         statistics = _reduced(source, of, resumes, source.n_rows if n_rows is None else n_rows)
     except MissingLabelsError:  # one batch saw some; all of them are worth reporting
-        count = source.reduce(lambda batch: 0 if batch.y is None else count_missing(np.asarray(batch.y)), operator.add)
-        raise MissingLabelsError(missing_message(count)) from None
+        refuse_missing_labels(source)
     if not statistics.weight.any():
         raise DataError("all weights are zero: there is nothing to learn from")
     if not statistics.is_finite():

@@ -16,6 +16,7 @@ from .output import as_json_text
 @options.prior
 @options.cost
 @options.weight
+@options.skip_unlabelled
 @options.as_json
 @reads_data
 def compare(
@@ -25,6 +26,7 @@ def compare(
     prior: str | None,
     cost: str | None,
     weight: str | None,
+    skip_unlabelled: bool,
     as_json: bool,
 ) -> None:
     """Compare models on the same labelled, held-out rows.
@@ -45,7 +47,7 @@ def compare(
     first = loaded[models[0]]
     case, labels = options.application(prior, cost, first.classes), options.target_of(target, first, models[0])
     with data.opened() as rows:
-        found = compared(loaded, rows, labels, case.prior, case.cost, weight)
+        found = compared(loaded, rows, labels, case.prior, case.cost, weight, skip_unlabelled)
     if as_json:
         own = ({"model": one.name, "worse": one.worse, "interval": [one.low, one.high]} for one in found)
         print(as_json_text([facts | one.evaluation.to_dict() for facts, one in zip(own, found, strict=True)]))

@@ -39,6 +39,7 @@ _OPTIONS = (
         help="The type of a column of text files, as in zip=string. Repeat it for more.",
     ),
     click.option("--drop", help="Columns to leave out, separated by commas."),
+    click.option("--skip", is_flag=True, help="Skip damaged parts of files instead of stopping."),
 )
 _SEPARATORS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";", "pipe": "|"}
 
@@ -124,6 +125,17 @@ class Data:
         return sql(url, self.query, [name for name in known if name not in self.drop])
 
 
+def labelled_rows(rows: Any, target: str, weight: str | None, skip_unlabelled: bool) -> Any:
+    """Return rows to learn from, or raise an error if their labels are missing, or are no classes."""
+    from ..sources import as_source
+    from ..sources.labelled import labelled, refuse_other_labels
+
+    source = as_source(rows, target, weight)
+    source = labelled(source) if skip_unlabelled else source
+    refuse_other_labels(source)
+    return source
+
+
 _FLAGS = {"types": "--type", "on_error": "--skip", "header": "--header"}
 
 
@@ -139,10 +151,12 @@ def reads_data(command: Callable[..., None]) -> Callable[..., None]:
         sep: str | None,
         na: tuple[str, ...],
         types: tuple[str, ...],
+        skip: bool,
         **rest: Any,
     ) -> None:
         layout = {name: rest.pop(name) for name in ("format", "encoding", "header", "decimal")}
         layout["sep"] = sep if sep is None else _SEPARATORS.get(sep.lower(), sep)
+        layout["on_error"] = "skip" if skip else None
         layout |= {"na": list(na), "types": pairs_of(types, "--type", "zip=string")}
         given = {name: value for name, value in layout.items() if value not in (None, [], {})}
         command(data=Data(paths, query, names(drop) or [], given), **rest)

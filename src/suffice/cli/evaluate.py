@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from . import options
@@ -15,6 +17,7 @@ from .output import as_json_text
 @options.prior
 @options.cost
 @options.weight
+@options.skip_unlabelled
 @options.as_json
 @reads_data
 def evaluate(
@@ -24,6 +27,7 @@ def evaluate(
     prior: str | None,
     cost: str | None,
     weight: str | None,
+    skip_unlabelled: bool,
     as_json: bool,
 ) -> None:
     """Evaluate a model on labelled, held-out rows.
@@ -38,7 +42,8 @@ def evaluate(
     loaded = load_model(model)
     case, labels = options.application(prior, cost, loaded.classes), options.target_of(target, loaded, model)
     with data.opened() as rows:
-        found = loaded.evaluate(rows, labels, case.prior, case.cost, sample_weight=weight)
+        how: dict[str, Any] = {"sample_weight": weight, "skip_unlabelled": skip_unlabelled}
+        found = loaded.evaluate(rows, labels, case.prior, case.cost, **how)
     if as_json:
         print(as_json_text(found.to_dict()))
     else:

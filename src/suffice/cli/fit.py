@@ -12,7 +12,7 @@ from ..errors import listed
 from ..scoring.choice import CRITERIA
 from ..storage import locate
 from . import options
-from .data import Data, reads_data
+from .data import Data, labelled_rows, reads_data
 from .options import UsageError
 from .output import Output, writes
 
@@ -42,7 +42,7 @@ from .output import Output, writes
 @click.option("--columns", help="The columns to learn from, separated by commas. Default: all.")
 @options.weight
 @click.option("--checkpoint", help="A file that saves the progress; the same command resumes an interrupted run.")
-@click.option("--skip", is_flag=True, help="Skip damaged parts of files instead of stopping.")
+@options.skip_unlabelled
 @click.option("--report", help="An HTML file to write a report to, on rows that are held out in turn.")
 @options.as_json
 @reads_data
@@ -61,7 +61,7 @@ def fit(
     columns: str | None,
     weight: str | None,
     checkpoint: str | None,
-    skip: bool,
+    skip_unlabelled: bool,
     report: str | None,
     as_json: bool,
 ) -> None:
@@ -87,10 +87,10 @@ def fit(
     reported = None if report is None else Output(report, out.force, "report")
     if reported is not None:
         reported.check()
-    asked = {"checkpoint": checkpoint, "on_error": "skip" if skip else None}
     bar = model != "mixture"  # which has its own, for many passes
-    with data.opened(options.names(columns), bar, **asked) as rows:
-        out.check(rows)
+    with data.opened(options.names(columns), bar, checkpoint=checkpoint) as given:
+        out.check(given)
+        rows = labelled_rows(given, target, weight, skip_unlabelled)
         if kind is None:
             from .. import selection
 

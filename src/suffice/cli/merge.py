@@ -50,9 +50,18 @@ def merge(models: tuple[str, ...], out: Output, as_json: bool) -> None:
 @options.labels
 @writes("The model file to write.", required=True)
 @options.weight
+@options.skip_unlabelled
 @options.as_json
 @reads_data
-def forget(model: str, data: Data, target: str | None, out: Output, weight: str | None, as_json: bool) -> None:
+def forget(
+    model: str,
+    data: Data,
+    target: str | None,
+    out: Output,
+    weight: str | None,
+    skip_unlabelled: bool,
+    as_json: bool,
+) -> None:
     """Remove rows from a model that was fitted to them.
 
     The result equals a fit without these rows.
@@ -63,6 +72,7 @@ def forget(model: str, data: Data, target: str | None, out: Output, weight: str 
     from ..families import RECIPES
     from ..learning import collector_of, forgotten
     from ..scoring.columns import Columns
+    from ..sources.labelled import labelled
 
     out.check()
     known = _trained(model, subtracts=True)
@@ -73,6 +83,7 @@ def forget(model: str, data: Data, target: str | None, out: Output, weight: str 
     with data.opened(None if known.names is None else list(known.names)) as rows:
         out.check(rows)
         source = columns.source(rows, labels, weight)
+        source = labelled(source) if skip_unlabelled else source
         of = collector_of(recipe, recipe.chosen(known.params), statistics)
         rest = forgotten(statistics, known.names, source, of)
     _write(replace(known, learnt=rest), known, out, as_json)

@@ -34,6 +34,9 @@ model = click.argument("model", callback=_received)
 file = click.argument("file", callback=_received)
 target = click.option("--target", "-t", required=True, help="The column with the labels.")
 labels = click.option("--target", "-t", help="The column with the labels. Default: the one that suffice fit was given.")
+skip_unlabelled = click.option(
+    "--skip-unlabelled", is_flag=True, help="Leave out rows without a label instead of stopping."
+)
 weight = click.option("--weight", help="The column with row weights.")
 prior = click.option(
     "--prior",

@@ -21,6 +21,7 @@ from .output import STANDARD, Output, write_table, writes
 @click.option("--keep", help="Columns to repeat in the output, separated by commas, such as an id.")
 @click.option("--save", help="A file for the reduction itself, to be used for other rows.")
 @click.option("--use", help="A file that --save wrote: reduce these rows in the same way.")
+@options.skip_unlabelled
 @writes("The file to write: .parquet, .csv or .jsonl. Default: print CSV.", STANDARD, "coordinates")
 @options.lines
 @reads_data
@@ -33,6 +34,7 @@ def reduce(
     keep: str | None,
     save: str | None,
     use: str | None,
+    skip_unlabelled: bool,
     out: Output,
     as_json: bool,
 ) -> None:
@@ -63,7 +65,7 @@ def reduce(
         if use is None:
             kinds: dict[str, Any] = {"lda": LDA, "pca": PCA}
             reduction: Any = kinds[chosen](_number(components, chosen))
-            source = _numbers(rows, target, options.names(columns), options.names(keep))
+            source = _numbers(as_source(rows, target), options.names(columns), options.names(keep), skip_unlabelled)
             reduction.fit(source) if chosen == "pca" else reduction.fit(source, source.whole.y)
         else:
             reduction = load(use)
@@ -83,16 +85,16 @@ def reduce(
     write_table(pa.table([*whole.select(kept).columns, *found.T], names=[*kept, *names]), out, as_json)
 
 
-def _numbers(rows: Any, target: str | None, columns: list[str] | None, keep: list[str] | None) -> Any:
+def _numbers(rows: Any, columns: list[str] | None, keep: list[str] | None, skip_unlabelled: bool) -> Any:
     """A source of the columns to reduce: those that are given, or all of numbers."""
     import numpy as np
 
-    from ..sources import as_source
     from ..sources.base import ColumnsSource
+    from ..sources.labelled import labelled
     from ..tables.summary import ColumnSummary
     from ..tables.table import looked_at
 
-    source = as_source(rows, target).in_memory()
+    source = (labelled(rows) if skip_unlabelled else rows).in_memory()
     names = source.names or tuple(f"x{j}" for j in range(source.n_features))
     if columns is None:
         table = source.head(1000).columns()

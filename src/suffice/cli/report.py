@@ -22,6 +22,7 @@ _ROWS = 200_000  # that are scored by models which have not seen them, at most
 @options.prior
 @options.cost
 @options.weight
+@options.skip_unlabelled
 @click.option("--title", help="The heading. Default: the model and its classes.")
 @writes("The HTML file to write.", "report.html", "report")
 @reads_data
@@ -32,6 +33,7 @@ def report(
     prior: str | None,
     cost: str | None,
     weight: str | None,
+    skip_unlabelled: bool,
     title: str | None,
     out: Output,
 ) -> None:
@@ -45,12 +47,15 @@ def report(
     """
     from ..report import write_report
     from ..scoring import load_model
+    from ..sources.labelled import labelled
 
     out.check()
     loaded = load_model(model)
     case, labels = options.application(prior, cost, loaded.classes), options.target_of(target, loaded, model)
     with data.opened() as rows, out.file() as path:
         out.check(rows)
+        if skip_unlabelled:
+            rows = labelled(loaded._source(rows, labels, weight))
         asked: dict[str, Any] = {"prior": case.prior, "cost": case.cost, "sample_weight": weight, "title": title}
         write_report(loaded, rows, labels, path, **asked)
     out.done(f"A report on {loaded.owner}, classes {listed(loaded.classes)}")

@@ -10,7 +10,7 @@ import click
 from ..errors import listed
 from ..text import aligned
 from . import options
-from .data import Data, reads_data
+from .data import Data, labelled_rows, reads_data
 from .fit import estimator_of
 from .options import UsageError
 from .output import Output, as_json_text, writes
@@ -39,6 +39,7 @@ _FEW = 20  # candidates that are shown to people
 @options.families
 @click.option("--columns", help="The columns to learn from, separated by commas. Default: all.")
 @options.weight
+@options.skip_unlabelled
 @options.as_json
 @reads_data
 def search(
@@ -52,6 +53,7 @@ def search(
     families: tuple[str, ...],
     columns: str | None,
     weight: str | None,
+    skip_unlabelled: bool,
     as_json: bool,
 ) -> None:
     """Search the best parameters of a model.
@@ -75,7 +77,7 @@ def search(
             out.check(rows)
         tried = OnePassSearchCV(kind(**own), values, scoring=scoring, cv=folds)
         given = {} if weight is None else {"sample_weight": weight}
-        tried.fit(rows, target, **given)
+        tried.fit(labelled_rows(rows, target, weight, skip_unlabelled), target, **given)
     best = tried.best_estimator_
     best.target_ = target
     if out is not None:

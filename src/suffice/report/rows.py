@@ -17,7 +17,9 @@ from ..scoring.reading import Reading
 from ..scoring.rows import in_steps, refuse
 from ..sources import Source
 from ..sources.frames.arrays import ArraySource
+from ..sources.labelled import refuse_missing_labels
 from ..sources.sampling import numbered_sample
+from ..tables.labels import missing_labels
 from ..tables.table import Frame, Sparse, Table
 
 Array = NDArray[Any]
@@ -153,7 +155,10 @@ def drawn_rows(
     model: Model, held: ArraySource, source: Source, y: Any, number: Array, scores: Array | None = None
 ) -> DrawnRows:
     """Return rows in memory with their scores; those of `scores`, where other models have given them."""
-    code = class_codes(np.asarray(held.y), model.classes, y)
+    labels = np.asarray(held.y)
+    if missing_labels(labels).any():
+        refuse_missing_labels(source)
+    code = class_codes(labels, model.classes, y)
     weight = np.ones(len(code)) if held.weight is None else np.asarray(held.weight, np.float64)
     if scores is None:
         scores = score(model, held.table, source)

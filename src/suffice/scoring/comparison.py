@@ -30,7 +30,15 @@ class Compared:
     high: float
 
 
-def compared(models: Mapping[str, Model], X: Any, y: Any, prior: Any, cost: Any, weight: Any = None) -> list[Compared]:
+def compared(
+    models: Mapping[str, Model],
+    X: Any,
+    y: Any,
+    prior: Any,
+    cost: Any,
+    weight: Any = None,
+    skip_unlabelled: bool = False,
+) -> list[Compared]:
     """Evaluate models on the same rows and rank them by the log loss, best first.
 
     Parameters
@@ -41,6 +49,8 @@ def compared(models: Mapping[str, Model], X: Any, y: Any, prior: Any, cost: Any,
         As of `Model.evaluate`.
     prior, cost : as in `predict`
         For all models; without a prior, that of the first model.
+    skip_unlabelled : bool
+        As of `Model.evaluate`.
     """
     first = next(iter(models.values()))
     for name, model in models.items():
@@ -52,7 +62,7 @@ def compared(models: Mapping[str, Model], X: Any, y: Any, prior: Any, cost: Any,
     used = first._as_prior(prior)
     found, losses = {}, {}
     for name, model in models.items():
-        scores, labels, weights = scored_rows(model, X, y, weight)
+        scores, labels, weights = scored_rows(model, X, y, weight, skip_unlabelled)
         kept = weights > 0
         scores, labels, weights = scores[kept], labels[kept], weights[kept]
         found[name] = figures(model, scores, labels, weights, used if prior is None else prior, cost)

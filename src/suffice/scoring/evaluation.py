@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from .. import decisions, metrics
 from ..errors import DataError, MissingLabelsError, listed
 from ..sources import Source
+from ..sources.labelled import labelled
 from ..tables.batch import Batch
-from ..tables.labels import count_missing, missing_message, positions
+from ..tables.labels import missing_labels, missing_message, positions
 from ..text import aligned, counted, shown
 from .rows import reduce_scores
 
@@ -150,19 +151,22 @@ class Evaluation:
         return "".join(f"<table>{rows}</table>" for rows in tables)
 
 
-def evaluated(model: Model, X: Any, y: Any, weight: Any, prior: Any, cost: Any) -> Evaluation:
+def evaluated(
+    model: Model, X: Any, y: Any, weight: Any, prior: Any, cost: Any, skip_unlabelled: bool = False
+) -> Evaluation:
     """All that labelled rows say of a model."""
-    scores, labels, weights = scored_rows(model, X, y, weight)
+    scores, labels, weights = scored_rows(model, X, y, weight, skip_unlabelled)
     counted = weights > 0
     if not counted.any():
         raise DataError("all weights are zero: there is nothing to evaluate on")
     return figures(model, scores[counted], labels[counted], weights[counted], prior, cost)
 
 
-def scored_rows(model: Model, X: Any, y: Any, weight: Any) -> tuple[Array, Array, Array]:
+def scored_rows(model: Model, X: Any, y: Any, weight: Any, skip_unlabelled: bool = False) -> tuple[Array, Array, Array]:
     """The scores (n, k), the labels, all of them classes of the model, and the weights of all rows."""
     check_labels(model, y)
-    code, scores, weights = scores_of(model, model._source(X, y, weight), y)
+    source = model._source(X, y, weight)
+    code, scores, weights = scores_of(model, labelled(source) if skip_unlabelled else source, y)
     return scores, model.classes[code], weights
 
 
@@ -188,8 +192,9 @@ def check_labels(model: Model, y: Any) -> None:
 
 def class_codes(labels: Array, classes: Array, y: Any) -> Array:
     """Return the index of the class of each label, or raise an error if one is missing or not known."""
-    if missing := count_missing(labels):
-        raise MissingLabelsError(missing_message(missing))
+    if (missing := missing_labels(labels)).any():
+        rows = np.flatnonzero(missing).tolist()
+        raise MissingLabelsError(missing_message(len(rows), rows))
     index = positions(labels, classes)
     if (index < 0).any():
         unknown, known = dict.fromkeys(labels[index < 0].tolist()), listed(classes, 10)

@@ -414,7 +414,14 @@ class Model:
             return decisions.estimate_prior(self.predict_log_proba(self._here(X), even), even)
 
     def evaluate(
-        self, X: Any, y: Any, prior: Prior = None, cost: Any = None, *, sample_weight: Any = None
+        self,
+        X: Any,
+        y: Any,
+        prior: Prior = None,
+        cost: Any = None,
+        *,
+        sample_weight: Any = None,
+        skip_unlabelled: bool = False,
     ) -> Evaluation:
         """Evaluate the model on labelled rows, best on held-out data.
 
@@ -428,6 +435,8 @@ class Model:
             The prior and the cost of the application.
         sample_weight : array-like of shape (n,), str or None
             Weights, or the name of the column of X that holds them.
+        skip_unlabelled : bool
+            Whether to leave out rows without a label, with a warning that counts them. Otherwise, they are an error.
 
         Returns
         -------
@@ -436,7 +445,7 @@ class Model:
         """
         from .evaluation import evaluated
 
-        return evaluated(self, X, y, sample_weight, prior, cost)
+        return evaluated(self, X, y, sample_weight, prior, cost, skip_unlabelled)
 
     # What only generative models can do.
 

@@ -22,6 +22,7 @@ from ..scoring.choice import Choice, HeldOutResult
 from ..sources import as_source
 from ..sources.base import ColumnsSource
 from ..sources.frames.arrays import ArraySource
+from ..sources.labelled import labelled, refuse_other_labels
 from ..sources.sampling import sampled
 from ..tables.features import with_features
 from ..tables.labels import SoftLabels, encode
@@ -50,6 +51,7 @@ def fit(
     scoring: Any = "log_loss",
     time_limit: float | None = None,
     random_state: int = 0,
+    skip_unlabelled: bool = False,
     n_jobs: int | None = None,
 ) -> LLRClassifier:
     """Choose a model for a table automatically, and fit it to all rows.
@@ -88,6 +90,8 @@ def fit(
         Seconds after which no further candidate is tried.
     random_state : int, default=0
         Another number makes other folds.
+    skip_unlabelled : bool, default=False
+        Whether to leave out rows without a label, with a warning that counts them. Otherwise, they are an error.
     n_jobs : int, default=None
         The number of threads. None means all processors.
 
@@ -108,8 +112,11 @@ def fit(
     True
     """
     whole = as_source(data, None if target is None else given_labels(target, fit), sample_weight, n_jobs)
+    if skip_unlabelled:
+        whole = labelled(whole)
     every = groups is not None or not (cv is None or isinstance(cv, Integral))  # which are about all rows
     source = whole.in_memory().array_source() if every else sampled(whole, ROWS, random_state)
+    refuse_other_labels(whole, source.y)
     trial, left_out = _trial(source, families, cv, groups, random_state)
     trial = replace(trial, is_sample=not every and source.n_rows >= ROWS)
     criterion = _Criterion.of(scoring, trial.classes)

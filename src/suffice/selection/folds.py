@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, MissingLabelsError
+from ..errors import DataError
 from ..sources import PartedSource
+from ..sources.labelled import refuse_missing_labels
 from ..tables.batch import Batch
-from ..tables.labels import count_missing, encode, missing_message, positions, union
+from ..tables.labels import encode, missing_labels, positions, union
 
 Array = NDArray[Any]
 
@@ -34,7 +35,7 @@ def _labels(number: int, batches: Iterator[Batch]) -> list[_Labels]:
     missing = 0
     for batch in batches:
         y = np.asarray(batch.y)
-        if n := count_missing(y):
+        if n := int(missing_labels(y).sum()):
             missing += n
             continue
         classes, code = encode(y)
@@ -60,8 +61,8 @@ class Folds:
     def of(cls, source: PartedSource, n_folds: int, stratified: bool) -> Folds:
         """Count the labels in one pass."""
         parts = source.reduce_parts(_labels, operator.add)
-        if missing := sum(part.missing for part in parts):
-            raise MissingLabelsError(missing_message(missing))
+        if any(part.missing for part in parts):
+            refuse_missing_labels(source)
         classes = reduce(union, (encode(_array(part.count))[0] for part in parts))
         count = np.zeros((len(parts), len(classes)), np.int64)
         for row, part in zip(count, parts, strict=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,7 +48,8 @@ def encode(y: Array) -> tuple[Array, Array]:
     distinct, code = _distinct(y)
     missing = [i for i, label in enumerate(distinct.tolist()) if is_missing(label)]
     if missing:
-        raise MissingLabelsError(missing_message(int(np.isin(code, missing).sum())))
+        rows = np.flatnonzero(np.isin(code, missing))
+        raise MissingLabelsError(missing_message(len(rows), rows.tolist()))
     classes, order = _sorted(distinct)
     rank = np.empty(len(order), np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
@@ -90,14 +91,31 @@ def code_known(y: Array, classes: Array, is_unknown: Callable[[Any], bool]) -> A
     return np.asarray(index[code])
 
 
-def missing_message(count: int) -> str:
+def missing_message(count: int, rows: Sequence[int] = ()) -> str:
+    """What is wrong with labels of which so many are missing, in these rows among others."""
     where = remedy("y", "the target column")
-    return f"{where} has {count} missing label{'s' if count > 1 else ''} (NaN or None); remove these rows"
+    said = f"{where} has {count} missing label{'s' if count > 1 else ''}{rows_shown(count, rows)}"
+    return f"{said}; remove these rows" + remedy("", ", or leave them out with --skip-unlabelled")
 
 
-def count_missing(y: Array) -> int:
-    """How many labels are missing."""
-    return sum(map(is_missing, y.tolist())) if y.dtype.kind in "fO" else 0
+def rows_shown(count: int, rows: Sequence[int]) -> str:
+    """Return the first of some rows, for a message.
+
+    >>> rows_shown(7, [2, 17, 40, 41, 99, 250])
+    ' (rows 2, 17, 40, 41, 99 and 2 more, counted from 0)'
+    """
+    if not rows:
+        return ""
+    first = ", ".join(map(str, rows[:5]))
+    more = f" and {count - 5} more" if count > 5 else ""
+    return f" (row{'s' if count > 1 else ''} {first}{more}, counted from 0)"
+
+
+def missing_labels(y: Array) -> Array:
+    """Which labels are missing, (n,)."""
+    if y.dtype.kind not in "fO":
+        return np.zeros(len(y), bool)
+    return np.fromiter(map(is_missing, y.tolist()), bool, len(y))
 
 
 def _sorted(distinct: Array) -> tuple[Array, Array]:
@@ -112,7 +130,7 @@ def _sorted(distinct: Array) -> tuple[Array, Array]:
         raise DataError(
             f"Unknown label type: continuous. Labels name classes, but {remedy('y', 'the target column')} holds "
             "fractions or infinities; "
-            "use integers, strings or booleans"
+            "use integers, strings or booleans, or make classes of the number, such as low and high"
         )
     order = np.argsort(distinct, kind="stable")
     return distinct[order], order

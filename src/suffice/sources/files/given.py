@@ -73,7 +73,7 @@ class Files:
     def leave_out(self, message: str) -> None:
         """Record a part that cannot be read, or raise an error."""
         if self.on_error == "raise":
-            skip = remedy('suffice.files(path, on_error="skip")', "suffice fit --skip")
+            skip = remedy('suffice.files(path, on_error="skip")', "--skip")
             raise UnreadableError(
                 f"{message}; repair it, or leave out the row group or the 8 MB of text around it with {skip}"
             )
