@@ -21,7 +21,7 @@ from sklearn.model_selection import GridSearchCV
 import suffice
 from suffice import GaussianClassifier, LogisticClassifier, MixedClassifier
 from suffice.cli import app
-from suffice.errors import ColumnWarning, DataError, SkippedWarning
+from suffice.errors import ColumnWarning, SkippedWarning, SufficeError
 
 PENGUINS = str(Path(suffice.__file__).parent / "data" / "penguins.csv")
 FEATURES = ["bill_length_mm", "bill_depth_mm", "flipper_length_mm", "body_mass_g"]
@@ -35,7 +35,7 @@ def run(*arguments, **how):
 
 
 def refused(*arguments):
-    with pytest.raises(DataError) as told:
+    with pytest.raises(SufficeError) as told:
         CliRunner().invoke(app, list(map(str, arguments)), catch_exceptions=False)
     return str(told.value)
 
@@ -324,6 +324,27 @@ def test_cells_that_say_nothing_are_missing_and_told_once(tmp_path, decimal):
                 ("price", "numbers", "free"),
             )
         ]
+
+
+def test_parts_that_look_different_are_fitted_alike(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = FRAME.dropna().sample(frac=1, random_state=0).reset_index(drop=True)
+    rows[:150].to_csv("one.csv", index=False)
+    rows[150:].assign(extra=1).to_csv("two.csv", index=False)
+    how = ("--model", "mixed", "--set", "alpha=0.5", "--families", "body_mass_g=binned")
+    run("fit", "one.csv", "-t", "species", "-o", "one", *how)
+    run("fit", "two.csv", "-t", "species", "-o", "two", "--model", "mixed")
+    assert "only one of them has 'extra'; suffice fit --like one takes" in refused("merge", "one", "two", "-o", "both")
+    run("fit", "two.csv", "-t", "species", "-o", "two", "--model", "mixed", "--drop", "extra", "--force")
+    told = refused("merge", "one", "two", "-o", "both")
+    assert "column 'body_mass_g' has different families (binned and gaussian)" in told
+    assert told.endswith("fit the second model with suffice fit --like one")
+    run("fit", "two.csv", "-t", "species", "-o", "two", "--like", "one", "--force")
+    run("merge", "one", "two", "-o", "both")
+    both, one = suffice.load("both"), suffice.load("one")
+    clf = MixedClassifier(one.schema_, alpha=0.5).fit(rows, "species")
+    np.testing.assert_allclose(both.llr(rows, "Adelie", "Gentoo"), clf.llr(rows, "Adelie", "Gentoo"), rtol=1e-9)
+    assert "leave out --model" in refused("fit", "two.csv", "-t", "species", "--like", "one", "--model", "mixed")
 
 
 LABELS = {

@@ -99,18 +99,19 @@ def test_commands_of_the_readme_work_in_their_order(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     penguins = csv.read_csv(str(resources.files("suffice") / "data/penguins.csv")).drop_null()
     csv.write_csv(penguins.take(list(range(0, penguins.num_rows, 2))), "birds.csv")
+    csv.write_csv(penguins.take(list(range(1, penguins.num_rows, 3))), "more.csv")
     csv.write_csv(penguins.take(list(range(1, penguins.num_rows, 2))), "test.csv")
     (tmp_path / "new").mkdir()
     parquet.write_table(penguins, "new/all.parquet")
     lines = [line.strip() for line in README.splitlines() if line.startswith("    suffice ")]
-    assert len(lines) == 5
+    assert len(lines) == 6
     for line in lines:
         done = CliRunner().invoke(app, shlex.split(line)[1:], catch_exceptions=False)
         assert done.exit_code == 0, f"$ {line}\n{done.output}"
-        if not Path("more.safetensors").exists():  # a model of other rows of the same kind, to be merged
-            shutil.copy("birds.safetensors", "more.safetensors")
     assert parquet.read_table("scores.parquet").num_rows == penguins.num_rows
-    assert load("all.safetensors").statistics_.weight.sum() == 2 * len(range(0, penguins.num_rows, 2))
+    assert load("all.safetensors").statistics_.weight.sum() == len(range(0, penguins.num_rows, 2)) + len(
+        range(1, penguins.num_rows, 3)
+    )
 
 
 def test_targets_of_the_readme_are_those_of_the_makefile():

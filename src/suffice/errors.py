@@ -151,6 +151,10 @@ def for_commands() -> Iterator[None]:
         _commands = before
 
 
+# How to fit a model that can be merged with another one.
+LIKE = "fit the second model with families=first.schema_", "fit the second model with suffice fit --like FIRST"
+
+
 def remedy(python: str, command: str) -> str:
     """Return the remedy that exists in the interface that prints the message.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 
 from .collect import collect
-from .errors import ColumnWarning, StatisticsError, as_type, listed
+from .errors import ColumnWarning, StatisticsError, as_type, listed, remedy
 from .recipe import Choices, Names, Recipe
 from .sources import Source
 from .stats import Statistics
@@ -33,7 +33,10 @@ def merged(
             raise StatisticsError(f"models of different columns cannot be merged: {'; and '.join(shown)}")
         differ = sorted(set(mine) ^ set(theirs))
         why = f"only one of them has {listed(differ)}" if differ else "they are in another order"
-        raise StatisticsError(f"models of different columns cannot be merged: {why}")
+        raise StatisticsError(
+            f"models of different columns cannot be merged: {why}"
+            + remedy("", "; suffice fit --like FIRST takes the columns of the first")
+        )
     warn_of_kinds(one, two)
     statistics = one + two
     return statistics, statistics.names if aligns else mine

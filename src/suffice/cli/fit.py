@@ -39,6 +39,11 @@ from .output import Output, writes
 @click.option("--no-calibrate", is_flag=True, help="For auto: leave the scores as they are.")
 @click.option("--generative", is_flag=True, help="For auto: only models that merge and forget; no logistic regression.")
 @options.families
+@click.option(
+    "--like",
+    help="A model file: fit a model of the same kind, with its parameters, columns, families and bins. The two can "
+    "then be merged.",
+)
 @click.option("--columns", help="The columns to learn from, separated by commas. Default: all.")
 @options.weight
 @click.option("--checkpoint", help="A file that saves the progress; the same command resumes an interrupted run.")
@@ -58,6 +63,7 @@ def fit(
     no_calibrate: bool,
     generative: bool,
     families: tuple[str, ...],
+    like: str | None,
     columns: str | None,
     weight: str | None,
     checkpoint: str | None,
@@ -73,9 +79,16 @@ def fit(
     how: dict[str, Any] = {"cv": folds, "scoring": scoring, "time_limit": time_limit}
     how |= {"calibrate": False if no_calibrate else None, "generative": generative or None}
     search = {name: value for name, value in how.items() if value is not None}
-    of_families = options.families_of(families)
+    of_families, wanted = options.families_of(families), options.names(columns)
     kind, own = (None, {}) if model == "auto" else estimator_of(model, of_families)
-    if model == "auto" and (choices or checkpoint):
+    if like is not None:
+        if model != "auto" or choices or families or columns or search:
+            raise UsageError(
+                "--like takes all from another model: leave out --model, --set, --families, --columns "
+                "and the options of auto"
+            )
+        kind, own, wanted = _like(like)
+    if kind is None and (choices or checkpoint):
         raise UsageError("--set and --checkpoint need a named model, as in --model gaussian")
     if model != "auto" and search:
         raise UsageError("--folds, --scoring, --time-limit, --no-calibrate and --generative need --model auto")
@@ -88,7 +101,7 @@ def fit(
     if reported is not None:
         reported.check()
     bar = model != "mixture"  # which has its own, for many passes
-    with data.opened(options.names(columns), bar, checkpoint=checkpoint) as given:
+    with data.opened(wanted, bar, checkpoint=checkpoint) as given:
         out.check(given)
         rows = labelled_rows(given, target, weight, skip_unlabelled)
         if kind is None:
@@ -125,6 +138,22 @@ def tell(fitted: Any, out: Output, as_json: bool, report: Output | None) -> None
     if report is not None:
         said = f"{said}\nA report is in {locate(report.path)}"
     out.done(said)
+
+
+def _like(path: str) -> tuple[Any, dict[str, Any], list[str] | None]:
+    """The class, the parameters and the columns of a model in a file."""
+    from ..errors import DataError
+    from ..estimators import load
+    from ..estimators.classifier import LLRClassifier
+
+    model = load(path)
+    if not isinstance(model, LLRClassifier):
+        raise DataError(f"--like {locate(path)}: this is a {type(model).__name__}, not a classifier")
+    parameters = model.get_params(deep=False)
+    if hasattr(model, "schema_"):
+        parameters["families"] = model.schema_
+    names = getattr(model, "feature_names_in_", None)
+    return type(model), parameters, None if names is None else names.tolist()
 
 
 def estimator_of(model: str, families: Any) -> tuple[Any, dict[str, Any]]:

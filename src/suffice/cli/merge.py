@@ -35,12 +35,15 @@ def merge(models: tuple[str, ...], out: Output, as_json: bool) -> None:
         model = _trained(path)
         if model.estimator != total.estimator:
             kinds = f"{locate(first)} is a {total.estimator}, {locate(path)} a {model.estimator}"
-            raise StatisticsError(f"models of different kinds cannot be merged: {kinds}")
+            raise StatisticsError(
+                f"models of different kinds cannot be merged: {kinds}; fit the second with --like {locate(first)}"
+            )
         try:
             aligns = RECIPES[total.estimator].merges_columns
             learnt, names = merged(total.learnt, total.names, model.learnt, model.names, aligns)
         except StatisticsError as error:
-            raise StatisticsError(f"{locate(path)} cannot be merged with {locate(first)}: {error}") from None
+            why = str(error).replace("--like FIRST", f"--like {locate(first)}")
+            raise StatisticsError(f"{locate(path)} cannot be merged with {locate(first)}: {why}") from None
         total = replace(total, learnt=learnt, names=names)
     _write(total, known, out, as_json)
 
@@ -98,7 +101,8 @@ def _trained(path: str, subtracts: bool = False) -> Any:
     model = modelfile.read(path)
     if not isinstance(model.learnt, Statistics):
         raise StatisticsError(
-            f"{locate(path)} contains a {model.estimator}, which has no statistics to add or subtract"
+            f"{locate(path)} contains a {model.estimator}, which has no statistics to add or subtract; fit a "
+            "generative model with suffice fit --generative"
         )
     recipe = RECIPES[model.estimator]
     if not (recipe.subtracts if subtracts else recipe.adds):

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, FamilyError, StatisticsError, listed, remedy
+from ..errors import LIKE, DataError, FamilyError, StatisticsError, listed, remedy
 from ..tables.batch import Batch
 from ..tables.features import Feature, extended, features_from_arrays, features_to_arrays, sources
 from ..tables.labels import SoftLabels, encode
@@ -169,18 +169,15 @@ class BundleStats(Statistics):
             names, (one, two) = self.names or other.names, (own.get(differing[0], "drop") for own in (mine, theirs))
             raise StatisticsError(
                 f"column {listed([names[j] if names else j for j in differing])} has different families "
-                f"({one} and {two}): the statistics cannot be merged; fit both with the same "
-                f"{remedy('families=', '--families')}"
+                f"({one} and {two}): the statistics cannot be merged; {remedy(*LIKE)}"
             )
         if self.features != other.features:
             prepared = sorted({feature.source for feature in set(self.features) ^ set(other.features)})
             names = self.names or other.names
             raise StatisticsError(
                 f"column {listed([names[j] if names else j for j in prepared])} has other bins, or another transform, "
-                "in the two models, because these were found from different rows: the statistics cannot be merged; "
-                + remedy(
-                    "fit the second model with families=first.schema_", "fit both with --families and another family"
-                )
+                f"in the two models, because these were found from different rows: the statistics cannot be merged; "
+                + remedy(*LIKE)
             )
         for name, part in self.parts.items():
             alike = of_one_kind(part, other.parts[name])
