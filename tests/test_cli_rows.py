@@ -330,7 +330,7 @@ def test_parts_that_look_different_are_fitted_alike(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows = FRAME.dropna().sample(frac=1, random_state=0).reset_index(drop=True)
     rows[:150].to_csv("one.csv", index=False)
-    rows[150:].assign(extra=1).to_csv("two.csv", index=False)
+    rows[150:].assign(extra=rows.index[150:] % 7).to_csv("two.csv", index=False)
     how = ("--model", "mixed", "--set", "alpha=0.5", "--families", "body_mass_g=binned")
     run("fit", "one.csv", "-t", "species", "-o", "one", *how)
     run("fit", "two.csv", "-t", "species", "-o", "two", "--model", "mixed")
@@ -345,6 +345,20 @@ def test_parts_that_look_different_are_fitted_alike(tmp_path, monkeypatch):
     clf = MixedClassifier(one.schema_, alpha=0.5).fit(rows, "species")
     np.testing.assert_allclose(both.llr(rows, "Adelie", "Gentoo"), clf.llr(rows, "Adelie", "Gentoo"), rtol=1e-9)
     assert "leave out --model" in refused("fit", "two.csv", "-t", "species", "--like", "one", "--model", "mixed")
+
+
+@pytest.mark.parametrize("model", ["mixed", "logistic", "auto"])
+def test_columns_that_tell_nothing_are_not_asked_for(model, tmp_path):
+    rows = FRAME[[*FEATURES, "species"]].dropna()
+    rows.assign(id=np.arange(len(rows)), same=7, none=None).to_csv(tmp_path / "all.csv", index=False)
+    rows.head().to_csv(tmp_path / "few.csv", index=False)
+    with pytest.warns(ColumnWarning) as told:
+        run("fit", tmp_path / "all.csv", "-t", "species", "--model", model, "-o", tmp_path / "m")
+    said = [str(each.message).partition(":")[0] for each in told]
+    names = ["id"] if model == "auto" else ["id", "same", "none"]  # auto tells of the others in its table
+    assert said == [f"column {name!r} is left out" for name in names]
+    assert list(suffice.load(tmp_path / "m").feature_names_in_) == FEATURES
+    assert len(table(run("predict", tmp_path / "m", tmp_path / "few.csv"))) == 5
 
 
 LABELS = {

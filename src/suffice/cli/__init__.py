@@ -152,8 +152,13 @@ class _WithoutPandas(MetaPathFinder):
             raise ModuleNotFoundError("commands work without pandas", name=fullname)
 
 
+_told: set[str] = set()  # warnings so far: a file may be opened, and a model fitted, more than once
+
+
 def _warn(message: Warning | str, *_: Any, **__: Any) -> None:
-    print(f"suffice: warning: {_line(message)}", file=sys.stderr)
+    if (line := _line(message)) not in _told:
+        _told.add(line)
+        print(f"suffice: warning: {line}", file=sys.stderr)
 
 
 def _line(message: object) -> str:

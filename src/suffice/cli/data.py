@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Any
 
 import click
 
-from ..errors import DataError
+from ..errors import ColumnWarning, DataError
 from ..progress import progress
 from ..storage import locate, without_credentials
 from .options import StoppedError, UsageError, names, pairs_of
@@ -123,6 +124,32 @@ class Data:
         if lacking := [name for name in self.drop if name not in known]:
             raise DataError(f"--drop {lacking[0]}: the query has no such column")
         return sql(url, self.query, [name for name in known if name not in self.drop])
+
+
+def telling(rows: Any, target: str, weight: str | None, families: Any) -> Any:
+    """Return rows without the columns from which nothing can be learnt, as the automatic choice leaves them out.
+
+    Parameters
+    ----------
+    rows : Files or Sql
+        The rows.
+    target, weight : str
+        The columns with the labels and the weights.
+    families : as of `Schema.of`
+        Columns that it names stay.
+    """
+    from ..schema import Schema
+    from ..sources import as_source
+    from ..tables.table import LOOK
+
+    table = as_source(rows, target, weight).spread(LOOK)
+    schema = Schema.of(table, families, is_sample=len(table) >= LOOK)
+    left_out = schema.left_out()
+    for name, reason in left_out.items():
+        said = f"column {name!r} is left out: {reason}"
+        full = next((told for told in schema.warnings if told.startswith(said)), said)
+        warnings.warn(full, ColumnWarning, stacklevel=2)
+    return replace(rows, columns=tuple(name for name in schema.names if name not in left_out)) if left_out else rows
 
 
 def labelled_rows(rows: Any, target: str, weight: str | None, skip_unlabelled: bool) -> Any:

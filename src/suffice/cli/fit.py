@@ -12,7 +12,7 @@ from ..errors import listed
 from ..scoring.choice import CRITERIA
 from ..storage import locate
 from . import options
-from .data import Data, labelled_rows, reads_data
+from .data import Data, labelled_rows, reads_data, telling
 from .options import UsageError
 from .output import Output, writes
 
@@ -103,7 +103,9 @@ def fit(
     bar = model != "mixture"  # which has its own, for many passes
     with data.opened(wanted, bar, checkpoint=checkpoint) as given:
         out.check(given)
-        rows = labelled_rows(given, target, weight, skip_unlabelled)
+        named = kind is not None and like is None and "families" in kind().get_params(deep=False)
+        kept = telling(given, target, weight, own.get("families", "auto")) if named else given
+        rows = labelled_rows(kept, target, weight, skip_unlabelled)
         if kind is None:
             from .. import selection
 

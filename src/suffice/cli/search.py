@@ -10,7 +10,7 @@ import click
 from ..errors import listed
 from ..text import aligned
 from . import options
-from .data import Data, labelled_rows, reads_data
+from .data import Data, labelled_rows, reads_data, telling
 from .fit import estimator_of
 from .options import UsageError
 from .output import Output, as_json_text, writes
@@ -77,6 +77,8 @@ def search(
             out.check(rows)
         tried = OnePassSearchCV(kind(**own), values, scoring=scoring, cv=folds)
         given = {} if weight is None else {"sample_weight": weight}
+        if "families" in kind().get_params(deep=False):
+            rows = telling(rows, target, weight, own.get("families", "auto"))
         tried.fit(labelled_rows(rows, target, weight, skip_unlabelled), target, **given)
     best = tried.best_estimator_
     best.target_ = target
