@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,6 +24,51 @@ def aligned(rows: Sequence[Sequence[Any]], right: bool = True) -> str:
     return "\n".join("  ".join(line).rstrip() for line in lines)
 
 
+def width() -> int:
+    """The columns of the terminal; 80 where there is none."""
+    return max(shutil.get_terminal_size().columns, 40)
+
+
+def filled(text: str, width: int) -> str:
+    """Lines of text, none of them longer than a width; words are not broken."""
+    return textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
+
+
+def folded(rows: Sequence[Sequence[Any]], width: int) -> str:
+    """As `aligned`, with the first cells on several lines where the table would be wider than a width.
+
+    >>> print(folded([("model", "loss"), ("a long name", 0.25)], 12))
+    model   loss
+    a long  0.25
+      name
+    """
+    others = [max(len(str(row[j])) for row in rows) for j in range(1, len(rows[0]))]
+    room = max(width - sum(others) - 2 * len(others), 6)
+    found: list[Sequence[Any]] = []
+    for first, *rest in rows:
+        lines = textwrap.wrap(str(first), room, subsequent_indent="  ") or [""]
+        found += [(lines[0], *rest), *((line, *[""] * len(rest)) for line in lines[1:])]
+    return aligned(found)
+
+
+def shortened(text: str, most: int) -> str:
+    """The first characters of a text.
+
+    >>> shortened("most often", 6)
+    'most …'
+    """
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def numbered(n: int, what: str) -> str:
+    """A number of things.
+
+    >>> numbered(1, "column"), numbered(2, "column")
+    ('1 column', '2 columns')
+    """
+    return f"{n} {what}{'' if n == 1 else 's'}"
+
+
 def counted(value: float) -> str:
     """A number of rows, or a sum of weights, in full digits.
 
@@ -38,4 +85,4 @@ def shown(labels: Any, limit: int = 8) -> str:
 
 def described(model: Any) -> str:
     """A model in one line."""
-    return f"{type(model).__name__} of {model.n_features_in_} columns, classes {shown(model.classes_)}"
+    return f"{type(model).__name__} of {numbered(model.n_features_in_, 'column')}, classes {shown(model.classes_)}"

@@ -349,7 +349,7 @@ def test_random_labels_are_no_better_than_the_class_frequencies(seed):
 
 def test_a_good_model_says_what_it_is_worth():
     summary = suffice.fit(PENGUINS, "species").choice_.summary
-    for words in ("was chosen from", "held-out rows in 10 folds", "The next best", "95 % interval", "most frequent"):
+    for words in ("was chosen from", "held-out rows in 10 folds", "The next best", "95% interval", "most frequent"):
         assert words in summary
 
 

@@ -31,15 +31,16 @@ def compare(
 ) -> None:
     """Compare models on the same labelled, held-out rows.
 
-    The best one by the log loss comes first. The 95 % interval of the difference tells whether the order is certain.
+    The best one by the log loss comes first. The 95% interval of the difference tells whether the order is certain.
     Without --prior, all models decide with that of the first.
 
     DATA are files, directories or globs of Parquet, Arrow, CSV or JSON lines; - for the standard input; or a database
     URL, with --query.
     """
     from ..scoring import load_model
+    from ..scoring.choice import ROUNDING
     from ..scoring.comparison import compared
-    from ..text import aligned
+    from ..text import folded, width
 
     if len(set(models)) < 2:
         raise UsageError("give at least two models, as in -m one.safetensors -m two.safetensors")
@@ -52,12 +53,13 @@ def compare(
         own = ({"model": one.name, "worse": one.worse, "interval": [one.low, one.high]} for one in found)
         print(as_json_text([facts | one.evaluation.to_dict() for facts, one in zip(own, found, strict=True)]))
         return
-    table = [("model", "log loss", "error", "DCF", "worse by", "95 % interval", "")]
+    table = [("model", "log loss", "error", "worse by", "95% interval", "")]
     for one in found:
         figures = one.evaluation
         interval = "" if one is found[0] else f"{one.low:+.4f} to {one.high:+.4f}"
-        mark = "best" if one is found[0] else "not certain" if one.low <= 0 else "clear"
-        shown = f"{figures.log_loss:.4f}", f"{figures.error_rate:.2%}", f"{figures.dcf:.4f}"
+        mark = "equal" if abs(one.worse) <= ROUNDING else "not certain" if one.low <= 0 else "clear"
+        mark = "best" if one is found[0] else mark
+        shown = f"{figures.log_loss:.4f}", f"{figures.error_rate:.2%}"
         table.append((one.name, *shown, "" if one is found[0] else f"{one.worse:.4f}", interval, mark))
     print(f"{found[0].evaluation.rows} rows; the log loss is in nats, with the classes weighted by the prior\n")
-    print(aligned(table))
+    print(folded(table, width()))

@@ -127,7 +127,8 @@ class Data:
 
 
 def telling(rows: Any, target: str, weight: str | None, families: Any) -> Any:
-    """Return rows without the columns from which nothing can be learnt, as the automatic choice leaves them out.
+    """Return rows without identifiers and columns without values, as the automatic choice leaves them out. Columns with
+    one value stay: they may vary in a model that this one is merged with.
 
     Parameters
     ----------
@@ -140,11 +141,12 @@ def telling(rows: Any, target: str, weight: str | None, families: Any) -> Any:
     """
     from ..schema import Schema
     from ..sources import as_source
+    from ..tables.recognition import SAME
     from ..tables.table import LOOK
 
     table = as_source(rows, target, weight).spread(LOOK)
     schema = Schema.of(table, families, is_sample=len(table) >= LOOK)
-    left_out = schema.left_out()
+    left_out = {name: reason for name, reason in schema.left_out().items() if reason != SAME}
     for name, reason in left_out.items():
         said = f"column {name!r} is left out: {reason}"
         full = next((told for told in schema.warnings if told.startswith(said)), said)

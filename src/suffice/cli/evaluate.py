@@ -38,6 +38,7 @@ def evaluate(
     JSON lines; or a database URL, with --query.
     """
     from ..scoring import load_model
+    from ..text import filled, width
 
     loaded = load_model(model)
     case, labels = options.application(prior, cost, loaded.classes), options.target_of(target, loaded, model)
@@ -47,4 +48,5 @@ def evaluate(
     if as_json:
         print(as_json_text(found.to_dict()))
     else:
-        print(f"{found}" if case.said is None else f"Costs: {case.said}\n\n{found}")
+        costs = "" if case.said is None else f"{filled(f'Costs: {case.said}', width())}\n\n"
+        print(f"{costs}{found.folded(width())}")

@@ -124,7 +124,7 @@ def fit(
 
 def tell(fitted: Any, out: Output, as_json: bool, report: Output | None) -> None:
     """Say what was fitted, what else was tried, and where it is."""
-    from ..text import described
+    from ..text import described, filled, width
 
     choice = getattr(fitted, "choice_", None)
     if as_json:
@@ -133,10 +133,10 @@ def tell(fitted: Any, out: Output, as_json: bool, report: Output | None) -> None
         where = {} if report is None else {"report": str(locate(report.path))}
         out.done("", facts | {"choice": tried} | where)
         return
-    said = described(fitted)
+    said = filled(described(fitted), width())
     if choice is not None:
         heading = f"Models by held-out {CRITERIA[choice.scoring]}, with the log loss in nats:"
-        said = f"{heading}\n\n{choice}\n\n{choice.summary}\n\n{said}"
+        said = f"{heading}\n\n{choice.folded(width())}\n\n{said}"
     if report is not None:
         said = f"{said}\nA report is in {locate(report.path)}"
     out.done(said)

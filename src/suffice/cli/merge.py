@@ -9,7 +9,7 @@ import click
 
 from ..errors import StatisticsError
 from ..storage import locate
-from ..text import counted
+from ..text import counted, numbered
 from . import options
 from .data import Data, reads_data
 from .output import Output, writes
@@ -124,4 +124,6 @@ def _write(model: Any, before: Any, out: Output, as_json: bool) -> None:
         modelfile.write(path, replace(model, choice=None, calibration=calibration, version=__version__))
     columns, weight = model.learnt.n_features, float(model.learnt.weight.sum())
     facts = {"model": model.estimator, "columns": columns, "weight": weight}
-    out.done(f"{model.estimator} of {columns} columns, weight {counted(weight)}", facts if as_json else None)
+    out.done(
+        f"{model.estimator} of {numbered(columns, 'column')}, weight {counted(weight)}", facts if as_json else None
+    )

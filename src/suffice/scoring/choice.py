@@ -8,6 +8,9 @@ from html import escape
 from statistics import NormalDist
 from typing import Any
 
+from ..text import filled, folded
+
+ROUNDING = 1e-9  # differences of losses that are none
 SURE = 1.96  # standard errors on both sides of a 95 % interval
 CRITERIA = {"log_loss": "log loss", "error": "error rate", "cost": "mean cost"}
 
@@ -72,15 +75,18 @@ class Choice:
             second = self.candidates[1]
             low, high = (second.worse + sign * SURE * second.uncertainty for sign in (-1, 1))
             certain = "is not certain" if low <= 0 else "is clear"
-            said.append(
-                f"The next best, {second.name}, is worse by {second.worse:.3g} (95 % interval {low:.2g} to "
-                f"{high:.2g}): which of the two is better {certain}."
-            )
+            if abs(second.worse) <= ROUNDING:
+                said.append(f"The next best, {second.name}, is as good.")
+            else:
+                said.append(
+                    f"The next best, {second.name}, is worse by {second.worse:.3g} (95% interval {low:.2g} to "
+                    f"{high:.2g}): which of the two is better {certain}."
+                )
         if self.beats_baseline:
             said.append(
                 f"The class frequencies alone have {self._value(baseline)}. On new rows like these, about "
-                f"{100 * best.error:.1f} % of decisions will be wrong; to predict the most frequent class always, "
-                f"{100 * baseline.error:.1f} %."
+                f"{100 * best.error:.1f}% of decisions will be wrong; to predict the most frequent class always, "
+                f"{100 * baseline.error:.1f}%."
             )
         else:
             said.append(
@@ -91,7 +97,7 @@ class Choice:
 
     def _value(self, result: HeldOutResult) -> str:
         if self.scoring == "error":
-            return f"{100 * result.error:.2f} %"
+            return f"{100 * result.error:.2f}%"
         return f"{result.log_loss:.4f} nats" if self.scoring == "log_loss" else f"{result.cost:.4g}"
 
     def rows(self) -> list[dict[str, Any]]:
@@ -118,9 +124,13 @@ class Choice:
             calibrated = "calibrated" if row["calibrated"] else ""
             given_up = f"given up after {row['folds']} of {self.folds} folds" if row["folds"] else ""
             notes = ", ".join(filter(None, (mark, calibrated, given_up)))
-            yield row["candidate"], f"{row['log_loss']:.4f}", f"{100 * row['error']:.2f} %", *cost, notes
+            yield row["candidate"], f"{row['log_loss']:.4f}", f"{100 * row['error']:.2f}%", *cost, notes
         for name, reason in self.left_out.items():
             yield f"without {name!r}: {reason}", "", "", *([""] if costs else []), ""
+
+    def folded(self, width: int) -> str:
+        """Return the table, and what it says in words, in lines of a width."""
+        return f"{folded(list(self._cells()), width)}\n\n{filled(self.summary, width)}"
 
     def __str__(self) -> str:
         rows = list(self._cells())

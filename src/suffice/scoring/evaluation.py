@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import asdict, dataclass
 from html import escape
 from math import isfinite, log
@@ -11,18 +12,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import decisions, metrics
-from ..errors import DataError, MissingLabelsError, listed
+from ..errors import DataError, MissingLabelsError, listed, remedy
 from ..sources import Source
 from ..sources.labelled import labelled
 from ..tables.batch import Batch
 from ..tables.labels import missing_labels, missing_message, positions
-from ..text import aligned, counted, shown
+from ..text import aligned, counted, folded, shortened, shown
 from .rows import reduce_scores
 
 if TYPE_CHECKING:
     from .model import Model
 
 Array = NDArray[Any]
+
+MANY = 20  # classes: of more, the worst are shown
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,7 @@ class Evaluation:
     rows        75
     prior       0 0.333, 1 0.333, 2 0.333
     error rate  4.00% of the rows
-    log loss    0.07794 nats, classes weighted by the prior; the prior alone has 1.099
+    log loss    0.07794 nats, classes weighted by the prior; without data 1.099
     <BLANKLINE>
     true \\ predicted       0      1      2  recall
     0                     25      0      0  100.0%
@@ -119,7 +122,7 @@ class Evaluation:
         if self.log_loss is None or self.log_loss_of_prior is None:
             facts.append(("log loss", "not known: some classes have no rows"))
         else:
-            alone = f"the prior alone has {_number(self.log_loss_of_prior)}"
+            alone = f"without data {_number(self.log_loss_of_prior)}"
             worse = ", which is better" if self.log_loss > self.log_loss_of_prior else ""
             facts.append(("log loss", f"{_number(self.log_loss)} nats, classes weighted by the prior; {alone}{worse}"))
         more = {
@@ -140,6 +143,35 @@ class Evaluation:
             *body,
             ("precision", *map(_share, self.precision), ""),
         ]
+
+    def folded(self, width: int) -> str:
+        """Return the tables in lines of a width; of many classes, those with the most errors."""
+        room = max(len(title) for title, _ in self._facts()) + 2
+        facts = [
+            textwrap.fill(f"{title:<{room}}{fact}", width, subsequent_indent=" " * room, break_long_words=False)
+            for title, fact in self._facts()
+        ]
+        matrix = aligned(self._matrix())
+        if len(self.classes) > MANY or len(matrix.partition("\n")[0]) > width:
+            matrix = self._worst(width)
+        return "\n".join(facts) + f"\n\n{matrix}"
+
+    def _worst(self, width: int) -> str:
+        """A table of the classes with the most errors, and what they are taken for."""
+        confusion = np.array(self.confusion)
+        right = positions(np.array(self.classes, object), np.array(self.decisions, object))
+        wrong = confusion.copy()
+        wrong[right >= 0, right[right >= 0]] = 0
+        precision = dict(zip(self.decisions, self.precision, strict=True))
+        lines = [("class", "rows", "recall", "precision", "most often taken for")]
+        for c in np.argsort(-wrong.sum(axis=1), kind="stable")[:MANY]:
+            label, most = self.classes[c], wrong[c].argmax()
+            taken = f"{counted(wrong[c, most])} {self.decisions[most]}" if wrong[c, most] else ""
+            figures = counted(confusion[c].sum()), _share(self.recall[c]), _share(precision.get(label))
+            lines.append((label, *figures, shortened(taken, width // 3)))
+        more = len(self.classes) - MANY
+        rest = f"\nand {more} more class{'es' if more > 1 else ''}, with no more errors" if more > 0 else ""
+        return f"{folded(lines, width)}{rest}\n{remedy('', '--json prints the whole confusion matrix')}".rstrip()
 
     def __str__(self) -> str:
         return f"{aligned(self._facts(), right=False)}\n\n{aligned(self._matrix())}"

@@ -18,6 +18,7 @@ from .table import LOOK, ArrayColumn, Column
 
 Array = NDArray[Any]
 
+SAME = "all values are the same"
 MOSTLY = 0.9  # the share of different values from which on text identifies rows
 _FIRST = 100  # rows that are looked at first
 _SOME = 0.25  # of these: so many are read as something else where half of all rows are
@@ -155,7 +156,7 @@ def tells_nothing(summary: ColumnSummary) -> str | None:
     missing = summary.column.missing()
     if missing.all():
         return "all values are missing"
-    return "all values are the same" if len(missing) > FEW else None
+    return SAME if len(missing) > FEW else None
 
 
 def identifies_rows(summary: ColumnSummary, name: str) -> str | None:
