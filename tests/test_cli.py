@@ -319,6 +319,7 @@ class TestPredict:
     @pytest.mark.parametrize("case", ASKED)
     def test_files_and_the_output_hold_what_to_parquet_writes(self, here, tmp_path, case):
         options, choices = ASKED[case]
+        choices = {"keep": list(pd.read_csv("both.csv")), **choices}
         suffice.load("mixed.safetensors").to_parquet("both.csv", tmp_path / "expected.parquet", **choices)
         expected = pq.read_table(tmp_path / "expected.parquet")
         code, output = run("predict", "mixed.safetensors", "both.csv", "-o", tmp_path / "s.parquet", *options)
@@ -360,7 +361,7 @@ class TestPredict:
         pd.concat([pd.read_csv(places / "both.csv")] * 40).to_csv(tmp_path / "many.csv")
         command = [Path(sys.executable).with_name("suffice"), "predict", places / "mixed.safetensors", "many.csv"]
         with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-            assert process.stdout.readline().startswith(b'"island"')
+            assert process.stdout.readline().startswith(b'"Unnamed: 0","id","species"')
             process.stdout.close()
             assert process.stderr.read() == b""
             assert process.wait(60) == 1
@@ -483,7 +484,7 @@ class TestLayouts:
         assert (choice.folds, choice.scoring) == (3, "error")
         assert not any(one.calibrated for one in choice.candidates)
         assert output.startswith("Models by held-out error rate, with the log loss in nats:")
-        assert choice.summary in output
+        assert choice.folded(80) in output
         assert str(choice) in run("inspect", "model.safetensors")[1]
 
     def test_inspect_shows_the_calibration(self, messy):
@@ -892,6 +893,44 @@ def test_errors_are_one_line_and_leave_nothing_behind(places, tmp_path, refused,
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("predict {} both.csv --prior Emu=1", "unknown: 'Emu'"),
+        ("predict {} both.csv --prior 0.3,0.3,0.3", "must sum to 1"),
+        ("predict {} both.csv --outputs odds,llr", "--outputs odds,llr is not known"),
+        ("predict {} both.csv -o scores.xls", "ends in .parquet, .csv"),
+        ("predict {} both.csv --cost [[0,1]]", "do not fit 3 classes"),
+        ("evaluate {} both.csv --cost mis=3", "'mis' is not known; give miss=100,false-alarm=1"),
+        ("evaluate {} both.csv --cost no.json", "no.json: there is no such file"),
+        ("outliers {} both.csv --level 5", "between 0 and 1"),
+        ("sql {} birds --dialect latin", "--dialect 'latin' is not known"),
+    ],
+)
+def test_wrong_options_have_an_exit_code_of_their_own(places, refused, tmp_path, arguments, message):
+    (tmp_path / "both.csv").write_bytes((places / "both.csv").read_bytes())
+    assert message in refused(*arguments.format(places / MODEL).split())
+    assert refused.code == 2
+
+
+def test_a_certain_prior_has_no_detection_cost(here):
+    code, text = run("evaluate", MODEL, ROWS, "--prior", "1,0,0", "-t", "species")
+    assert code == 0
+    assert "DCF" not in text
+
+
+def test_all_columns_are_repeated_unless_some_are_named(here, tmp_path):
+    frame = pd.read_csv(ROWS)
+    for keep, names in {None: list(frame), "id": ["id"], "": []}.items():
+        how = () if keep is None else ("--keep", keep)
+        found = pd.read_csv(io.StringIO(run("predict", MODEL, ROWS, "--outputs", "decision", *how)[1]))
+        assert list(found) == [*names, "decision"]
+    frame.assign(decision="mine").to_csv(tmp_path / "again.csv", index=False)
+    found = pd.read_csv(io.StringIO(run("predict", MODEL, tmp_path / "again.csv", "--outputs", "decision")[1]))
+    assert list(found) == [*frame, "decision"]
+    assert "mine" not in set(found["decision"])
+
+
 @pytest.mark.parametrize("arguments", [("merge", MODEL), ("forget", MODEL, ROWS, "-t", "species"), ("predict", MODEL)])
 def test_what_is_left_out_is_asked_for(arguments):
     """Nothing is written anywhere unless it is said where."""
@@ -921,6 +960,14 @@ def test_a_real_command_fails_with_one_line(places, tmp_path):
         (("fit", PENGUINS, "-t", "species", "--model", "gaussian", "--families", "sex=drop"), 2),
         (("fit", PENGUINS, "-t", "species", "--model", "mixed", "--folds", "3"), 2),
         (("cluster", PENGUINS, "-k", "0"), 2),
+        (("cluster", PENGUINS, "--criterion", "luck"), 2),
+        (("fit", PENGUINS, "-t", "species", "--model", "mixed", "--set", "covariance=round"), 2),
+        (("fit", PENGUINS, "-t", "species", "--families", "sex=odd"), 2),
+        (("fit", PENGUINS, "-t", "species", "--type", "sex=odd"), 2),
+        (("fit", PENGUINS, "-t", "species", "--time-limit", "-1"), 2),
+        (("fit", PENGUINS, "-t", "species", "-o", "nowhere/model"), 2),
+        (("search", PENGUINS, "-t", "species", "--grid", "alpha=1", "--scoring", "luck"), 2),
+        (("search", PENGUINS, "-t", "species", "--grid", "covariance=round"), 2),
     ],
 )
 def test_exit_codes_tell_wrong_arguments_from_wrong_data(refused, arguments, code):

@@ -5,6 +5,7 @@ All of them are in this tree::
     SufficeError
     ├── DataError              invalid rows, columns, labels, weights or parameters  (ValueError)
     │   ├── MissingLabelsError some rows have no label
+    │   ├── ParameterError     a parameter has a value that is not known
     │   ├── UnreadableError    a file, or part of a file, cannot be read
     │   ├── FamilyError        values that the family of their column cannot have
     │   └── DatabaseError      a database cannot be reached, or rejects a query
@@ -43,6 +44,10 @@ class DataError(SufficeError, ValueError):
 
 class MissingLabelsError(DataError):
     """Some rows have no label."""
+
+
+class ParameterError(DataError):
+    """A parameter has a value that is not known."""
 
 
 class UnreadableError(DataError):
@@ -184,7 +189,7 @@ def one_of(name: str, value: Any, known: Collection[str]) -> str:
     'nat'
     """
     if not (isinstance(value, str) and value in known):
-        raise DataError(f"{name}={value!r} is not known; choose one of {listed(known, len(known))}")
+        raise ParameterError(f"{name}={value!r} is not known; choose one of {listed(known, len(known))}")
     return value
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import ColumnWarning, DataError, FamilyError, as_family, listed, remedy
+from .errors import ColumnWarning, DataError, FamilyError, ParameterError, as_family, listed, remedy
 from .families import FAMILIES
 from .tables.features import DERIVED, Feature, Steps, at, derived
 from .tables.parsing import temporal
@@ -294,7 +294,7 @@ def asked_for(families: Any, names: tuple[str, ...], columns: list[Column], fram
 def _family(family: Any) -> str:
     known = [*FAMILIES, *DERIVED, DROP]
     if not (isinstance(family, str) and family in known):
-        raise DataError(f"the family {family!r} is not known; choose one of {listed(known, 20)}")
+        raise ParameterError(f"the family {family!r} is not known; choose one of {listed(known, 20)}")
     return str(family)
 
 

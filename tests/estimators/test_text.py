@@ -14,7 +14,7 @@ from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
 
 import suffice
 from suffice import BernoulliClassifier, MixedClassifier, MultinomialClassifier, Tokens, WordStats
-from suffice.errors import DataError, StatisticsError
+from suffice.errors import ColumnWarning, DataError, StatisticsError
 from suffice.sources import as_source
 
 
@@ -184,6 +184,8 @@ def test_words_found_in_other_ways_do_not_merge():
     for other in (Tokens(lowercase=False), Tokens(hashed=8), Tokens(stop_words=["it"])):
         with pytest.raises(StatisticsError, match="different ways"):
             one + MultinomialClassifier(tokens=other).fit(FEW, SOME)
+    with pytest.warns(ColumnWarning, match=r"no word is in 1000 documents or more.*give a smaller min_df"):
+        _ = MultinomialClassifier(tokens=Tokens(min_df=1000)).fit(FEW, SOME).predict(FEW)
     late = MultinomialClassifier(tokens=Tokens(min_df=2, max_features=3)).fit(FEW, SOME)
     assert (one + late).vocabulary().tolist() == one.vocabulary().tolist()  # these are chosen from the counts of both
     with pytest.raises(StatisticsError, match="different models"):

@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from ..errors import SufficeError, for_commands
+from ..errors import DecisionError, ParameterError, SufficeError, for_commands
 from .options import StoppedError, UsageError
 
 _FAILED, _WRONG_USAGE, _DEFECT, _INTERRUPTED = 1, 2, 3, 130  # exit codes
@@ -128,7 +128,7 @@ def _ended(error: BaseException) -> int:
         return _FAILED
     except StoppedError as error:
         return _failed(error, _INTERRUPTED)
-    except UsageError as error:
+    except (UsageError, ParameterError, DecisionError) as error:
         return _failed(error, _WRONG_USAGE)
     except (SufficeError, OSError, ImportError) as error:
         return _failed(error, _FAILED)

@@ -57,7 +57,7 @@ def explain(
     if not for_people:
         write_table(found, out or Output(STANDARD, False), as_json)
         return
-    print("\n\n".join(_shown(found)))
+    print("\n\n".join(_shown(found, n)))
     if rows is None and n == limit:
         print(f"\nThe first {n} rows; -n shows more of them, and -o writes all to a file.", file=sys.stderr)
 
@@ -115,14 +115,18 @@ def _pairs(posterior: Any, one: int | None, other: int | None) -> tuple[Any, Any
     return best, left.argmax(axis=1) if other is None else np.full(len(left), other)
 
 
-def _shown(found: Any) -> Any:
-    """Yield a table for each row."""
+def _shown(found: Any, n: int) -> Any:
+    """Yield a table for each of n rows."""
     from itertools import groupby
 
     from ..text import aligned
 
-    for row, group in groupby(found.to_pylist(), lambda line: line["row"]):
-        lines = list(group)
+    shares = {row: list(group) for row, group in groupby(found.to_pylist(), lambda line: line["row"])}
+    for row in range(n):
+        if row not in shares:
+            yield f"row {row}: no column speaks for one class more than for another"
+            continue
+        lines = shares[row]
         first, total = lines[0], sum(line["llr"] for line in lines)
         largest = max(abs(line["llr"]) for line in lines)
         cells = [("column", "value", "share", "")]

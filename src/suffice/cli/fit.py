@@ -35,7 +35,7 @@ from .output import Output, writes
 )
 @click.option("--folds", type=click.IntRange(2), help="For auto: the number of folds of held-out rows.")
 @click.option("--scoring", type=click.Choice(["log_loss", "error"]), help="For auto: what the best model minimises.")
-@click.option("--time-limit", type=float, help="For auto: seconds after which no further model is tried.")
+@click.option("--time-limit", type=click.FloatRange(0), help="For auto: seconds after which no further model is tried.")
 @click.option("--no-calibrate", is_flag=True, help="For auto: leave the scores as they are.")
 @click.option("--generative", is_flag=True, help="For auto: only models that merge and forget; no logistic regression.")
 @options.families

@@ -51,7 +51,8 @@ cost = click.option(
     "second one.",
 )
 keep = click.option(
-    "--keep", help="Columns to repeat in the output, separated by commas. Default: the columns of the model."
+    "--keep",
+    help="Columns of the data to repeat in the output, separated by commas; '' repeats none. Default: all.",
 )
 outputs = click.option("--outputs", help="Some of decision,posterior,llr,log_likelihood. Default: all.")
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -149,7 +150,7 @@ def application(prior: str | None, cost: str | None, classes: Any) -> Applicatio
     return Application(found, matrix, f"{missed}, {alarm:g} for the opposite (a false alarm)")
 
 
-_NAMED = re.compile(r"\s*(miss|false-alarm)\s*=")
+_NAMED = re.compile(r"\s*[\w-]+\s*=")
 
 
 def _named_alone(prior: str | None, classes: Any) -> int | None:
@@ -196,7 +197,13 @@ def cost_of(text: str | None, classes: Any) -> Any:
     """Parse costs for `predict`: JSON, or the name of a JSON file."""
     if text is None:
         return None
-    content = text if text.lstrip().startswith(("{", "[")) else Path(text).read_text()
+    try:
+        content = text if text.lstrip().startswith(("{", "[")) else Path(text).read_text()
+    except OSError as error:
+        raise UsageError(
+            f"--cost {text}: there is no such file ({error.strerror}); give JSON such as [[0, 1], [5, 0]], a file with "
+            "it, or for two classes miss=5,false-alarm=1"
+        ) from None
     found = _labelled(_json(content, "--cost", "[[0, 1], [5, 0]]"), classes)
     if isinstance(found, dict):
         return {decision: _labelled(row, classes) for decision, row in found.items()}

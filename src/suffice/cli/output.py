@@ -16,7 +16,6 @@ from typing import Any
 
 import click
 
-from ..errors import DataError
 from ..storage import locate
 from .options import UsageError
 
@@ -50,11 +49,11 @@ class Output:
         if location.is_local:
             path = Path(location.path)
             if not path.parent.is_dir():
-                raise DataError(f"the directory {str(path.parent)!r} for the {self.what} does not exist")
+                raise UsageError(f"the directory {str(path.parent)!r} for the {self.what} does not exist")
             if path.is_dir():
-                raise DataError(f"{path} is a directory; give the name of a file for the {self.what}")
+                raise UsageError(f"{path} is a directory; give the name of a file for the {self.what}")
         if rows is not None and as_source(rows).reads(self.path):
-            raise DataError(f"{location} is an input file; write the {self.what} to another file")
+            raise UsageError(f"{location} is an input file; write the {self.what} to another file")
         if rows is None and not self.force and location.exists():
             raise UsageError(f"{location} exists already; give --force to overwrite it, or another name with -o")
 
@@ -135,7 +134,7 @@ def table_file(out: Output, as_json: bool = False) -> Opened:
     if ending in _PARQUET:
         return _checked(parquet_file(out.path), out)
     if ending not in (*_CSV, *_LINES):
-        raise DataError(f"{locate(out.path)}: give a file name that ends in .parquet, .csv or .jsonl")
+        raise UsageError(f"{locate(out.path)}: give a file name that ends in .parquet, .csv or .jsonl")
     return _checked(_in_file(out.path, _csv_writer if ending in _CSV else _json_lines), out)
 
 
@@ -157,7 +156,7 @@ def _checked(opened: Opened, out: Output) -> Opened:
     def checked(source: Any, schema: Any) -> Iterator[Any]:
         out.check()
         if source is not None and source.reads(out.path):
-            raise DataError(f"{locate(out.path)} is one of the input files; write to another file")
+            raise UsageError(f"{locate(out.path)} is one of the input files; write to another file")
         with opened(source, schema) as write:
             yield write
 

@@ -31,19 +31,22 @@ def predict(
 ) -> None:
     """Score rows of files or a database.
 
-    The output has decisions, posteriors and log-likelihood ratios. The data may be of any size.
+    The output repeats the columns of the data, or those that --keep names, and adds decisions, posteriors and
+    log-likelihood ratios. The data may be of any size.
 
     MODEL is a model file, written by suffice fit. DATA are files, directories or globs of Parquet, Arrow, CSV or
     JSON lines; or a database URL, with --query.
     """
     from ..scoring import load_model
-    from ..scoring.writing import write_scores
+    from ..scoring.writing import all_columns, write_scores
 
     opened = table_file(out, as_json)
     out.check()
     loaded = load_model(model)
     case = options.application(prior, cost, loaded.classes)
     with data.opened() as rows:
-        n = write_scores(loaded, rows, opened, case.prior, case.cost, options.names(keep), options.names(outputs))
+        kept, wanted = options.names(keep), options.names(outputs)
+        kept = all_columns(loaded, rows, wanted) if kept is None else kept
+        n = write_scores(loaded, rows, opened, case.prior, case.cost, kept, wanted)
     if not out.is_standard:
         print(f"{n} rows, written to {locate(out.path)}")

@@ -67,6 +67,7 @@ def search(
         raise UsageError("--model auto tries models by itself: use suffice fit, or name a model to search")
     kind, own = estimator_of(model, options.families_of(families))
     values = _grid(grid, kind)
+    _check_scoring(scoring)
     if out is not None:
         out.check()
 
@@ -75,7 +76,7 @@ def search(
     with data.opened(options.names(columns), bar=False) as rows:
         if out is not None:
             out.check(rows)
-        tried = OnePassSearchCV(kind(**own), values, scoring=scoring, cv=folds)
+        tried = OnePassSearchCV(kind(**own), values, scoring=scoring, cv=folds, error_score="raise")
         given = {} if weight is None else {"sample_weight": weight}
         if "families" in kind().get_params(deep=False):
             rows = telling(rows, target, weight, own.get("families", "auto"))
@@ -101,6 +102,16 @@ def search(
     more = f"\nand {len(lines) - _FEW} more; --json prints all" if len(lines) > _FEW else ""
     said = f"{scoring} of held-out rows in {folds} folds, best first:\n\n{table}{more}"
     print(said) if out is None else out.done(f"{said}\n")
+
+
+def _check_scoring(scoring: str) -> None:
+    from sklearn.metrics import get_scorer_names
+
+    from ..selection.scorers import SCORES
+
+    known = [*SCORES, *get_scorer_names()]
+    if scoring not in known:
+        raise UsageError(f"--scoring {scoring} is not known; choose one of {listed(known, len(known))}")
 
 
 def _grid(texts: tuple[str, ...], kind: Any) -> dict[str, list[Any]]:

@@ -19,7 +19,7 @@ from . import options
 )
 @options.prior
 @options.cost
-@options.keep
+@click.option("--keep", help="Columns of the table to repeat, separated by commas. Default: those of the model.")
 @options.outputs
 def sql(
     model: str,

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
-from ..errors import DataError, EmptyClassWarning, remedy
+from ..errors import ColumnWarning, DataError, EmptyClassWarning, remedy
 from ..kernels.words import Documents, InvalidTextError, WordCounts, Words
 from ..stats import CountStats, WordStats
 from ..stats.counts import DENSE
@@ -541,6 +541,13 @@ def _chosen(column: ColumnWords, tokens: Tokens, documents: float) -> ColumnWord
     kept = column.having >= least * (1 - 1e-12)
     if tokens.hashed:
         return column
+    if len(kept) and not kept.any():
+        warnings.warn(
+            f"no word is in {tokens.min_df!r} documents or more, so that the text says nothing: {len(kept)} words are "
+            f"in {column.having.max():g} at most; give a smaller min_df",
+            ColumnWarning,
+            stacklevel=4,
+        )
     if tokens.max_features is not None and kept.sum() > tokens.max_features:
         total = np.add.reduceat(np.append(column.count.value, 0.0), column.count.starts[:-1])
         total[np.diff(column.count.starts) == 0] = 0.0

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, listed, remedy
+from ..errors import DataError, ParameterError, listed, remedy
 
 Array = NDArray[Any]
 
@@ -21,7 +21,8 @@ def check_outputs(outputs: Any, model: Any) -> tuple[str, ...]:
     chosen = own if outputs is None else (outputs,) if isinstance(outputs, str) else tuple(outputs)
     unknown = [each for each in chosen if each not in own]
     if unknown or not chosen:
-        raise DataError(f"{remedy('outputs=', '--outputs ')}{outputs!r} is not known; choose some of {listed(own)}")
+        given = remedy(f"outputs={outputs!r}", f"--outputs {','.join(chosen)}")
+        raise ParameterError(f"{given} is not known; choose some of {listed(own)}")
     return tuple(dict.fromkeys(chosen))
 
 

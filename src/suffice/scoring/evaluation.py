@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from html import escape
 from math import isfinite, log
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import decisions, metrics
-from ..errors import DataError, MissingLabelsError, listed, remedy
+from ..errors import DataError, DecisionError, MissingLabelsError, listed, remedy
 from ..sources import Source
 from ..sources.labelled import labelled
 from ..tables.batch import Batch
@@ -145,7 +146,18 @@ class Evaluation:
         ]
 
     def folded(self, width: int) -> str:
-        """Return the tables in lines of a width; of many classes, those with the most errors."""
+        """Give the tables in lines of a width; of many classes, those with the most errors.
+
+        Parameters
+        ----------
+        width : int
+            The characters of a line.
+
+        Returns
+        -------
+        str
+            The lines.
+        """
         room = max(len(title) for title, _ in self._facts()) + 2
         facts = [
             textwrap.fill(f"{title:<{room}}{fact}", width, subsequent_indent=" " * room, break_long_words=False)
@@ -246,7 +258,8 @@ def figures(model: Model, scores: Array, labels: Array, weight: Array, prior: An
     if confusion.any(axis=1).all():
         found = _costs(classes, scores, labels, weight, used)
         if prior is not None or cost is not None:
-            found["dcf"] = metrics.multiclass_dcf(labels, decided, used, cost, sample_weight=weight)
+            with suppress(DecisionError):  # a prior with which the best decision without data costs nothing
+                found["dcf"] = metrics.multiclass_dcf(labels, decided, used, cost, sample_weight=weight)
     own = positions(classes, actions)
     right = np.where(own >= 0, confusion[np.arange(len(classes)), own], 0.0)
     taken = positions(actions, classes)

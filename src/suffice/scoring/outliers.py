@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import DataError
+from ..errors import ParameterError
 from ..export.outputs import plain_labels, refuse_taken
 from ..tables.batch import Batch
 from .reading import Reading
@@ -45,7 +45,7 @@ def outliers(model: Model, X: Any, level: float = 0.01, keep: list[str] | None =
     import pyarrow as pa
 
     if not 0 <= level <= 1:
-        raise DataError(f"the level {level:g} of outliers must lie between 0 and 1")
+        raise ParameterError(f"the level {level:g} of outliers must lie between 0 and 1")
     density = model._generative("typicality")
     kept = keep or []
     source, features = sources_of(model, X, kept)

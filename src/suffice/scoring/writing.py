@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..atomic import replacing
 from ..errors import DataError, as_type, listed, remedy
-from ..export.outputs import check_kept, columns_of, plain_labels, refuse_taken
+from ..export.outputs import check_kept, check_outputs, columns_of, plain_labels, refuse_taken
 from ..sources import Run, Source, as_source
 from ..sources.base import ColumnsSource
 from ..storage import without_credentials
@@ -216,6 +216,19 @@ def sources_of(model: Model, X: Any, kept: list[str]) -> tuple[Source, ColumnsSo
     model._columns.check(features)
     refuse_empty(source)
     return source, features
+
+
+def all_columns(model: Model, X: Any, outputs: Any = None) -> list[str] | None:
+    """Return the columns of a table that can be repeated beside results: those of other names."""
+    names = None if model.names is None else as_source(X).names
+    if names is None:
+        return None
+    taken = {
+        name.casefold()
+        for output in check_outputs(outputs, model.density)
+        for name in columns_of(output, model.classes)
+    }
+    return [name for name in names if name.casefold() not in taken]
 
 
 def indices_of(columns: Sequence[str], source: Source) -> list[int]:

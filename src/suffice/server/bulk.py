@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import SufficeError
-from ..export.outputs import check_outputs, columns_of
-from ..scoring.writing import write_scores
-from ..sources.files import file_source, files
+from ..scoring.writing import all_columns, write_scores
+from ..sources.files import files
 from .errors import RefusedError
 from .limits import Limits
 from .models import Served
@@ -71,13 +70,7 @@ def scored_csv(body: Any, served: Served, case: tuple[Any, Any, Any], limits: Li
         path.write_bytes(body)
         try:
             given = files(path, format="csv")
-            taken = {
-                name.casefold()
-                for output in check_outputs(case[2], served.model.density)
-                for name in columns_of(output, served.model.classes)
-            }
-            keep = [name for name in file_source(given).names if name.casefold() not in taken]
-            _written(served, given, opened, case, keep)
+            _written(served, given, opened, case, all_columns(served.model, given, case[2]) or [])
         except RefusedError as error:
             raise RefusedError(error.status, error.message.replace(f"{folder}/", ""), error.field) from None
         except SufficeError as error:

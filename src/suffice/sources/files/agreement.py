@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from ...errors import DataError, as_type, listed, remedy
+from ...errors import DataError, ParameterError, as_type, listed, remedy
 from ...tables.readers import feature_columns
 from .discovery import File
 from .formats import FAILURES, reason
@@ -62,7 +62,7 @@ def type_of(kind: Any) -> Any:
     try:
         return pa.type_for_alias(kind) if isinstance(kind, str) else kind
     except ValueError:
-        raise DataError(
+        raise ParameterError(
             f"{remedy('types=', '--type')} has {kind!r}, which is not the name of an Arrow type; choose one such as "
             "'string', 'int64', 'double', 'bool' or 'date32'"
         ) from None
