@@ -371,6 +371,7 @@ def test_columns_that_tell_nothing_are_not_asked_for(model, tmp_path):
 
 LABELS = {
     "fit": "fit {} -t species --model mixed -o {}.safetensors",
+    "auto": "fit {} -t species --generative --report {}.html -o {}.safetensors",
     "search": "search {} -t species --grid alpha=1,2 --folds 2",
     "evaluate": "evaluate mixed.safetensors {}",
     "compare": "compare {} -m mixed.safetensors -m other.safetensors",
@@ -381,14 +382,14 @@ LABELS = {
 
 @pytest.mark.parametrize("command", LABELS)
 def test_rows_without_labels_are_left_out_on_request(command, tmp_path, monkeypatch):
-    rows = FRAME.iloc[::8].dropna().reset_index(drop=True)
+    rows = FRAME.iloc[::8].dropna().reset_index(drop=True).assign(same=1)
     holed = rows["species"].where(rows.index % 12 > 0)
     (tmp_path / "other.safetensors").write_bytes(Path("mixed.safetensors").read_bytes())
     monkeypatch.chdir(tmp_path)
     Path("mixed.safetensors").write_bytes(Path("other.safetensors").read_bytes())
     rows.assign(species=holed).to_csv("all.csv", index=False)
     rows[holed.notna()].to_csv("few.csv", index=False)
-    all_rows, few = (LABELS[command].format(name + ".csv", name) for name in ("all", "few"))
+    all_rows, few = (LABELS[command].format(name + ".csv", name, name) for name in ("all", "few"))
     assert "4 missing labels (rows 0, 12, 24, 36, counted from 0)" in refused(*all_rows.split())
     with pytest.warns(SkippedWarning, match="4 rows have no label and are left out"):
         said = run(*all_rows.split(), "--skip-unlabelled")

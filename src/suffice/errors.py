@@ -31,6 +31,7 @@ All of them are in this tree::
 
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
+from shlex import quote
 from typing import Any
 
 
@@ -174,12 +175,12 @@ def remedy(python: str, command: str) -> str:
 
 def as_type(column: str, kind: str = "string") -> str:
     """Return how to read a column of text files as a type."""
-    return remedy(f"suffice.files(path, types={{{column!r}: {kind!r}}})", f"--type {column}={kind}")
+    return remedy(f"suffice.files(path, types={{{column!r}: {kind!r}}})", f"--type {quote(f'{column}={kind}')}")
 
 
 def as_family(column: str | int, family: str) -> str:
     """Return how to choose the family of a column."""
-    return remedy(f"families={{{column!r}: {family!r}}}", f"--families {column}={family}")
+    return remedy(f"families={{{column!r}: {family!r}}}", f"--families {quote(f'{column}={family}')}")
 
 
 def one_of(name: str, value: Any, known: Collection[str]) -> str:

@@ -119,7 +119,7 @@ def _shown(found: Any, n: int) -> Any:
     """Yield a table for each of n rows."""
     from itertools import groupby
 
-    from ..text import aligned
+    from ..text import aligned, shortened, width
 
     shares = {row: list(group) for row, group in groupby(found.to_pylist(), lambda line: line["row"])}
     for row in range(n):
@@ -130,9 +130,10 @@ def _shown(found: Any, n: int) -> Any:
         first, total = lines[0], sum(line["llr"] for line in lines)
         largest = max(abs(line["llr"]) for line in lines)
         cells = [("column", "value", "share", "")]
+        room = max(width() - max(len(str(line["column"])) for line in lines) - _BAR - 13, 10)
         for line in lines:
             bar = round(_BAR * abs(line["llr"]) / largest) if 0 < largest < float("inf") else 0
-            value = "" if line["value"] is None else line["value"]
+            value = "" if line["value"] is None else shortened(line["value"], room)
             cells.append((str(line["column"]), value, f"{line['llr']:+.2f}", ("+" if line["llr"] > 0 else "-") * bar))
         title = f"row {row}: {first['for']} ({first['posterior']:.1%}) rather than {first['against']}, llr {total:+.2f}"
         texts = aligned([cell[:3] for cell in cells]).splitlines()

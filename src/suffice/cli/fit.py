@@ -118,7 +118,7 @@ def fit(
         if reported is not None:
             from .report import report_of_fit
 
-            report_of_fit(fitted, rows, target, weight, reported)
+            report_of_fit(fitted, given, target, weight, reported, skip_unlabelled)
     tell(fitted, out, as_json, reported)
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any
 
 import click
 
-from ..errors import DataError, listed
+from ..errors import DataError, SufficeWarning, listed
 from . import options
 from .data import Data, reads_data
 from .output import Output, writes
@@ -61,7 +62,9 @@ def report(
     out.done(f"A report on {loaded.owner}, classes {listed(loaded.classes)}")
 
 
-def report_of_fit(fitted: Any, rows: Any, target: str, weight: str | None, out: Output) -> None:
+def report_of_fit(
+    fitted: Any, rows: Any, target: str, weight: str | None, out: Output, skip_unlabelled: bool = False
+) -> None:
     """Write a report on a model and the rows that it was fitted to, each scored by a model of other rows.
 
     Parameters
@@ -74,6 +77,8 @@ def report_of_fit(fitted: Any, rows: Any, target: str, weight: str | None, out: 
         The names of columns.
     out : Output
         Where to write.
+    skip_unlabelled : bool
+        Whether to leave out rows without a label.
     """
     import numpy as np
     from sklearn.base import clone
@@ -82,10 +87,12 @@ def report_of_fit(fitted: Any, rows: Any, target: str, weight: str | None, out: 
     from ..progress import progress
     from ..report.rows import drawn_rows, most_rows, of_drawn, score
     from ..report.writing import reasons_of, write_page
+    from ..sources.labelled import labelled
     from ..sources.sampling import numbered_sample
 
     model = fitted.to_model()
     source = model._source(rows, target, weight)
+    source = labelled(source) if skip_unlabelled else source
     held, number, n_rows = numbered_sample(source, min(_ROWS, most_rows(model, source)), 0)
     labels = np.asarray(held.y)
     known, counts = np.unique(labels, return_counts=True)
@@ -96,7 +103,8 @@ def report_of_fit(fitted: Any, rows: Any, target: str, weight: str | None, out: 
         )
     n_folds = min(_FOLDS, int(counts.min()))
     scores = np.empty((len(labels), len(model.classes)))
-    with progress("Report", n_folds) as advance:
+    with progress("Report", n_folds) as advance, warnings.catch_warnings():
+        warnings.simplefilter("ignore", SufficeWarning)  # the model itself has told
         for train, test in StratifiedKFold(n_folds, shuffle=True, random_state=0).split(labels, labels):
             part = clone(fitted).fit(held.rows(train), labels[train]).to_model()
             scores[test] = score(part, held.table[test])
