@@ -78,7 +78,7 @@ def inputs(model: Model) -> tuple[Input, ...]:
             low, middle, high = usual[j].tolist() if not np.isnan(usual[j]).any() else (None, None, None)
             step = (reader, *parameters) if reader else ()
             if kind == "date":
-                found.append(Input(name, kind, j in read, typical=_date(middle, *parameters), step=step))
+                found.append(Input(name, kind, j in read, typical=_date(middle), step=step))
             elif kind in ("number", "numeral"):
                 found.append(Input(name, kind, j in read, (), low, middle, high, step))
             else:
@@ -86,14 +86,8 @@ def inputs(model: Model) -> tuple[Input, ...]:
     return tuple(found)
 
 
-def _date(days: float | None, order: str = "ymd") -> str | None:
-    """Days since 1970 as a date that the model reads, such as 2026-11-18; None where no calendar has it.
-
-    >>> _date(20_775.5), _date(20_775.5, "mdy")
-    ('2026-11-18', '11/18/2026')
-    """
+def _date(days: float | None) -> str | None:
+    """Days since 1970 as a date, such as 2026-11-18; None where no calendar has it."""
     if days is None or not _FIRST <= days <= _LAST:
         return None
-    date = str(np.datetime64(int(np.floor(days)), "D"))
-    parts = dict(zip("ymd", date.split("-"), strict=True))
-    return date if order == "ymd" else "/".join(parts[part] for part in order)
+    return str(np.datetime64(int(np.floor(days)), "D"))

@@ -83,8 +83,13 @@ def time_of(word: Any, order: str) -> float:
 
     >>> time_of("1970-01-02 12:00", "ymd"), time_of("1/2/1970", "mdy"), time_of("1.2.1970", "dmy")
     (1.5, 1.0, 31.0)
+    >>> time_of("1970-01-02", "dmy")  # the year comes first
+    1.0
     """
-    found = _DATES[order].fullmatch(str(word).strip())
+    text = str(word).strip()
+    found = _DATES[order].fullmatch(text)
+    if found is None:
+        order, found = "ymd", _DATES["ymd"].fullmatch(text)  # a year that comes first leaves no doubt
     if found is None:
         return np.nan
     first, second, third, hour, minute, second_of, fraction, half = found.groups()
