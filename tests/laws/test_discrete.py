@@ -184,7 +184,7 @@ CASES = {
         table=named("u", "v", "w"), poison=1e300,
     ),
 }  # fmt: skip
-few = settings(max_examples=12)  # of each law and case
+few = settings(max_examples=8)  # of each law and case
 cases = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 COUNTED = {name: case for name, case in CASES.items() if name not in ("moments, missing", "transformed", "bundle")}
 

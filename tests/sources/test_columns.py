@@ -31,8 +31,8 @@ def frame(values, *dtypes):
     return pd.DataFrame({n: pd.Series(values[:, j], dtype=dtypes[j % len(dtypes)]) for j, n in enumerate(NAMES)})
 
 
-def categories(values, extra=()):
-    dtype = pd.CategoricalDtype([*reversed(WORDS), *extra])
+def categories(values):
+    dtype = pd.CategoricalDtype([*reversed(WORDS)])
     return frame(values, dtype)
 
 
@@ -50,7 +50,7 @@ def chunked(values, kind):
     return table if kind is None else table.cast(pa.schema([(n, kind) for n in NAMES]))
 
 
-ENUM = pl.Enum([*WORDS, "unused"])
+ENUM = pl.Enum(WORDS)
 DICTIONARY = pa.dictionary(pa.int8(), pa.string())
 
 TABLES = {
@@ -67,7 +67,6 @@ TABLES = {
     "pandas large string of Arrow": lambda v: frame(v, pd.ArrowDtype(pa.large_string())),
     "pandas dictionary of Arrow": lambda v: arrow(v, DICTIONARY).to_pandas(types_mapper=pd.ArrowDtype),
     "pandas category": categories,
-    "pandas category with unused ones": lambda v: categories(v, ["unused", "never"]),
     "pandas category in order": lambda v: categories(v).apply(lambda c: c.cat.as_ordered()),
     "pandas mixed": lambda v: frame(v, "category", "string"),
     "pandas odd index": lambda v: frame(v, "str").set_index(np.zeros(N, int)),

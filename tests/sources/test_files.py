@@ -139,8 +139,9 @@ MODELS = {
 def test_every_format_gives_the_model_of_the_table_in_memory(tmp_path, suffix, weight):
     table = rows()
     path = written(tmp_path / "data", table, suffix)
+    declared = categories if suffix in ("pq", "ipc") else lambda table: table
     for name, (model, columns) in MODELS.items():
-        features = table.select(columns)
+        features = declared(table.select(columns))
         w = None if weight is None else table.column(weight)
         expected = model.fit(features, table.column("label"), sample_weight=w).statistics_
         fitted = model.fit(files(path, columns), "label", sample_weight=weight)
