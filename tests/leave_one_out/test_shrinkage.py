@@ -137,9 +137,7 @@ def test_without_all_rows_at_hand_there_is_no_choice(call):
     X, y = load_iris(return_X_y=True)
     clf = GaussianClassifier(shrinkage="loo").fit(X, y)
     before = clf.log_likelihood(X)
-    with pytest.raises(
-        (DataError, AttributeError)
-    ) as refused:  # scikit-learn's way to say that there is no such method
+    with pytest.raises((DataError, AttributeError)) as refused:  # there is no such method
         call(clf, X, y)
     assert "needs all rows at once" in f"{refused.value} {refused.value.__cause__}"
     assert (clf.log_likelihood(X) == before).all()
