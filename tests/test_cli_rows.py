@@ -323,14 +323,30 @@ def test_cells_that_say_nothing_are_missing_and_told_once(tmp_path, decimal):
         assert found == run(verb, model, tmp_path / "empty.csv", *options)
         n = 4 if verb == "explain" else 18
         assert sorted(str(each.message) for each in told) == [
-            f"column {name!r} must hold {what}, but 1 of its {n} cells is not ({word!r}); these are read as missing "
-            "values"
+            f"column {name!r} must hold {what}, but 1 of its {n} cells is not ({word!r}); such cells are read "
+            "as missing values"
             for name, what, word in (
                 ("body_mass_g", "numbers", "heavy"),
                 ("day", "dates", "soon"),
                 ("price", "numbers", "free"),
             )
         ]
+
+
+def test_text_among_numbers_is_filled_in_and_reported_on(tmp_path):
+    whole, model = FRAME.dropna()[["body_mass_g", "island", "species"]].astype({"body_mass_g": int}), tmp_path / "m"
+    whole.to_csv(tmp_path / "all.csv", index=False)
+    run("fit", tmp_path / "all.csv", "-t", "species", "--model", "mixed", "-o", model)
+    for name, cell in {"bad": "heavy", "empty": None}.items():
+        rows = whole.iloc[::20].astype(object)
+        rows.iloc[3, 0] = cell
+        rows.to_csv(tmp_path / f"{name}.csv", index=False)
+    with pytest.warns(ColumnWarning, match="1 of its 17 cells is not"):
+        filled = run("impute", model, tmp_path / "bad.csv")
+    assert filled == run("impute", model, tmp_path / "empty.csv")
+    with pytest.warns(ColumnWarning, match="1 of its 17 cells is not"):
+        run("report", model, tmp_path / "bad.csv", "-o", tmp_path / "bad.html")
+    assert "heavy" not in (tmp_path / "bad.html").read_text()
 
 
 def test_parts_that_look_different_are_fitted_alike(tmp_path, monkeypatch):

@@ -52,7 +52,8 @@ def impute(
     asked = options.prior_of(prior, loaded.classes)
     with data.opened() as rows:
         out.check(rows)
-        whole = as_source(loaded._columns.as_learnt(rows, target)).in_memory().frame
+        source = as_source(loaded._columns.as_learnt(rows, target)).in_memory()
+        whole = _with_numbers(loaded, source.frame, source.decimal)
         how: dict[str, Any] = {"y": target, "draws": draws is not None, "random_state": seed}
         filled = loaded.impute(whole, asked, n_draws=draws, **how)
     tables = [_with(whole, table) for table in (filled if isinstance(filled, list) else [filled])]
@@ -60,6 +61,26 @@ def impute(
         numbered = (table.add_column(0, "draw", pa.array([i] * len(table))) for i, table in enumerate(tables))
         tables = [pa.concat_tables(numbered, promote_options="permissive")]
     write_table(tables[0], out, as_json)
+
+
+def _with_numbers(model: Any, whole: Any, decimal: str | None) -> Any:
+    """The whole table, with missing values for text that is no number in columns of numbers."""
+    import pyarrow as pa
+
+    from ..scoring.reading import Reading
+    from ..tables.table import ArrayColumn
+
+    source = model._source(whole)
+    table, reading = source.batch(0, source.n_rows).table, Reading(model.density, source.names, decimal)
+    readable = reading.with_numbers(table)
+    if readable is table:
+        return whole
+    for name, old, new in zip(source.names, table.columns(), readable.columns(), strict=True):
+        if new is not old and isinstance(new, ArrayColumn):
+            cells = pa.array(new.values, from_pandas=True)
+            whole = whole.set_column(whole.column_names.index(name), name, cells)
+    reading.warn()
+    return whole
 
 
 def _with(whole: Any, filled: Any) -> Any:

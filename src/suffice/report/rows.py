@@ -162,17 +162,18 @@ def drawn_rows(
     weight = np.ones(len(code)) if held.weight is None else np.asarray(held.weight, np.float64)
     if scores is None:
         scores = score(model, held.table, source)
+    table = Reading(model._scorer, held.table.names, source.decimal).with_numbers(held.table)
     rows = np.flatnonzero(weight > 0)
     if not len(rows):
         raise DataError("all weights are zero: there is nothing to report on")
     places = number[rows] if source.in_order else None
-    return DrawnRows(model, code[rows], scores[rows], weight[rows], held.table[rows], places)
+    return DrawnRows(model, code[rows], scores[rows], weight[rows], table[rows], places)
 
 
 def score(model: Model, table: Table, source: Source | None = None) -> Array:
     """Return the scores (n, k) of rows; if some cannot be scored, an error names what they hold in their source."""
     out, scorer = np.empty((len(table), len(model.classes))), model._scorer
-    reading = Reading(scorer, table.names)
+    reading = Reading(scorer, table.names, source.decimal if source else None)
     if not in_steps(reading, table, out, lambda x, part: scorer.score(x, all=part, relative=True)) and source:
         refuse(source)
     if source:

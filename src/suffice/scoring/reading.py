@@ -36,17 +36,23 @@ class Reading:
 
     def __init__(self, density: Scorer, names: tuple[str, ...] | None, decimal: str | None = None) -> None:
         self.density, self.names = density, names
-        self.readers: dict[int, Steps] = {} if decimal is None else _plain(density, decimal)
-        self.readers |= {feature.source: feature.reads for feature in density.features if feature.reads}
+        self.plain: dict[int, Steps] = {} if decimal is None else _plain(density, decimal)
+        self.readers = self.plain | {feature.source: feature.reads for feature in density.features if feature.reads}
         self.seen: list[tuple[int, int, int, list[Any]]] = []  # appended to by many threads
 
     def __call__(self, table: Table) -> Any:
         """Return rows in the form that the density scores."""
-        return self.density.read(self._readable(table) if self.readers and isinstance(table, Frame) else table)
+        return self.density.read(self._readable(table, self.readers))
 
-    def _readable(self, table: Frame) -> Frame:
+    def with_numbers(self, table: Table) -> Table:
+        """Return rows with numbers in the columns that held numbers in training, also where the rows have text."""
+        return self._readable(table, self.plain)
+
+    def _readable(self, table: Table, readers: dict[int, Steps]) -> Table:
+        if not readers or not isinstance(table, Frame):
+            return table
         parts = list(table.parts)
-        for j, steps in self.readers.items():
+        for j, steps in readers.items():
             column = parts[j]
             if column.kind != "text":
                 continue
@@ -76,7 +82,7 @@ class Reading:
     def warn(self) -> None:
         """Warn of cells that could not be read."""
         for message in self.messages():
-            warnings.warn(f"{message}; these are read as missing values", ColumnWarning, stacklevel=4)
+            warnings.warn(f"{message}; such cells are read as missing values", ColumnWarning, stacklevel=4)
 
     def refuse(self) -> None:
         """Raise an error if there are such cells."""
