@@ -4,7 +4,6 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 LOWEST := $(VENV)-lowest
-PROCESSES = $$($(BIN)/python -c "import os; print(os.cpu_count() + 1)")  # some tests wait for servers and browsers
 MNIST ?= $(wildcard ../shared/mnist)
 unexport PYTHONDONTWRITEBYTECODE  # or every process of the tests would compile the package again
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard native/*)
@@ -16,7 +15,7 @@ demo: $(VENV)/demo.stamp
 	@echo "Here, suffice is $(abspath $(BIN))/suffice"
 
 test: $(VENV)/dev.stamp chromium
-	$(BIN)/python -m pytest -n $(PROCESSES)
+	$(BIN)/python -m pytest -n auto
 
 # scikit-learn's own tests of the classes whose names suffice.sklearn has, with ours in their place; PEERS names modules of
 # tests, such as sklearn.tests.test_naive_bayes.
