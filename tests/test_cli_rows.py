@@ -335,6 +335,8 @@ def test_cells_that_say_nothing_are_missing_and_told_once(tmp_path, decimal):
 
 def test_text_among_numbers_is_filled_in_and_reported_on(tmp_path):
     whole, model = FRAME.dropna()[["body_mass_g", "island", "species"]].astype({"body_mass_g": int}), tmp_path / "m"
+    whole["day"] = (pd.to_datetime("2026-01-31") + pd.to_timedelta(np.arange(333), unit="D")).strftime("%d.%m.%Y")
+    whole["tame"] = np.where(np.arange(333) % 3, "yes", "no")
     whole.to_csv(tmp_path / "all.csv", index=False)
     run("fit", tmp_path / "all.csv", "-t", "species", "--model", "mixed", "-o", model)
     for name, cell in {"bad": "heavy", "empty": None}.items():
@@ -344,9 +346,13 @@ def test_text_among_numbers_is_filled_in_and_reported_on(tmp_path):
     with pytest.warns(ColumnWarning, match="1 of its 17 cells is not"):
         filled = run("impute", model, tmp_path / "bad.csv")
     assert filled == run("impute", model, tmp_path / "empty.csv")
+    kept = pd.read_csv(io.StringIO(filled))
+    assert kept[["day", "tame"]].equals(whole.iloc[::20].reset_index(drop=True)[["day", "tame"]])
     with pytest.warns(ColumnWarning, match="1 of its 17 cells is not"):
         run("report", model, tmp_path / "bad.csv", "-o", tmp_path / "bad.html")
-    assert "heavy" not in (tmp_path / "bad.html").read_text()
+    page = (tmp_path / "bad.html").read_text()
+    assert "heavy" not in page
+    assert "no values" not in page
 
 
 def test_parts_that_look_different_are_fitted_alike(tmp_path, monkeypatch):

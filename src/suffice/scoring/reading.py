@@ -36,8 +36,10 @@ class Reading:
 
     def __init__(self, density: Scorer, names: tuple[str, ...] | None, decimal: str | None = None) -> None:
         self.density, self.names = density, names
-        self.plain: dict[int, Steps] = {} if decimal is None else _plain(density, decimal)
-        self.readers = self.plain | {feature.source: feature.reads for feature in density.features if feature.reads}
+        derived = {feature.source: feature.reads for feature in density.features if feature.reads}
+        numbers: dict[int, Steps] = {} if decimal is None else _plain(density, decimal)
+        self.plain = {j: steps for j, steps in numbers.items() if j not in derived}
+        self.readers = self.plain | derived
         self.seen: list[tuple[int, int, int, list[Any]]] = []  # appended to by many threads
 
     def __call__(self, table: Table) -> Any:
