@@ -14,9 +14,9 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 
 
 @pytest.fixture(autouse=True)
-def _examples_write_elsewhere(request, tmp_path, monkeypatch):
-    if isinstance(request.node, pytest.DoctestItem):
-        monkeypatch.chdir(tmp_path)
+def _examples_write_elsewhere(request):
+    if isinstance(request.node, pytest.DoctestItem):  # only these ask for a directory: thousands of tests need none
+        request.getfixturevalue("monkeypatch").chdir(request.getfixturevalue("tmp_path"))
 
 
 @pytest.fixture(autouse=True)
