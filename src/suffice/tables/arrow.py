@@ -88,8 +88,21 @@ def arrow_column(values: Any, dtype: str) -> ArrowColumn:
         return ArrowColumn(values, "integer", dtype)
     if types.is_floating(kind) or types.is_decimal(kind) or types.is_null(kind):
         return ArrowColumn(values, "float", dtype)
+    if types.is_string_view(kind):
+        values = _without_views(values)
     text = types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
     return ArrowColumn(values, "text" if text or types.is_dictionary(kind) else "other", dtype)
+
+
+def _without_views(values: Any) -> Any:
+    """String views as strings, where a version of pyarrow cannot compute with them."""
+    import pyarrow as pa
+
+    try:
+        pa.array([], pa.string_view()).cast(pa.large_string())
+    except pa.ArrowNotImplementedError:
+        return pa.chunked_array([pa.array(values.to_pylist(), pa.large_string())])
+    return values
 
 
 def to_arrow(column: Column) -> Any:
