@@ -636,6 +636,11 @@ class TestInspect:
             clf = suffice.load("both.safetensors").set_params(prior=prior)
             clf.save(tmp_path / "m")
             assert json.loads(run("inspect", tmp_path / "m", "--json")[1])["prior"] == clf.prior_.tolist()
+        clf = GaussianClassifier().fit(pd.read_csv(PENGUINS)[[*FEATURES, "species"]], "species")  # two rows are missing
+        clf.save(tmp_path / "m")
+        found = json.loads(run("inspect", tmp_path / "m", "--json")[1])
+        assert [weight for _, weight in found["classes"]] == [152, 68, 124]
+        assert found["prior"] == clf.prior_.tolist()
         found = json.loads(run("inspect", "logistic.safetensors", "--json")[1])
         assert found["prior"] == suffice.load("logistic.safetensors").prior_.tolist()
 

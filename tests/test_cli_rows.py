@@ -4,6 +4,7 @@ import io
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -416,6 +417,20 @@ def test_rows_without_labels_are_left_out_on_request(command, tmp_path, monkeypa
     with pytest.warns(SkippedWarning, match="4 rows have no label and are left out"):
         said = run(*all_rows.split(), "--skip-unlabelled")
     assert said.replace("all", "few") == run(*few.split()).replace("all", "few")
+
+
+def test_rows_are_numbered_as_in_the_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    place, rng = np.arange(120), np.random.default_rng(0)
+    label = pd.Series(rng.choice(["a", "b"], 120)).where(place % 3 > 0)
+    pd.DataFrame({"x": place + 0.5, "z": rng.normal(size=120), "label": label}).to_csv("rows.csv", index=False)
+    with pytest.warns(SkippedWarning):
+        run("fit", "rows.csv", "-t", "label", "--model", "mixed", "--skip-unlabelled", "--report", "fit.html")
+        run("report", "model.safetensors", "rows.csv", "--skip-unlabelled", "-o", "report.html")
+    for page in ("fit.html", "report.html"):
+        shown = re.findall(r'<tr><th scope="row">(\d+)</th>(<td>[ab]</td>.*?)</tr>', Path(page).read_text())
+        assert len(shown) >= 8
+        assert all(f"<td>{int(number) + 0.5}</td>" in cells for number, cells in shown)
 
 
 def test_commands_make_a_pipe(tmp_path):

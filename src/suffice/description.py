@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from . import arrayfile, decisions, modelfile
 from .errors import ModelFileError
 from .families import FAMILIES
+from .stats.patterns import class_weights
 from .storage import locate
 from .tables.features import features_from_arrays
 
@@ -51,7 +52,7 @@ def describe(path: str | os.PathLike[str]) -> Description:
 
 def _tells(array: str) -> bool:
     """Whether a description needs an array: weights, prior, column indices and features."""
-    known = ("weight", "prior", "n_features", "features", *_ENCODED)
+    known = ("weight", "group_weight", "group_code", "prior", "n_features", "features", *_ENCODED)
     return array.rpartition(":")[2] in known or array.endswith(".columns")
 
 
@@ -80,9 +81,12 @@ def _run(header: dict[str, Any], arrays: dict[str, Array], size: int) -> Descrip
 def _classes(header: dict[str, Any], arrays: dict[str, Array]) -> list[tuple[Any, float | None]]:
     """Labels and weights; every block of columns has the same weights."""
     labels = arrayfile.labels_from_header(header).tolist()
-    own = [name for name in arrays if name.rpartition(":")[2] == "weight"]
-    weight = arrays[min(own, key=len)].tolist() if own else None  # that of the whole, rather than of a part
-    return list(zip(labels, weight or [None] * len(labels), strict=True))
+    own = [name.removesuffix("weight") for name in arrays if name.rpartition(":")[2] == "weight"]
+    if not own:
+        return [(label, None) for label in labels]
+    whole = min(own, key=len)  # rather than a part
+    weight = class_weights({name.removeprefix(whole): array for name, array in arrays.items() if name.startswith(whole)})
+    return list(zip(labels, weight.tolist(), strict=True))
 
 
 def _families(arrays: dict[str, Array]) -> dict[int, str]:

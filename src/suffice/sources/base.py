@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Array = NDArray[Any]
+Where = Callable[[Batch], Array]  # which rows of a batch to keep, (n,)
 Score = Callable[[Batch, Array], bool]  # writes the results of a batch; False if some of its rows cannot be scored
 
 # Elements of X in a piece of work: a millisecond of memory traffic, and the largest copy made where the
@@ -153,6 +154,10 @@ class Source(ABC):
     def parted(self) -> PartedSource | None:
         """Return the same rows in parts that are the same in every pass, or None if there are no such parts."""
         return None
+
+    def whole_table(self) -> tuple[Source, Where | None]:
+        """Return the table that rows are numbered in, and which of its rows these are; None where they are all."""
+        return self, None
 
     def summing(self) -> SummingSource | None:
         """Return the same rows as a source whose engine computes sums, or None if the rows have to be read."""

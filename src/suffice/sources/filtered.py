@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 from ..errors import DataError
 from ..tables.batch import Batch
 from ..tables.table import Table
-from .base import LocalSource, PartedSource, Run, Source
+from .base import LocalSource, PartedSource, Run, Source, Where
 from .frames.arrays import ArraySource
 
 T = TypeVar("T")
 Array = NDArray[Any]
-Where = Callable[[Batch], Array]  # which rows of a batch to keep, (n,)
 
 
 class FilteredSource(Source):
@@ -43,6 +42,9 @@ class FilteredSource(Source):
     def parted(self) -> PartedSource | None:
         parted = self.source.parted()
         return None if parted is None else _FilteredParts(parted, self.where)
+
+    def whole_table(self) -> tuple[Source, Where]:
+        return self.source, self.where
 
     def head(self, n: int) -> Table:
         return self.source.head(n)

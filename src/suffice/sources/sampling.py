@@ -25,12 +25,13 @@ class _Chosen:
     """Some of the rows that were read."""
 
     parts: list[tuple[Batch, Array, Array]]  # batches, and the keys and positions of their rows
-    n_read: int = 0  # rows that these were chosen from
+    n_read: int = 0  # rows that were read
+    n_rows: int = 0  # those that could be chosen
 
     def and_then(self, after: _Chosen, most: int) -> _Chosen:
         """Return what is chosen of these rows and of those that follow them."""
         moved = [(batch, keys, places + self.n_read) for batch, keys, places in after.parts]
-        return _Chosen(_least([*self.parts, *moved], most), self.n_read + after.n_read)
+        return _Chosen(_least([*self.parts, *moved], most), self.n_read + after.n_read, self.n_rows + after.n_rows)
 
 
 def sample_rows(source: Source, n: int, seed: int, rate: Callable[[Batch], Array] | None = None) -> list[Batch]:
@@ -65,10 +66,10 @@ def _chosen_rows(source: Source, n: int, seed: int, rate: Callable[[Batch], Arra
         positions = np.arange(start, start + len(batch), dtype=np.uint64)
         keys, places = _mixed(positions ^ _mixed(np.array([seed], np.uint64))).astype(np.float64), np.arange(len(batch))
         if batch.weight is None and rate is None:
-            return _Chosen(_least([(batch, keys, places)], n), len(batch))
+            return _Chosen(_least([(batch, keys, places)], n), len(batch), len(batch))
         rates = np.ones(len(batch)) if rate is None else np.asarray(rate(batch), np.float64)
         kept = np.flatnonzero(rates if batch.weight is None else rates * (batch.weight > 0))
-        return _Chosen(_least([(batch.rows(kept), keys[kept] / rates[kept], kept)], n), len(batch))
+        return _Chosen(_least([(batch.rows(kept), keys[kept] / rates[kept], kept)], n), len(batch), len(kept))
 
     def merged(a: _Chosen, b: _Chosen) -> _Chosen:
         return a.and_then(b, n)
@@ -121,11 +122,12 @@ def numbered_sample(source: Source, n: int, seed: int) -> tuple[ArraySource, Arr
     rows : ArraySource
         The rows, in the order of the source.
     positions : array of int of shape (rows,)
-        The position of each in the source, from 0.
+        The position of each in the table, from 0; rows that the source leaves out are counted.
     n_rows : int
         How many rows the source has.
     """
-    if isinstance(source, LocalSource):
+    whole, where = source.whole_table()
+    if where is None and isinstance(source, LocalSource):
         found = source.array_source()
         n_rows, places = found.n_rows, np.arange(found.n_rows)
         if n_rows > n:
@@ -133,8 +135,8 @@ def numbered_sample(source: Source, n: int, seed: int) -> tuple[ArraySource, Arr
             y, weight = (None if own is None else own[places] for own in (found.y, found.weight))
             found = ArraySource(found.table[places], y, weight, found.frame)
     else:
-        chosen = _chosen_rows(source, n, seed)
-        n_rows, found = chosen.n_read, _together([batch for batch, _, _ in chosen.parts], source)
+        chosen = _chosen_rows(whole, n, seed, where)
+        n_rows, found = chosen.n_rows, _together([batch for batch, _, _ in chosen.parts], source)
         places = np.concatenate([own for _, _, own in chosen.parts])
     found.n_jobs = source.n_jobs
     return found, places, n_rows

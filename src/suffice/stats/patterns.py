@@ -353,3 +353,12 @@ def refuse_many(groups: int, d: int) -> None:
             f"cells are missing in {groups} different ways, which is too many to keep a matrix of {d} columns by "
             f'{d} for each; use covariance="diag" or "tied_diag", or impute the values first'
         )
+
+
+def class_weights(arrays: Mapping[str, Array]) -> Array:
+    """Return the weight of each class, (k,), from the arrays of a statistic alone: of all rows, with or without missing
+    cells."""
+    weight = np.array(arrays["weight"], np.float64)
+    if f"{_GROUP}weight" in arrays:
+        np.add.at(weight, arrays[f"{_GROUP}code"], arrays[f"{_GROUP}weight"])
+    return weight
