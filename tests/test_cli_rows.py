@@ -356,6 +356,46 @@ def test_text_among_numbers_is_filled_in_and_reported_on(tmp_path):
     assert "no values" not in page
 
 
+def test_text_is_missing_where_numbers_were_learnt_in_every_kind_of_table(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    whole = FRAME.dropna()[["body_mass_g", "island", "species"]].astype({"body_mass_g": int})
+    whole["price"] = [f"€{price:,.2f}" for price in 700 + np.arange(333) * 7.25]
+    whole[::2].to_csv("all.csv", index=False)
+    words = {"body_mass_g": "heavy", "price": "1.234,50 €"}
+    rows = whole[1::20].astype(object).assign(**dict.fromkeys(words))
+    for name, word in words.items():
+        rows[name] = whole[name][1::20].astype(str)
+        rows.iloc[3:5, rows.columns.get_loc(name)] = word
+    rows.to_csv("rows.csv", index=False)
+    rows.astype({"price": "category"}).to_parquet("rows.parquet")
+    for model in ("mixed", "logistic"):
+        run("fit", "all.csv", "-t", "species", "--model", model, "-o", model)
+        expected = [
+            "column 'body_mass_g' must hold numbers, but 2 of its 17 cells are not ('heavy'); such cells are read as "
+            "missing values",
+            "column 'price' must hold numbers such as 1,234.5, but 2 of its 17 cells are not ('1.234,50 €'); such "
+            "cells are read as missing values",
+        ]
+        answers = []
+        for table in ("rows.csv", "rows.parquet"):
+            with pytest.warns(ColumnWarning) as told:
+                answers.append(run("evaluate", model, table))
+            assert [str(each.message) for each in told] == expected
+            with pytest.warns(ColumnWarning):
+                run("report", model, table, "-o", "report.html", "--force")
+            page = Path("report.html").read_text()
+            facts = page[page.index("Columns of the model, in the evaluated rows") :]
+            assert facts.count('<td class="number">11.8%</td>') == 2  # 2 of 17 cells are missing
+        assert answers[0] == answers[1]
+        with pytest.warns(ColumnWarning) as told:
+            run("fit", "rows.csv", "-t", "species", "--like", model, "-o", "second", "--force")
+        assert {str(each.message).split("'")[1] for each in told} == set(words)
+    with pytest.warns(ColumnWarning):
+        run("fit", "rows.parquet", "-t", "species", "--like", "mixed", "-o", "second", "--force")
+    run("merge", "mixed", "second", "-o", "both")
+    assert "mixed reads this column" in refused("fit", "all.csv", "-t", "island", "--like", "mixed", "-o", "other")
+
+
 def test_parts_that_look_different_are_fitted_alike(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows = FRAME.dropna().sample(frac=1, random_state=0).reset_index(drop=True)
@@ -381,14 +421,13 @@ def test_parts_that_look_different_are_fitted_alike(tmp_path, monkeypatch):
 def test_columns_that_tell_nothing_are_not_asked_for(model, tmp_path):
     rows = FRAME[[*FEATURES, "species"]].dropna()
     rows.assign(id=np.arange(len(rows)), same=7, none=None).to_csv(tmp_path / "all.csv", index=False)
-    rows.head().assign(same=7).to_csv(tmp_path / "few.csv", index=False)
+    rows.head().to_csv(tmp_path / "few.csv", index=False)
     with pytest.warns(ColumnWarning) as told:
         run("fit", tmp_path / "all.csv", "-t", "species", "--model", model, "-o", tmp_path / "m")
     said = [str(each.message).partition(":")[0] for each in told]
-    names = ["id"] if model == "auto" else ["id", "none"]  # auto tells of the others in its table
-    assert said == [f"column {name!r} is left out" for name in names]
-    same = [] if model == "auto" else ["same"]  # which may vary in a model that this one is merged with
-    assert list(suffice.load(tmp_path / "m").feature_names_in_) == [*FEATURES, *same]
+    assert said == [f"column {name!r} is left out" for name in ("id", "same", "none")]
+    assert list(suffice.load(tmp_path / "m").feature_names_in_) == FEATURES
+    assert suffice.load_model(tmp_path / "m").left_out == {"id", "same", "none", "species"}
     assert len(table(run("predict", tmp_path / "m", tmp_path / "few.csv"))) == 5
 
 
@@ -426,6 +465,7 @@ def test_rows_are_numbered_as_in_the_file(tmp_path, monkeypatch):
     pd.DataFrame({"x": place + 0.5, "z": rng.normal(size=120), "label": label}).to_csv("rows.csv", index=False)
     with pytest.warns(SkippedWarning):
         run("fit", "rows.csv", "-t", "label", "--model", "mixed", "--skip-unlabelled", "--report", "fit.html")
+    with pytest.warns(SkippedWarning):
         run("report", "model.safetensors", "rows.csv", "--skip-unlabelled", "-o", "report.html")
     for page in ("fit.html", "report.html"):
         shown = re.findall(r'<tr><th scope="row">(\d+)</th>(<td>[ab]</td>.*?)</tr>', Path(page).read_text())

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import DecisionError, listed, remedy
+from .errors import DecisionError, alike, listed, remedy
 from .tables.labels import positions
 
 Array = NDArray[Any]
@@ -29,8 +29,8 @@ def as_prior(prior: Any, classes: Array, frequencies: Array) -> Array:
     Parameters
     ----------
     prior : array-like of shape (k,), dict, float, "uniform" or None
-        Probabilities in the order of the classes, or by label; of two classes, also the probability of the second.
-        None stands for `frequencies`.
+        Probabilities in the order of the classes, or by label; of two classes, one label is enough, or the probability
+        of the second. None stands for `frequencies`.
     classes : array of shape (k,)
         The class labels.
     frequencies : array of shape (k,)
@@ -61,7 +61,7 @@ def as_prior(prior: Any, classes: Array, frequencies: Array) -> Array:
             )
         prior = [1.0 - float(prior), float(prior)]
     if _is_labelled(prior):
-        prior = _by_label(prior, classes, "prior")
+        prior = _by_label(_with_the_other(prior, classes), classes, "prior")
     try:
         values = np.array(prior, dtype=np.float64)
     except (TypeError, ValueError):
@@ -211,13 +211,25 @@ def _is_labelled(values: Any) -> bool:
     return isinstance(values, Mapping) or (hasattr(values, "keys") and hasattr(values, "items"))
 
 
+def _with_the_other(prior: Any, classes: Array) -> Any:
+    """A prior by label that names one of two classes, with the probability of the other one."""
+    labels, given = classes.tolist(), dict(prior.items())
+    if len(labels) != 2 or len(given) != 1 or not set(given) <= set(labels):
+        return prior
+    ((label, p),) = given.items()
+    if not (isinstance(p, Real) and 0 <= float(p) <= 1):
+        raise DecisionError(f"the prior probability {p!r} of class {listed([label])} must lie between 0 and 1")
+    return given | {labels[1 - labels.index(label)]: 1.0 - float(p)}
+
+
 def _by_label(values: Any, classes: Array, what: str) -> list[Any]:
     values, labels = dict(values.items()), classes.tolist()
     known = set(labels)
     unknown, missing = [v for v in values if v not in known], [v for v in labels if v not in values]
     if unknown or missing:
         problems = [f"unknown: {listed(unknown)}"] * bool(unknown) + [f"missing: {listed(missing)}"] * bool(missing)
-        raise DecisionError(f"the {what} does not match the classes {listed(labels, 10)}; {'; '.join(problems)}")
+        meant = alike(str(unknown[0]), map(str, labels)) if unknown else ""
+        raise DecisionError(f"the {what} does not match the classes {listed(labels, 10)}; {'; '.join(problems)}{meant}")
     return [values[label] for label in labels]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,8 @@ class Description:
     files: int | None = None  # that it has counted them from
     choice: dict[str, Any] | None = None  # what was tried, if the model was chosen automatically
     calibration: dict[str, Any] | None = None  # of the scores
+    reasons: dict[str, str] = field(default_factory=dict)  # why columns have their families
+    left_out: dict[str, str] = field(default_factory=dict)  # why columns of the training data were left out
 
 
 def describe(path: str | os.PathLike[str]) -> Description:
@@ -65,7 +67,9 @@ def _model(
     one = next((name for name, family in FAMILIES.items() if family.estimator == header["estimator"]), None)
     columns = [(name, families.get(j, "drop") if families else one) for j, name in enumerate(names)]
     prior = _prior(params.get("prior"), classes, arrays.get("prior"))
-    more = {name: header.get(name) for name in ("choice", "calibration")}
+    more: dict[str, Any] = {name: header.get(name) for name in ("choice", "calibration")}
+    notes = header.get("column_notes") or {}
+    more |= {name: {str(key): str(why) for key, why in notes.get(name, {}).items()} for name in ("reasons", "left_out")}
     return Description("model", header["estimator"], header["version"], size, params, columns, classes, prior, **more)
 
 
@@ -85,7 +89,9 @@ def _classes(header: dict[str, Any], arrays: dict[str, Array]) -> list[tuple[Any
     if not own:
         return [(label, None) for label in labels]
     whole = min(own, key=len)  # rather than a part
-    weight = class_weights({name.removeprefix(whole): array for name, array in arrays.items() if name.startswith(whole)})
+    weight = class_weights(
+        {name.removeprefix(whole): array for name, array in arrays.items() if name.startswith(whole)}
+    )
     return list(zip(labels, weight.tolist(), strict=True))
 
 

@@ -102,6 +102,7 @@ class ModelFile:
     notes: dict[str, Any] | None = None  # how it was learnt, as attributes of the estimator
     calibration: dict[str, Any] | None = None  # of its scores
     target: str | None = None  # the name of the column with the labels, where it had one
+    column_notes: dict[str, Any] | None = None  # why columns are learnt as they are, and what they held
 
 
 @singledispatch
@@ -128,6 +129,7 @@ def write(path: str | os.PathLike[str], model: ModelFile) -> None:
             "choice": model.choice,
             "calibration": model.calibration,
             "target": model.target,
+            "column_notes": model.column_notes,
             "notes": None if model.notes is None else arrayfile.plain(model.notes),
             **arrayfile.labels_to_header(model.learnt.classes),
         }
@@ -168,7 +170,7 @@ def _model(header: dict[str, Any], arrays: dict[str, Array]) -> ModelFile:
     if header["estimator"] in ("GaussianClassifier", "MixedClassifier"):
         params.setdefault("degenerate", "floor")
     notes = None if header.get("notes") is None else arrayfile.restored(header["notes"])
-    later = {name: header.get(name) for name in ("choice", "calibration", "target")}
+    later = {name: header.get(name) for name in ("choice", "calibration", "target", "column_notes")}
     if not isinstance(later["target"], str | None):
         raise ValueError(f"the name of its labels is {later['target']!r}")
     return ModelFile(header["estimator"], params, names, learnt, header["version"], notes=notes, **later)

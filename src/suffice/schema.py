@@ -15,9 +15,9 @@ from .errors import ColumnWarning, DataError, FamilyError, ParameterError, as_fa
 from .families import FAMILIES
 from .tables.features import DERIVED, Feature, Steps, at, derived
 from .tables.parsing import temporal
-from .tables.recognition import convertible, identifies_rows, reading, tells_nothing
+from .tables.recognition import are_whole, convertible, identifies_rows, lost, reading, tells_nothing
 from .tables.summary import ColumnSummary
-from .tables.table import Column, Table, looked_at
+from .tables.table import LOOK, Column, Table, looked_at
 from .tables.tokens import holds_tokens
 
 Array = NDArray[Any]
@@ -47,6 +47,7 @@ class Schema:
     reasons: tuple[str, ...]
     features: tuple[Feature, ...] = ()
     warnings: tuple[str, ...] = ()
+    whole: frozenset[str] = frozenset()  # columns whose numbers are whole, or that hold days without a time
 
     @classmethod
     def of(
@@ -95,14 +96,19 @@ class Schema:
             if j in chosen and names[j] not in known and found[j].family not in (DROP, "categorical", "text"):
                 found[j] = found[j]._replace(steps=convertible(column))
         features = _features(found, names, columns, known)
+        for feature in features:
+            j = feature.source
+            if j in chosen and not found[j].warning and (gone := lost(columns[j], feature.reads)):
+                found[j] = found[j]._replace(warning=f"{gone}; these become missing values")
         warned = tuple(f"column {name!r} {each.warning}" for name, each in zip(own, found, strict=True) if each.warning)
-        return cls(names, tuple(each.family for each in found), tuple(each.reason for each in found), features, warned)
+        families, reasons = tuple(each.family for each in found), tuple(each.reason for each in found)
+        return cls(names, families, reasons, features, warned, _whole(names, families, columns, features))
 
     def take(self, columns: Sequence[int]) -> Schema:
         """Return the schema of some of the columns."""
         names, families, reasons = ([own[j] for j in columns] for own in (self.names, self.families, self.reasons))
         features = [at(f, i) for i, j in enumerate(columns) for f in self.features if f.source == j]
-        return Schema(tuple(names), tuple(families), tuple(reasons), tuple(features), self.warnings)
+        return Schema(tuple(names), tuple(families), tuple(reasons), tuple(features), self.warnings, self.whole)
 
     def changed(self, families: Mapping[str, str], table: Table) -> Schema:
         """Return the schema with other families for columns of some kinds, such as {"float": "binned"}."""
@@ -114,7 +120,7 @@ class Schema:
         kept = [feature for feature in self.features if feature.source not in new]
         found = [feature for j, family in new.items() for feature in derived(family, j, self.names[j], columns[j], ())]
         features = tuple(sorted([*kept, *found], key=lambda feature: feature.source))
-        return Schema(self.names, tuple(own), tuple(why), features, self.warnings)
+        return Schema(self.names, tuple(own), tuple(why), features, self.warnings, self.whole)
 
     def joined(self) -> Schema:
         """Return the schema with Boolean columns among those of categories, where they may depend on each other;
@@ -146,7 +152,7 @@ class Schema:
             )
             families[j], reasons[j] = general, f"not {families[j]}, as a sample of the rows suggests ({reasons[j]})"
         kept = tuple(feature for feature in self.features if feature.source not in error.columns)
-        schema = Schema(self.names, tuple(families), tuple(reasons), kept, self.warnings)
+        schema = Schema(self.names, tuple(families), tuple(reasons), kept, self.warnings, self.whole)
         return schema, changes
 
     def left_out(self) -> dict[str, str]:
@@ -154,9 +160,12 @@ class Schema:
         every = zip(self.names, self.families, self.reasons, strict=True)
         return {name: reason for name, family, reason in every if family == DROP and not reason.startswith("asked for")}
 
-    def warn(self, stacklevel: int = 2) -> None:
-        """Warn of columns that identify rows, which are left out, and of cells that become missing."""
+    def warn(self, stacklevel: int = 2, *, left_out: bool = True) -> None:
+        """Warn of columns that are left out, unless told otherwise, and of cells that become missing."""
+        gone = tuple(f"column {name!r} is left out: " for name in self.left_out())
         for message in self.warnings:
+            if message.startswith(gone) and not left_out:
+                continue
             warnings.warn(message, ColumnWarning, stacklevel=stacklevel + 1)
 
     def blocks(self) -> dict[str, tuple[int, ...]]:
@@ -194,6 +203,16 @@ class Schema:
         head, *rows = self._rows()
         body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
         return f"<table><tr>{''.join(f'<th>{title}</th>' for title in head)}</tr>{body}</table>"
+
+
+def _whole(
+    names: tuple[str, ...], families: tuple[str, ...], columns: list[Column], features: tuple[Feature, ...]
+) -> frozenset[str]:
+    """The columns of numbers that are whole in the first rows."""
+    reads = {feature.source: feature.reads for feature in features}
+    others = (DROP, "categorical", "bernoulli", "text")
+    kept = (j for j, family in enumerate(families) if family not in others and not holds_tokens(columns[j]))
+    return frozenset(names[j] for j in kept if are_whole(columns[j][:LOOK], reads.get(j, ())))
 
 
 def _is_unfit(column: Column) -> bool:
@@ -243,7 +262,7 @@ def inferred(column: Column, name: str | int = 0, leaves_out: bool = False, is_s
     if holds_tokens(column):
         return Found(*_suggested(summary))
     if leaves_out and not is_sample and (reason := tells_nothing(summary)):
-        return Found(DROP, reason)
+        return Found(DROP, reason, warning=f"is left out: {reason}" if isinstance(name, str) else "")
     read = reading(column)
     if read is not None:
         family, reason = _suggested(ColumnSummary(read.column))

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import shutil
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 from typing import Any
+
+_INDENT = "  "  # of the lines of a cell, after the first
 
 
 def aligned(rows: Sequence[Sequence[Any]], right: bool = True) -> str:
@@ -35,20 +38,51 @@ def filled(text: str, width: int) -> str:
 
 
 def folded(rows: Sequence[Sequence[Any]], width: int) -> str:
-    """As `aligned`, with the first cells on several lines where the table would be wider than a width.
+    """As `aligned`, with the first and the last cells on several lines where the table would be wider than a width.
+    Words are not broken.
 
     >>> print(folded([("model", "loss"), ("a long name", 0.25)], 12))
     model   loss
     a long  0.25
       name
     """
-    others = [max(len(str(row[j])) for row in rows) for j in range(1, len(rows[0]))]
-    room = max(width - sum(others) - 2 * len(others), 6)
-    found: list[Sequence[Any]] = []
-    for first, *rest in rows:
-        lines = textwrap.wrap(str(first), room, subsequent_indent="  ") or [""]
-        found += [(lines[0], *rest), *((line, *[""] * len(rest)) for line in lines[1:])]
+    cells = [[str(cell) for cell in row] for row in rows]
+    wide = [max(len(row[j]) for row in cells) for j in range(len(cells[0]))]
+    spare = width - sum(wide[1:-1]) - 2 * (len(wide) - 1)  # for the first and the last
+    room = max(spare - wide[-1], _longest(row[0] for row in cells))
+    last = max(spare - room, _longest(row[-1] for row in cells))
+    found: list[Sequence[str]] = []
+    for first, *rest, end in cells:
+        lines = zip_longest(_lines(first, room), _lines(end, last), fillvalue="")
+        found += [(one, *(rest if i == 0 else [""] * len(rest)), two) for i, (one, two) in enumerate(lines)]
     return aligned(found)
+
+
+def hanging(rows: Sequence[Sequence[Any]], width: int) -> str:
+    """Cells in columns to the left, the last ones on several lines where they would be wider than a width.
+
+    >>> print(hanging([("age", "gaussian", "many whole numbers")], 30))
+    age  gaussian  many whole
+                   numbers
+    """
+    cells = [[str(cell) for cell in row] for row in rows]
+    before = sum(max(len(row[j]) for row in cells) + 2 for j in range(len(cells[0]) - 1))
+    found: list[Sequence[str]] = []
+    for *rest, end in cells:
+        lines = textwrap.wrap(end, max(width - before, 20)) or [""]
+        found += [(*rest, lines[0]), *((*[""] * len(rest), line) for line in lines[1:])]
+    return aligned(found, right=False)
+
+
+def _lines(text: str, width: int) -> list[str]:
+    own: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False, "subsequent_indent": _INDENT}
+    return textwrap.wrap(text, width, **own) or [""]
+
+
+def _longest(texts: Iterable[str]) -> int:
+    """The room that words need which are not broken; all but the first of a text are indented."""
+    words = (text.split() for text in texts)
+    return max((len(word) + len(_INDENT) * bool(i) for own in words for i, word in enumerate(own)), default=0)
 
 
 def shortened(text: str, most: int) -> str:

@@ -29,7 +29,7 @@ from suffice.cli import app
 from suffice.errors import DataError
 from suffice.report import columns, controls, rows, words, writing
 from suffice.report.figures import evaluation_of, figures_of, wilson
-from suffice.report.rows import rows_of
+from suffice.report.rows import ScoredRows, rows_of
 from suffice.scoring.calibrated import Calibration
 from suffice.scoring.choice import Choice
 
@@ -104,6 +104,23 @@ def test_figures_have_the_intervals_of_others():
     assert figures["Normalised cost"].high - figures["Normalised cost"].low == pytest.approx(
         3.92 * np.std(dcf), rel=0.2
     )
+
+
+@pytest.mark.parametrize("share", [0.5, 0.2])
+def test_intervals_of_many_rows_are_as_wide_as_those_of_a_bootstrap(share, monkeypatch):
+    rng = np.random.default_rng(0)
+    y = rng.random(4000) < share
+    llr = 0.3 + np.where(y, 1.5, -1.5) + np.where(y, 0.7, 2.5) * rng.normal(size=4000)
+    found = ScoredRows(GaussianClassifier().fit(llr[:, None], y).to_model(), 1 * y, np.c_[0 * llr, llr], np.ones(4000))
+    by_rows, by_formula = [], []
+    for most, figures in ((20_000, by_rows), (1000, by_formula)):
+        monkeypatch.setattr("suffice.report.figures._MANY", most)
+        figures += figures_of(found, evaluation_of(found, [0.5, 0.5], None), 1 - np.eye(2))[-3:]
+    assert [figure.name for figure in by_formula] == ["Cllr", "Minimum Cllr", "EER"]
+    for one, other in zip(by_rows, by_formula, strict=True):
+        assert one.value == other.value
+        assert other.low < other.value < other.high
+        assert other.high - other.low == pytest.approx(one.high - one.low, rel=0.25)
 
 
 def test_evidence_adds_up_to_the_mean_ratio():

@@ -14,9 +14,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pytest
+from click.testing import CliRunner
 
 import suffice
-from suffice.cli import main
+from suffice.cli import app, main
+from suffice.server.answers import Job, answers
+from suffice.server.bulk import scored_csv
+from suffice.server.documents import row_schema
+from suffice.server.errors import RefusedError
+from suffice.server.limits import Limits
+from suffice.server.models import load
 
 from .conftest import serving, tickets
 
@@ -76,9 +83,9 @@ def test_text_dates_and_numbers_as_text_are_read_as_in_tables(server, model_fold
     assert (status, answer["predictions"][0]["posterior"]["support"]) == (200, pytest.approx(model.prior[1]))
     wrong = {
         "comment": (3, "3 is not text"),
-        "opened": ("yesterday", "yesterday is not a date as text, such as 2026-03-31"),
-        "amount": ("abc", "abc is not a number, or text that says one"),
-        "hours": ("5", "5 is not a number"),
+        "opened": ("yesterday", "'yesterday' is not a date as text, such as 2026-03-31"),
+        "amount": ("abc", "'abc' is not a number, or text that says one"),
+        "hours": ("five", "'five' is not a number, or text that says one"),
     }
     for column, (value, message) in wrong.items():
         status, told = server.post("/models/tickets/predict", {"rows": [nothing, {**nothing, column: value}]})
@@ -164,7 +171,7 @@ BAD = {  # the body, the status and the field that is named
     "unknown field": ({"rows": [GOOD], "priors": [1]}, 422, "priors"),
     "unknown column": ({"rows": [{**GOOD, "bil": 3}]}, 422, "rows[0].bil"),
     "lacking column": ({"rows": [{k: v for k, v in GOOD.items() if k != "year"}]}, 422, "rows[0].year"),
-    "text for a number": ({"rows": [GOOD, {**GOOD, "body_mass_g": "3750"}]}, 422, "rows[1].body_mass_g"),
+    "text for a number": ({"rows": [GOOD, {**GOOD, "body_mass_g": "heavy"}]}, 422, "rows[1].body_mass_g"),
     "Boolean for a number": ({"rows": [{**GOOD, "body_mass_g": True}]}, 422, "rows[0].body_mass_g"),
     "list for a category": ({"rows": [{**GOOD, "island": ["Dream"]}]}, 422, "rows[0].island"),
     "overflow": (json.dumps({"rows": [GOOD]}).replace("3750", "1e999"), None, None),
@@ -197,6 +204,39 @@ def test_bad_requests_are_refused_with_the_field(birds, case):
     assert told["error"]
     assert len(told["error"]) < 600
     assert birds.post("/predict", {"rows": [GOOD]})[0] == 200
+
+
+def test_what_a_file_may_hold_json_may_hold(tmp_path):
+    n, rng = 60, np.random.default_rng(0)
+    label = np.array(["churn", "stay"])[np.arange(n) % 2]
+    rows = {"id": [f"c{i}" for i in range(n)], "same": ["x"] * n, "late": np.where(rng.random(n) < 0.5, "yes", "no")}
+    rows |= {"paid": rng.random(n) < 0.5, "age": rng.normal(size=n), "label": label}
+    pa.csv.write_csv(pa.table(rows), tmp_path / "rows.csv")
+    with pytest.warns(suffice.errors.ColumnWarning):
+        CliRunner().invoke(
+            app, ["fit", f"{tmp_path}/rows.csv", "-t", "label", "--model", "mixed", "-o", f"{tmp_path}/m"]
+        )
+    served = load(tmp_path / "m")
+
+    def answer(prior=None, **row):
+        body = json.dumps({"rows": [{"late": "yes", "paid": 1, "age": 1.5} | row], "prior": prior})
+        return answers([Job(body.encode(), served)], Limits())[0]
+
+    same = [{}, {"late": True}, {"late": "YES"}, {"late": 1}, {"paid": "true"}, {"age": "1.5"}, {"age": " 1.50 "}]
+    same += [{"id": "c7", "same": [], "label": "stay"}]  # columns that the training data had
+    found = [answer(**row) for row in same]
+    assert found == found[:1] * len(same)
+    assert answer({"churn": 0.1}) == answer([0.1, 0.9]) != found[0]
+    for row, message in (
+        ({"agee": 1}, "the model has no column 'agee'; did you mean 'age'?"),
+        ({"late": "maybe"}, "'maybe' is not 'no' or 'yes', true or false, nor null"),
+        ({"prior": {"chrn": 0.1}}, "'chrn' is not a class; the classes are 'churn', 'stay'; did you mean 'churn'?"),
+    ):
+        assert answer(**row).message == message
+    assert row_schema(served)["properties"].keys() == {"late", "paid", "age", "id", "same", "label"}
+    body = b"late,paid,age\nyes,true,1\nno,false,old\n"
+    with pytest.raises(RefusedError, match=r"column 'age' must .* \('old'\), first in row 1, counted from 0; leave"):
+        scored_csv(body, served, (None, None, None), Limits())
 
 
 def compressed(penguins):

@@ -52,7 +52,6 @@ def cluster(
     """
     from ..estimators import MixtureModel
 
-    out.check()
     own = options.families_of(families)
     model = MixtureModel(_numbers(components), covariance, own, criterion=criterion, random_state=seed)
     with data.opened(options.names(columns), bar=False, checkpoint=checkpoint) as rows:

@@ -40,7 +40,7 @@ def compare(
     from ..scoring import load_model
     from ..scoring.choice import ROUNDING
     from ..scoring.comparison import compared
-    from ..text import folded, width
+    from ..text import filled, folded, width
 
     if len(set(models)) < 2:
         raise UsageError("give at least two models, as in -m one.safetensors -m two.safetensors")
@@ -61,5 +61,8 @@ def compare(
         mark = "best" if one is found[0] else mark
         shown = f"{figures.log_loss:.4f}", f"{figures.error_rate:.2%}"
         table.append((one.name, *shown, "" if one is found[0] else f"{one.worse:.4f}", interval, mark))
-    print(f"{found[0].evaluation.rows} rows; the log loss is in nats, with the classes weighted by the prior\n")
+    whose = f"the prior of {models[0]}" if prior is None else "the prior"
+    shares = ", ".join(f"{label} {p:.3g}" for label, p in zip(first.classes, first._as_prior(case.prior), strict=True))
+    said = f"{found[0].evaluation.rows} rows; the log loss is in nats, with the classes weighted by {whose}: {shares}"
+    print(f"{filled(said, width())}\n")
     print(folded(table, width()))

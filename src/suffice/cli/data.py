@@ -126,9 +126,8 @@ class Data:
         return sql(url, self.query, [name for name in known if name not in self.drop])
 
 
-def telling(rows: Any, target: str, weight: str | None, families: Any) -> Any:
-    """Return rows without identifiers and columns without values, as the automatic choice leaves them out. Columns with
-    one value stay: they may vary in a model that this one is merged with.
+def telling(rows: Any, target: str, weight: str | None, families: Any) -> tuple[Any, dict[str, str]]:
+    """Return rows without the columns that the automatic choice leaves out, and why these are left out.
 
     Parameters
     ----------
@@ -141,17 +140,25 @@ def telling(rows: Any, target: str, weight: str | None, families: Any) -> Any:
     """
     from ..schema import Schema
     from ..sources import as_source
-    from ..tables.recognition import SAME
     from ..tables.table import LOOK
 
     table = as_source(rows, target, weight).spread(LOOK)
     schema = Schema.of(table, families, is_sample=len(table) >= LOOK)
-    left_out = {name: reason for name, reason in schema.left_out().items() if reason != SAME}
-    for name, reason in left_out.items():
-        said = f"column {name!r} is left out: {reason}"
-        full = next((told for told in schema.warnings if told.startswith(said)), said)
-        warnings.warn(full, ColumnWarning, stacklevel=2)
-    return replace(rows, columns=tuple(name for name in schema.names if name not in left_out)) if left_out else rows
+    left_out = schema.left_out()
+    for name in left_out:
+        (told,) = (each for each in schema.warnings if each.startswith(f"column {name!r} is left out: "))
+        warnings.warn(told, ColumnWarning, stacklevel=2)
+    if not left_out:
+        return rows, {}
+    return replace(rows, columns=tuple(name for name in schema.names if name not in left_out)), left_out
+
+
+def note_left_out(fitted: Any, left_out: dict[str, str], data: Data) -> None:
+    """Let a model know which columns of its data it was not given."""
+    from ..scoring.notes import ColumnNotes
+
+    notes = getattr(fitted, "column_notes_", ColumnNotes())
+    fitted.column_notes_ = notes.without(left_out | dict.fromkeys(data.drop, "asked for"))
 
 
 def labelled_rows(rows: Any, target: str, weight: str | None, skip_unlabelled: bool) -> Any:
@@ -163,6 +170,20 @@ def labelled_rows(rows: Any, target: str, weight: str | None, skip_unlabelled: b
     source = labelled(source) if skip_unlabelled else source
     refuse_other_labels(source)
     return source
+
+
+def read_as(model: Any, source: Any) -> Any:
+    """Return rows to learn from with numbers where a model has learnt numbers, also where the rows have text, so that
+    the two models can be merged; a warning tells of cells that become missing."""
+    from ..scoring.reading import Reading
+    from ..sources.converted import ConvertedSource
+    from ..tables.table import LOOK
+
+    reading = Reading(model.density, source.names, source.decimal)
+    if source.names != model.names or reading.with_numbers(head := source.spread(LOOK)) is head:
+        return source
+    reading.warn()
+    return ConvertedSource(source, Reading(model.density, source.names, source.decimal).with_numbers)
 
 
 _FLAGS = {"types": "--type", "on_error": "--skip", "header": "--header"}

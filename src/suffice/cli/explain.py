@@ -45,8 +45,6 @@ def explain(
     """
     from ..scoring import load_model
 
-    if out is not None:
-        out.check()
     loaded = load_model(model)
     asked = options.prior_of(prior, loaded.classes)
     pair = options.class_of(one, loaded.classes), options.class_of(other, loaded.classes)

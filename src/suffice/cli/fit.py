@@ -12,7 +12,7 @@ from ..errors import listed
 from ..scoring.choice import CRITERIA
 from ..storage import locate
 from . import options
-from .data import Data, labelled_rows, reads_data, telling
+from .data import Data, labelled_rows, note_left_out, read_as, reads_data, telling
 from .options import UsageError
 from .output import Output, writes
 
@@ -76,18 +76,23 @@ def fit(
     DATA are files, directories or globs of Parquet, Arrow, CSV or JSON lines; - for the standard input; or a database
     URL, with --query.
     """
+    reported = None if report is None else Output(report, out.force, "report")
+    if reported is not None:
+        reported.check()
     how: dict[str, Any] = {"cv": folds, "scoring": scoring, "time_limit": time_limit}
     how |= {"calibrate": False if no_calibrate else None, "generative": generative or None}
     search = {name: value for name, value in how.items() if value is not None}
     of_families, wanted = options.families_of(families), options.names(columns)
     kind, own = (None, {}) if model == "auto" else estimator_of(model, of_families)
+    liked: Any = None
     if like is not None:
         if model != "auto" or choices or families or columns or search:
             raise UsageError(
                 "--like takes all from another model: leave out --model, --set, --families, --columns "
                 "and the options of auto"
             )
-        kind, own, wanted = _like(like)
+        liked, own, wanted = _like(like, target)
+        kind = type(liked)
     if kind is None and (choices or checkpoint):
         raise UsageError("--set and --checkpoint need a named model, as in --model gaussian")
     if model != "auto" and search:
@@ -96,16 +101,14 @@ def fit(
         raise UsageError("--model logistic does not support --checkpoint")
     if checkpoint is not None and locate(checkpoint).identity == locate(out.path).identity:
         raise UsageError(f"{locate(out.path)} cannot be both the model and the checkpoint; give two different files")
-    out.check()
-    reported = None if report is None else Output(report, out.force, "report")
-    if reported is not None:
-        reported.check()
     bar = model != "mixture"  # which has its own, for many passes
     with data.opened(wanted, bar, checkpoint=checkpoint) as given:
         out.check(given)
         named = kind is not None and like is None and "families" in kind().get_params(deep=False)
-        kept = telling(given, target, weight, own.get("families", "auto")) if named else given
+        kept, left_out = telling(given, target, weight, own.get("families", "auto")) if named else (given, {})
         rows = labelled_rows(kept, target, weight, skip_unlabelled)
+        if liked is not None:
+            rows = read_as(liked.to_model(), rows)
         if kind is None:
             from .. import selection
 
@@ -113,6 +116,7 @@ def fit(
         else:
             fitted = kind(**(own | _parameters(choices, kind))).fit(rows, target, sample_weight=weight)
         fitted.target_ = target
+        note_left_out(fitted, left_out, data)
         with out.file() as path:
             fitted.save(path)
         if reported is not None:
@@ -142,8 +146,8 @@ def tell(fitted: Any, out: Output, as_json: bool, report: Output | None) -> None
     out.done(said)
 
 
-def _like(path: str) -> tuple[Any, dict[str, Any], list[str] | None]:
-    """The class, the parameters and the columns of a model in a file."""
+def _like(path: str, target: str) -> tuple[Any, dict[str, Any], list[str] | None]:
+    """The model in a file, its parameters and its columns."""
     from ..errors import DataError
     from ..estimators import load
     from ..estimators.classifier import LLRClassifier
@@ -154,8 +158,13 @@ def _like(path: str) -> tuple[Any, dict[str, Any], list[str] | None]:
     parameters = model.get_params(deep=False)
     if hasattr(model, "schema_"):
         parameters["families"] = model.schema_
-    names = getattr(model, "feature_names_in_", None)
-    return type(model), parameters, None if names is None else names.tolist()
+    own = getattr(model, "feature_names_in_", None)
+    names = None if own is None else own.tolist()
+    if target in (names or ()):
+        labels = getattr(model, "target_", None)
+        instead = "" if labels is None else f"; its labels are in {labels!r}"
+        raise UsageError(f"-t {target}: {locate(path)} reads this column, so that it cannot hold the labels{instead}")
+    return model, parameters, names
 
 
 def estimator_of(model: str, families: Any) -> tuple[Any, dict[str, Any]]:

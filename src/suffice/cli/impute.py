@@ -36,8 +36,9 @@ def impute(
 ) -> None:
     """Fill in missing values, given the rest of the row.
 
-    Numbers are filled in by their expectation, categories by the most probable one. Other columns and cells stay as
-    they are. With several --draws, the column "draw" tells the tables apart.
+    Numbers are filled in by their expectation, rounded where the training data held whole numbers; categories by the
+    most probable one. Other columns and cells stay as they are. With several --draws, the column "draw" tells the
+    tables apart.
 
     MODEL is a model file with a generative model, written by suffice fit. DATA are files, directories or globs of
     Parquet, Arrow, CSV or JSON lines; - for the standard input; or a database URL, with --query.
@@ -47,15 +48,15 @@ def impute(
     from ..scoring import load_model
     from ..sources import as_source
 
-    out.check()
     loaded = load_model(model)
     asked = options.prior_of(prior, loaded.classes)
     with data.opened() as rows:
         out.check(rows)
         source = as_source(loaded._columns.as_learnt(rows, target)).in_memory()
         whole = _with_numbers(loaded, source.frame, source.decimal)
-        how: dict[str, Any] = {"y": target, "draws": draws is not None, "random_state": seed}
-        filled = loaded.impute(whole, asked, n_draws=draws, **how)
+        own = loaded._source(whole, target)
+        own.decimal = source.decimal
+        filled = loaded.impute(own, asked, draws=draws is not None, n_draws=draws, random_state=seed)
     tables = [_with(whole, table) for table in (filled if isinstance(filled, list) else [filled])]
     if len(tables) > 1:
         numbered = (table.add_column(0, "draw", pa.array([i] * len(table))) for i, table in enumerate(tables))
@@ -64,23 +65,35 @@ def impute(
 
 
 def _with_numbers(model: Any, whole: Any, decimal: str | None) -> Any:
-    """The whole table, with missing values for text that is no number in columns of numbers."""
+    """The whole table, with numbers in columns of numbers that are text since a few cells say nothing. Numbers that are
+    written as money or percentages stay as they are."""
     import pyarrow as pa
 
     from ..scoring.reading import Reading
-    from ..tables.table import ArrayColumn
+    from ..tables.parsing import words_of
 
     source = model._source(whole)
     table, reading = source.batch(0, source.n_rows).table, Reading(model.density, source.names, decimal)
     readable = reading.with_numbers(table)
-    if readable is table:
-        return whole
-    for name, old, new in zip(source.names, table.columns(), readable.columns(), strict=True):
-        if new is not old and isinstance(new, ArrayColumn):
-            cells = pa.array(new.values, from_pandas=True)
+    for name, old, new in zip(source.names or (), table.columns(), readable.columns(), strict=True):
+        if new is not old and all(_is_plain(word, decimal or ".") for word in words_of(old)[0]):
+            cells = pa.array(new.floats(), from_pandas=True)
             whole = whole.set_column(whole.column_names.index(name), name, cells)
     reading.warn()
     return whole
+
+
+def _is_plain(word: Any, decimal: str) -> bool:
+    """Whether a word is a number as files write it, or none at all."""
+    from math import isnan
+
+    from ..tables.parsing import number_of
+
+    try:
+        float(str(word).replace(decimal, "."))
+    except ValueError:
+        return isnan(number_of(word, decimal))
+    return True
 
 
 def _with(whole: Any, filled: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..text import aligned, counted
+from ..text import aligned, counted, hanging, width
 from . import options
 from .output import as_json_text
 
@@ -27,7 +27,8 @@ _WIDE = 8  # columns of a table
 def inspect(file: str, as_json: bool, parameters: bool) -> None:
     """Show what a model file contains.
 
-    The output has the classes, the columns and their families, the calibration, and what else was tried.
+    The output has the classes, the columns, their families and why they have them, the calibration, and what else was
+    tried.
 
     FILE is a model file, or the checkpoint of a fit. Only its header is read, and with --parameters what the model has
     learnt.
@@ -117,12 +118,16 @@ def _table(title: str, array: Any, axes: Sequence[Sequence[Any]]) -> str:
     if array.ndim == 1:
         rows = [(label, f"{value:.6g}") for label, value in zip(labels[0], array, strict=True)]
         return f"{title}\n{aligned(_few([('', ''), *rows])[1:])}"
-    more = ["..."] * (len(labels[0]) > _WIDE)
-    rows = [
-        (label, *(value if isinstance(value, str) else f"{value:.6g}" for value in values), *more)
-        for label, values in zip(labels[1], array[:_WIDE].T, strict=True)
-    ]
-    return f"{title}\n{aligned(_few([('', *labels[0][:_WIDE], *more), *rows]))}"
+    for most in range(_WIDE, 0, -1):
+        more = ["..."] * (len(labels[0]) > most)
+        rows = [
+            (label, *(value if isinstance(value, str) else f"{value:.6g}" for value in values), *more)
+            for label, values in zip(labels[1], array[:most].T, strict=True)
+        ]
+        lines = aligned(_few([("", *labels[0][:most], *more), *rows]))
+        if max(map(len, lines.splitlines())) <= width():
+            break
+    return f"{title}\n{lines}"
 
 
 def _labels(axis: Sequence[Any], n: int) -> list[Any]:
@@ -137,15 +142,21 @@ def _text(found: Description) -> str:
     if found.rows is not None:
         facts.append(("rows so far", f"{found.rows}, of {found.files} files"))
     prior: Sequence[float | None] = found.prior or [None] * len(found.classes)
-    columns = [(name, family or "") for name, family in found.columns]
+    why = [[found.reasons.get(name, "")] if found.reasons else [] for name, _ in found.columns]
+    columns = [(name, family or "", *own) for (name, family), own in zip(found.columns, why, strict=True)]
+    heading = ("column", "family", *(["because"] if found.reasons else []))
     classes = [
         (label, "" if weight is None else counted(weight), "" if p is None else f"{p:.4g}")
         for (label, weight), p in zip(found.classes, prior, strict=True)
     ]
     parts = [aligned(facts, right=False)]
     parts += [aligned(_few([("class", "weight", "prior"), *classes]))] * bool(classes)
-    parts += [aligned(_few([("column", "family"), *columns]), right=False)] * bool(columns)
-    params = [(name, _short(value)) for name, value in found.params.items()]
+    parts += [hanging(_few([heading, *columns]), width())] * bool(columns)
+    if found.left_out:
+        left_out = [(name, reason) for name, reason in found.left_out.items()]
+        parts.append(hanging(_few([("left out", "because"), *left_out]), width()))
+    room = width() - max(len(name) for name in ("parameter", *found.params)) - 2
+    params = [(name, _short(value, room)) for name, value in found.params.items()]
     parts.append(aligned([("parameter", "value"), *params], right=False))
     if found.calibration is not None:
         from ..scoring.calibrated import Calibration
@@ -154,7 +165,8 @@ def _text(found: Description) -> str:
     if found.choice is not None:
         from ..scoring.choice import Choice
 
-        parts.append(f"models that were tried, with the log loss in nats\n{Choice.from_header(found.choice)}")
+        tried = Choice.from_header(found.choice)
+        parts.append(f"models that were tried, with the log loss in nats\n{tried.table(width())}")
     return "\n\n".join(parts)
 
 
@@ -164,6 +176,6 @@ def _few(rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
     return rows if more <= 0 else [*rows[: _FEW + 1], (f"and {more} more", *[""] * (len(rows[0]) - 1))]
 
 
-def _short(value: Any) -> str:
+def _short(value: Any, most: int) -> str:
     text = value if isinstance(value, str) else json.dumps(value, default=str)
-    return text if len(text) <= 80 else f"{text[:80]} ..."
+    return text if len(text) <= most else f"{text[: most - 4]} ..."

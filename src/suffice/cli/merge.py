@@ -28,7 +28,6 @@ def merge(models: tuple[str, ...], out: Output, as_json: bool) -> None:
     from ..families import RECIPES
     from ..learning import merged
 
-    out.check()
     first, *others = models
     total = known = _trained(first)
     for path in others:
@@ -77,7 +76,6 @@ def forget(
     from ..scoring.columns import Columns
     from ..sources.labelled import labelled
 
-    out.check()
     known = _trained(model, subtracts=True)
     labels = options.target_of(target, known, model)
     statistics, recipe = known.learnt, RECIPES[known.estimator]

@@ -170,7 +170,7 @@ def prior_of(text: str | None, classes: Any) -> Any:
     >>> prior_of("0.2,0.3,0.5", ["a", "b", "c"])
     [0.2, 0.3, 0.5]
     >>> prior_of("fraud=.25", ["fraud", "ok"])
-    {'fraud': 0.25, 'ok': 0.75}
+    {'fraud': 0.25}
     """
     if text is None or text == "uniform":
         return text
@@ -181,16 +181,12 @@ def prior_of(text: str | None, classes: Any) -> Any:
             numbers = [float(part) for part in text.split(",")]
             return numbers if len(numbers) > 1 else numbers[0]
         pairs = [pair.rpartition("=") for pair in text.split(",")]
-        found = _labelled({name.strip(): float(value) for name, _, value in pairs}, classes)
+        return _labelled({name.strip(): float(value) for name, _, value in pairs}, classes)
     except ValueError:
         raise UsageError(
             f"--prior {text}: give a number for each class, as in a=0.7,b=0.3, or uniform; for labels that contain "
             """commas, give JSON such as '{"a": 0.7, "b,c": 0.3}'"""
         ) from None
-    if len(classes) == 2 and (only := _named_alone(text, classes)) is not None:
-        (given,) = found.values()
-        found[list(classes)[1 - only]] = 1.0 - given
-    return found
 
 
 def cost_of(text: str | None, classes: Any) -> Any:

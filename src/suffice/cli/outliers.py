@@ -36,8 +36,6 @@ def outliers(model: str, data: Data, level: float, keep: str | None, out: Output
     from ..scoring.outliers import outliers
     from ..text import aligned
 
-    if out is not None:
-        out.check()
     loaded = load_model(model)
     with data.opened() as rows:
         found, n = outliers(loaded, rows, level, options.names(keep))

@@ -40,9 +40,7 @@ class Output:
         return self.path == STANDARD
 
     def check(self, rows: Any = None) -> None:
-        """Raise an error before any work is done if the output cannot be written, or would overwrite a file."""
-        from ..sources import as_source
-
+        """Raise an error if the output cannot be written, or would overwrite a file, or one of the input files."""
         if self.is_standard:
             return
         location = locate(self.path)
@@ -52,9 +50,12 @@ class Output:
                 raise UsageError(f"the directory {str(path.parent)!r} for the {self.what} does not exist")
             if path.is_dir():
                 raise UsageError(f"{path} is a directory; give the name of a file for the {self.what}")
-        if rows is not None and as_source(rows).reads(self.path):
-            raise UsageError(f"{location} is an input file; write the {self.what} to another file")
-        if rows is None and not self.force and location.exists():
+        if rows is not None:
+            from ..sources import as_source
+
+            if as_source(rows).reads(self.path):
+                raise UsageError(f"{location} is an input file; write the {self.what} to another file")
+        elif not self.force and location.exists():
             raise UsageError(f"{location} exists already; give --force to overwrite it, or another name with -o")
 
     @contextmanager
@@ -83,6 +84,7 @@ class Output:
 
 def writes(help: str, default: str | None = None, what: str = "model", required: bool = False) -> Decorator:
     """Add `--out` and `--force`; the command gets them as one argument, `out`, or None where nothing is to be written.
+    An output that cannot be written is an error before the command does any work.
 
     Parameters
     ----------
@@ -99,7 +101,10 @@ def writes(help: str, default: str | None = None, what: str = "model", required:
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)
         def run(*, out: str | None, force: bool, **rest: Any) -> None:
-            command(out=None if out is None else Output(out, force, what), **rest)
+            output = None if out is None else Output(out, force, what)
+            if output is not None:
+                output.check()  # before any work is done
+            command(out=output, **rest)
 
         run = click.option("--force", is_flag=True, help="Overwrite the output if it exists.")(run)
         own: dict[str, Any] = {"required": required, "show_default": default != STANDARD}

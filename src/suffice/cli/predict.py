@@ -41,7 +41,6 @@ def predict(
     from ..scoring.writing import all_columns, write_scores
 
     opened = table_file(out, as_json)
-    out.check()
     loaded = load_model(model)
     case = options.application(prior, cost, loaded.classes)
     with data.opened() as rows:

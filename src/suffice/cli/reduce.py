@@ -56,7 +56,6 @@ def reduce(
         raise UsageError("--use reduces as another run did: leave out --method, --components, --columns and --save")
     if chosen == "lda" and target is None and use is None:
         raise UsageError("--method lda needs the labels: name their column with -t")
-    out.check()
     saved = None if save is None else Output(save, out.force, "reduction")
     if saved is not None:
         saved.check()

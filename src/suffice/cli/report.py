@@ -50,7 +50,6 @@ def report(
     from ..scoring import load_model
     from ..sources.labelled import labelled
 
-    out.check()
     loaded = load_model(model)
     case, labels = options.application(prior, cost, loaded.classes), options.target_of(target, loaded, model)
     with data.opened() as rows, out.file() as path:

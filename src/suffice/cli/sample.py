@@ -29,7 +29,6 @@ def sample(
     from ..export.outputs import plain_labels
     from ..scoring import load_model
 
-    out.check()
     loaded = load_model(model)
     drawn, labels = loaded.sample(rows, options.class_of(label, loaded.classes), seed)
     names = loaded.names or tuple(f"x{j}" for j in range(loaded.density.n_features))

@@ -10,7 +10,7 @@ import click
 from ..errors import listed
 from ..text import aligned
 from . import options
-from .data import Data, labelled_rows, reads_data, telling
+from .data import Data, labelled_rows, note_left_out, reads_data, telling
 from .fit import estimator_of
 from .options import UsageError
 from .output import Output, as_json_text, writes
@@ -68,8 +68,6 @@ def search(
     kind, own = estimator_of(model, options.families_of(families))
     values = _grid(grid, kind)
     _check_scoring(scoring)
-    if out is not None:
-        out.check()
 
     from ..selection import OnePassSearchCV
 
@@ -78,11 +76,13 @@ def search(
             out.check(rows)
         tried = OnePassSearchCV(kind(**own), values, scoring=scoring, cv=folds, error_score="raise")
         given = {} if weight is None else {"sample_weight": weight}
+        left_out: dict[str, str] = {}
         if "families" in kind().get_params(deep=False):
-            rows = telling(rows, target, weight, own.get("families", "auto"))
+            rows, left_out = telling(rows, target, weight, own.get("families", "auto"))
         tried.fit(labelled_rows(rows, target, weight, skip_unlabelled), target, **given)
     best = tried.best_estimator_
     best.target_ = target
+    note_left_out(best, left_out, data)
     if out is not None:
         with out.file() as path:
             best.save(path)

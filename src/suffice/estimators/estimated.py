@@ -15,12 +15,15 @@ from ..recipe import Recipe
 from ..scoring.calibrated import Calibration
 from ..scoring.choice import Choice
 from ..scoring.columns import Columns
+from ..scoring.notes import ColumnNotes
 from ..sources import Source
 from ..stats import Statistics
 from ..stats.bundle import Collector
 from ..tables.readers import library
 from ..tables.tokens import Tokens
 from .table_estimator import TableEstimator
+
+CHOSEN = ("choice", "calibration", "target", "column_notes")  # attributes, with an underscore, that a Model has too
 
 
 class Estimated(TableEstimator):
@@ -32,6 +35,7 @@ class Estimated(TableEstimator):
     statistics_: Statistics
     choice_: Choice  # of models that `suffice.fit` has chosen
     calibration_: Calibration  # of models that it has calibrated
+    column_notes_: ColumnNotes  # of models that know the families of their columns
     target_: str  # the name of the column with the labels, of models that `suffice fit` has fitted
 
     # What depends on the parameters and the rows: these hooks compute and return; they store nothing.
@@ -95,6 +99,8 @@ class Estimated(TableEstimator):
         both._set_columns(names, statistics.n_features)
         both._library = self._library
         both._keep_calibration(self)
+        if hasattr(self, "column_notes_"):
+            both.column_notes_ = self.column_notes_
         return both
 
     # What was learnt.
@@ -174,7 +180,7 @@ class Estimated(TableEstimator):
 
 def chosen_to_header(estimator: Any) -> dict[str, Any]:
     """Return how an estimator was chosen and calibrated, and from which labels it learnt, as a model file holds it."""
-    found = {name: getattr(estimator, f"{name}_", None) for name in ("choice", "calibration")}
+    found = {name: getattr(estimator, f"{name}_", None) for name in ("choice", "calibration", "column_notes")}
     header = {name: None if value is None else value.to_header() for name, value in found.items()}
     return header | {"target": getattr(estimator, "target_", None)}
 
@@ -187,6 +193,8 @@ def set_chosen(estimator: Any, model: modelfile.ModelFile) -> None:
         estimator.calibration_ = Calibration.from_header(model.calibration, len(model.learnt.classes))
     if model.target is not None:
         estimator.target_ = model.target
+    if model.column_notes is not None:
+        estimator.column_notes_ = ColumnNotes.from_header(model.column_notes)
 
 
 def _with_arrays(value: Any) -> Any:

@@ -28,7 +28,7 @@ from ..stats.components import relabelled
 from ..tables.libraries import in_library
 from ..tables.selection import with_columns
 from .classifier import LLRClassifier, of_model
-from .estimated import Estimated
+from .estimated import CHOSEN, Estimated
 from .learner import Learner
 from .logistic import LogisticClassifier
 
@@ -49,7 +49,7 @@ class DensityClassifier(LLRClassifier, Estimated):
             It scores and decides as this estimator does now.
         """
         density, statistics = self._estimate(), self._fitted()
-        chosen: dict[str, Any] = {name: getattr(self, f"{name}_", None) for name in ("choice", "calibration", "target")}
+        chosen: dict[str, Any] = {name: getattr(self, f"{name}_", None) for name in CHOSEN}
         settings = self.prior, self.n_jobs, *chosen.values(), getattr(self, "feature_names_in_", None)
         known: tuple[Any, Model] | None = self.__dict__.get("_model_of")
         if known is not None and known[1].density is density and all(map(operator.is_, known[0], settings)):

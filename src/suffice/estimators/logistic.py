@@ -16,6 +16,7 @@ from ..errors import DataError, DecisionError, SeparableWarning, listed, one_of
 from ..regression import EXPANSIONS, Design, LogisticModel, LogisticProblem, expand
 from ..schema import Schema
 from ..scoring.model import Model, Prior
+from ..scoring.notes import ColumnNotes
 from ..sources import LocalSource, as_source
 from ..stats import CollectMoments
 from ..stats.scatter import refuse_overflow
@@ -23,7 +24,7 @@ from ..tables.labels import SoftLabels, encode
 from ..tables.table import Matrix, Sparse, Table
 from ..threads import thread_count
 from .classifier import LLRClassifier
-from .estimated import chosen_to_header, set_chosen
+from .estimated import CHOSEN, chosen_to_header, set_chosen
 from .table_estimator import given_labels
 
 Array = NDArray[Any]
@@ -165,7 +166,7 @@ class LogisticClassifier(LLRClassifier):
             raise DecisionError("a class with prior 0 cannot be learnt; give a prior without zeros")
         weight = weight * (prior * whole / total)[code]
 
-        design = self._design(batch.table, source.frame, weight)
+        design, schema = self._design(batch.table, source.frame, weight)
         rows = _plain_rows(batch.table, self.expansion) if design is None else design.rows
         with np.errstate(over="ignore", invalid="ignore"):
             is_finite = np.isfinite(rows.sum())
@@ -173,33 +174,37 @@ class LogisticClassifier(LLRClassifier):
             refuse_nonfinite(source)
         with self._learning() as learner:
             learner.model_ = learner._optimum(rows, design, code, weight, classes, prior, source)
-            for name in ("choice_", "calibration_"):
+            for name in ("choice_", "calibration_", "column_notes_"):
                 learner.__dict__.pop(name, None)
+            if schema is not None:
+                learner.column_notes_ = ColumnNotes.of(schema)
             learner._set_columns(source.names, source.n_features)
         return self
 
-    def _design(self, table: Table, frame: Any, weight: Array) -> Design | None:
-        """The features of a table with categories, missing values or columns to standardise; None where the columns
-        are the features."""
+    def _design(self, table: Table, frame: Any, weight: Array) -> tuple[Design | None, Schema | None]:
+        """The features of a table with categories, missing values or columns to standardise, or None where the columns
+        are the features; and its schema, where it has one."""
         quadratic = self.expansion == "quadratic"
         if isinstance(table, Sparse) or (quadratic and self.families is None and self.standardize is not True):
             if self.standardize is True or self.families is not None:
                 raise DataError("a sparse matrix supports neither standardize=True nor families=; leave them out")
-            return None
-        if self.families is None and isinstance(table, Matrix) and table.whole.dtype.kind in "fiub":
+            return None, None
+        are_numbers = self.families is None and isinstance(table, Matrix) and table.whole.dtype.kind in "fiub"
+        if are_numbers:
             names = table.names_of(range(table.n_features))
             schema = Schema(names, ("gaussian",) * len(names), ("a number",) * len(names))
         else:
             schema = Schema.of(table, _NUMBERS if self.families is None else self.families, frame)
+            schema.warn(stacklevel=4, left_out=False)
         special = self.families is not None or "categorical" in schema.families or schema.features or quadratic
         if not special and self.standardize is not True:
             X = table.floats()
             with np.errstate(over="ignore", invalid="ignore"):
                 special = bool(np.isnan(X.sum()) and np.isnan(X).any())
             if not special:
-                return None
+                return None, None if are_numbers else schema
         chosen = self.standardize is not False, schema.features, quadratic, self.fit_intercept
-        return Design.of(table, schema.families, weight, *chosen)
+        return Design.of(table, schema.families, weight, *chosen), None if are_numbers else schema
 
     def _optimum(
         self,
@@ -291,7 +296,7 @@ class LogisticClassifier(LLRClassifier):
             It scores and decides as this estimator does now.
         """
         learnt = self._learnt()
-        chosen: dict[str, Any] = {name: getattr(self, f"{name}_", None) for name in ("choice", "calibration", "target")}
+        chosen: dict[str, Any] = {name: getattr(self, f"{name}_", None) for name in CHOSEN}
         own = self._names(), self.n_jobs, type(self).__name__
         return Model(learnt, learnt.classes, learnt.prior, *own, **chosen)
 

@@ -12,6 +12,7 @@ from ..errors import ColumnWarning, FamilyError
 from ..families import MIXED, Mixed, depends
 from ..schema import DROP, Schema
 from ..scoring.model import Model, Prior
+from ..scoring.notes import ColumnNotes
 from ..sources import Source
 from ..stats import BundleStats, ComponentStats
 from ..stats.bundle import Collector
@@ -57,6 +58,7 @@ class MixedTable(Estimated):
         super()._learn(statistics, source, inferred)
         if inferred is not None:
             self._schema = inferred
+            self.column_notes_ = ColumnNotes.of(inferred)
         return self
 
     @property
@@ -71,7 +73,9 @@ class MixedTable(Estimated):
         own = {j: family for family, indices in (blocks or {}).items() for j in indices}
         own |= {feature.source: feature.asked for feature in features}
         families = tuple(own.get(j, DROP) for j in range(statistics.n_features))
-        return Schema(names, families, ("as learnt",) * len(names), features)
+        notes = getattr(self, "column_notes_", ColumnNotes())
+        reasons = tuple(notes.reasons.get(name, "as learnt") for name in names)
+        return Schema(names, families, reasons, features, whole=notes.whole)
 
     def _saved_params(self) -> dict[str, Any]:
         """What selectors and types have chosen is kept by name: functions are not saved."""

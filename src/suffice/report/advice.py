@@ -11,6 +11,7 @@ from .columns import ColumnFacts
 from .rows import ReportRows
 from .strange import LEVEL, Outliers
 
+_SHOWN = 5  # names in a sentence
 _FEW = 30  # rows of a class, below which its figures hardly say anything
 
 
@@ -36,10 +37,10 @@ def advice(rows: ReportRows, found: Evaluation, columns: list[ColumnFacts], outl
             "uncertain. Evaluate on more rows of them."
         )
     if found.cllr is not None and found.min_cllr is not None and found.cllr > 1.2 * found.min_cllr + 0.02:
+        instead = ", or choose the model with suffice.fit, which calibrates" if choice is None else ""
         yield (
             f"Cllr is {found.cllr:.3g}, but could be {found.min_cllr:.3g} after calibration: the scores are too bold "
-            "or timid. Calibrate them with suffice.LLRCalibrator on rows that are held out, or choose the model with "
-            "suffice.fit, which calibrates."
+            f"or timid. Calibrate them with suffice.LLRCalibrator on rows that are held out{instead}."
         )
     pair = _confused(found)
     if pair is not None:
@@ -57,7 +58,8 @@ def advice(rows: ReportRows, found: Evaluation, columns: list[ColumnFacts], outl
     unknown = [column.name for column in columns if column.unknown]
     if unknown:
         yield (
-            f"{_listed(unknown)} holds categories that were never seen in training. Fit again with rows that have "
+            f"{_listed(unknown)} {'holds' if len(unknown) == 1 else 'hold'} categories that were never seen in "
+            "training. Fit again with rows that have "
             "them, or correct the spelling."
         )
     gaps = [column.name for column in columns if column.missing > 0.2]
@@ -65,7 +67,8 @@ def advice(rows: ReportRows, found: Evaluation, columns: list[ColumnFacts], outl
         yield f"More than a fifth of the values of {_listed(gaps)} are missing. Find out why before you rely on them."
     useless = [column.name for column in columns if column.tells is not None and column.tells <= 0]
     if useless and len(columns) > 1:
-        yield f"{_listed(useless)} does not help on these rows. Try the model without, and compare."
+        helps = "does not help" if len(useless) == 1 else "do not help"
+        yield f"{_listed(useless)} {helps} on these rows. Try the model without, and compare."
     yield "Set the prior and the costs of your application above, and give the same ones to predict (prior=, cost=)."
 
 
@@ -82,4 +85,5 @@ def _confused(found: Evaluation) -> tuple[str, str] | None:
 
 
 def _listed(names: list[str]) -> str:
-    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+    *most, last = names if len(names) <= _SHOWN else [*names[:_SHOWN], f"{len(names) - _SHOWN} more"]
+    return f"{', '.join(most)} and {last}" if most else last

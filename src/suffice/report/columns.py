@@ -251,11 +251,11 @@ def _unknown(rows: DrawnRows, frame: Frame) -> Array:
 
 
 def _facts(rows: DrawnRows, j: int, column: Column, family: str, unknown: int, tells: float | None) -> ColumnFacts:
-    missing = float((rows.weight * column.missing()).sum() / rows.weight.sum())
     kind = _kind(rows.model, column, j)
+    values = _numbers(rows.model, column, j) if kind in ("number", "date") else None
+    unseen = column.missing() if values is None else np.isnan(values)
+    missing = float((rows.weight * unseen).sum() / rows.weight.sum())
     own = ColumnFacts(j, rows.names[j], kind, family, missing, unknown, "", tells)
-    if kind == "other":
-        return own
     if kind == "category":
         distinct, code = column.coded()
         count = np.bincount(code[code >= 0], minlength=len(distinct))
@@ -263,7 +263,8 @@ def _facts(rows: DrawnRows, j: int, column: Column, family: str, unknown: int, t
         words = ", ".join(str(distinct[i]) for i in most)
         more = f" and {len(distinct) - 3} more" if len(distinct) > 3 else ""
         return replace(own, summary=f"{words}{more}")
-    values = _numbers(rows.model, column, j)
+    if values is None:
+        return own
     values = values[np.isfinite(values)]
     if not len(values):
         return replace(own, summary="no values")

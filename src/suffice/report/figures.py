@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isfinite, sqrt
+from math import isfinite, log, sqrt
 from typing import Any
 
 import numpy as np
@@ -64,17 +64,64 @@ def figures_of(rows: ScoredRows, found: Evaluation, cost: Array) -> list[Figure]
         listed.append(Figure("Normalised cost", found.dcf, *_cost_ends(rows, prior, cost), how, word="DCF"))
     if rows.n_classes == 2 and found.min_cllr is not None:
         target, llr = rows.code == 1, decisions.log_likelihood_ratio(rows.scores, 0, 1)
+        errors = standard_errors(target, llr) if len(llr) > _MANY else {}
         over_all = "Cost of the log-likelihood ratios over all priors, in bits; 1 without data."
         for name, metric, how, share, word in (
             ("Cllr", metrics.cllr, over_all, False, "Cllr"),
             ("Minimum Cllr", metrics.min_cllr, "The same after the best possible calibration.", False, "minimum Cllr"),
             ("EER", metrics.eer, "The error rate where misses and false alarms are equally frequent.", True, "EER"),
         ):
+            value = metric(target, llr)
             ends: tuple[Any, Any] = (None, None)
             if len(llr) <= _MANY:
                 ends = metrics.bootstrap(metric, target, llr, n=_RESAMPLES, random_state=0)
-            listed.append(Figure(name, metric(target, llr), *ends, how, share, word))
+            elif isfinite(errors[name]):
+                ends = max(value - SURE * errors[name], 0.0), value + SURE * errors[name]
+            listed.append(Figure(name, value, *ends, how, share, word))
     return listed
+
+
+def standard_errors(target: Array, llr: Array) -> dict[str, float]:
+    """Return the standard errors of Cllr, minimum Cllr and EER, for many rows.
+
+    Cllr is the mean of two means. The other two are optimal values, of a calibration and of a threshold: for these, what
+    chance does to the optimum itself does not matter (the envelope theorem), so that they vary as with the calibration
+    and the threshold that were found.
+
+    Parameters
+    ----------
+    target : array of bool of shape (n,)
+        Whether rows are targets.
+    llr : array of shape (n,)
+        Log-likelihood ratios.
+    """
+    hull = metrics.SortedScores.of(target, llr).hull()
+    t, o = hull.targets, hull.others
+    with np.errstate(invalid="ignore"):
+        own = [(np.logaddexp(0.0, -llr[target]), None), (np.logaddexp(0.0, llr[~target]), None)]
+        best = [(np.logaddexp(0.0, -hull.llr), t), (np.logaddexp(0.0, hull.llr), o)]
+    miss, alarm = hull.vertices()
+    after = max(int(np.argmax(miss >= alarm)), 1)
+    misses, alarms = miss[after] - miss[after - 1], alarm[after - 1] - alarm[after]
+    prior = alarms / (misses + alarms)  # with which all thresholds on this edge of the hull cost the same
+    rate = metrics.eer(target, llr)
+    share = np.sqrt(rate * (1 - rate) * (prior**2 / t.sum() + (1 - prior) ** 2 / o.sum()))
+    return {
+        "Cllr": _of_means(own) / (2 * log(2)),
+        "Minimum Cllr": _of_means(best) / (2 * log(2)),
+        "EER": float(share),
+    }
+
+
+def _of_means(values: list[tuple[Array, Array | None]]) -> float:
+    """The standard error of a sum of means of values, each with the number of rows that have it."""
+    total = 0.0
+    for x, count in values:
+        n = np.ones(len(x)) if count is None else count
+        x, n = x[n > 0], n[n > 0]
+        with np.errstate(invalid="ignore"):
+            total += float((n @ (x - n @ x / n.sum()) ** 2) / n.sum() ** 2)
+    return sqrt(total) if total >= 0 else np.nan
 
 
 def wilson(share: float, n: float) -> tuple[float, float]:

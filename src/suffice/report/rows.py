@@ -174,7 +174,7 @@ def score(model: Model, table: Table, source: Source | None = None) -> Array:
     """Return the scores (n, k) of rows; if some cannot be scored, an error names what they hold in their source."""
     out, scorer = np.empty((len(table), len(model.classes))), model._scorer
     reading = Reading(scorer, table.names, source.decimal if source else None)
-    if not in_steps(reading, table, out, lambda x, part: scorer.score(x, all=part, relative=True)) and source:
+    if not in_steps(scorer, reading, table, out, lambda x, part: scorer.score(x, all=part, relative=True)) and source:
         refuse(source)
     if source:
         reading.warn()

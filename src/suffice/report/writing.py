@@ -73,7 +73,8 @@ def write_report(
     >>> clf = GaussianClassifier("tied").fit(X[::2], y[::2])
     >>> write_report(clf, X[1::2], y[1::2], "report.html", prior=0.9, cost=[[0, 1], [20, 0]])
     """
-    rows = replace(rows_of(as_model(model), X, y, sample_weight), reasons=reasons_of(model))
+    own = as_model(model)
+    rows = replace(rows_of(own, X, y, sample_weight), reasons=reasons_of(own))
     write_page(rows, path, prior, cost, title)
 
 
@@ -91,8 +92,8 @@ def as_model(model: Any) -> Model:
 
 def reasons_of(model: Any) -> dict[str, str]:
     """Return why the columns of a classifier have their families, by name; nothing where that is not known."""
-    schema = getattr(model, "schema_", None)
-    return {} if schema is None else dict(zip(schema.names, schema.reasons, strict=True))
+    notes = as_model(model).column_notes
+    return {} if notes is None else dict(notes.reasons)
 
 
 def write_page(

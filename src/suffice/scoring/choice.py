@@ -128,9 +128,13 @@ class Choice:
         for name, reason in self.left_out.items():
             yield f"without {name!r}: {reason}", "", "", *([""] if costs else []), ""
 
+    def table(self, width: int) -> str:
+        """Return the table in lines of a width."""
+        return folded(list(self._cells()), width)
+
     def folded(self, width: int) -> str:
         """Return the table, and what it says in words, in lines of a width."""
-        return f"{folded(list(self._cells()), width)}\n\n{filled(self.summary, width)}"
+        return f"{self.table(width)}\n\n{filled(self.summary, width)}"
 
     def __str__(self) -> str:
         rows = list(self._cells())

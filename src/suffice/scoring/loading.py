@@ -19,6 +19,7 @@ from ..storage import without_credentials
 from .calibrated import Calibration
 from .choice import Choice
 from .model import Model
+from .notes import ColumnNotes
 
 
 def load_model(path: str | os.PathLike[str]) -> Model:
@@ -81,6 +82,7 @@ def model_of(file: ModelFile, path: str) -> Model:
             calibration = Calibration.from_header(file.calibration, len(classes))
         own: dict[str, Any] = {"owner": file.estimator, "choice": choice, "calibration": calibration}
         own["target"] = file.target
+        own["column_notes"] = None if file.column_notes is None else ColumnNotes.from_header(file.column_notes)
         return Model(density, classes, prior, file.names, **own)
 
 

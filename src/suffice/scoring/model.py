@@ -20,7 +20,7 @@ from ..densities.scorer import Edge, Scorer
 from ..errors import DataError, ImpossibleWarning, listed, remedy
 from ..export.outputs import check_kept, check_outputs
 from ..sources import LocalSource, RowResults, Source
-from ..sources.frames.filling import with_cells
+from ..sources.frames.filling import with_cells, with_whole
 from ..tables.labels import code_known, encode, is_missing, position
 from ..tables.libraries import in_library
 from ..tables.readers import library
@@ -29,6 +29,7 @@ from .calibrated import CalibratedScorer, Calibration
 from .choice import Choice
 from .columns import Columns
 from .explanation import tidy_shares
+from .notes import ColumnNotes
 from .reading import Reading
 from .rows import refuse, score_rows
 
@@ -66,6 +67,8 @@ class Model:
         What is done to log-likelihoods before they count as log-likelihood ratios.
     target : str or None
         The name of the column that held the labels, where the model file knows it.
+    column_notes : ColumnNotes or None
+        Why columns are learnt as they are, and what they held, where the model file knows it.
 
     Examples
     --------
@@ -87,6 +90,7 @@ class Model:
     choice: Choice | None  # what else was tried, where the model was chosen automatically
     calibration: Calibration | None
     target: str | None = None
+    column_notes: ColumnNotes | None = None
 
     def __init__(
         self,
@@ -99,6 +103,7 @@ class Model:
         choice: Choice | None = None,
         calibration: Calibration | None = None,
         target: str | None = None,
+        column_notes: ColumnNotes | None = None,
     ) -> None:
         if not isinstance(density, Scorer):
             raise DataError(
@@ -125,6 +130,7 @@ class Model:
             "names": None if names is None else tuple(names),
         }
         vars(self).update(own, n_jobs=n_jobs, owner=owner, choice=choice, calibration=calibration, target=target)
+        vars(self).update(column_notes=column_notes)
 
     @classmethod
     def _known(cls, density: Scorer, classes: Array, prior: Array | None, **settings: Any) -> Model:
@@ -476,7 +482,7 @@ class Model:
             rng.choice(k, n, p=self._as_prior(None)) if label is None else np.full(n, position(label, self.classes))
         )
         self._with_rows(np.unique(chosen).tolist())
-        rows = density.write(density.sample(chosen, rng))
+        rows = self._with_whole(density.write(density.sample(chosen, rng)))
         if self.names is None and hasattr(rows, "columns"):  # no table, as the rows that it has learnt from
             columns = [column.to_numpy() for column in rows.columns]
             rows = np.column_stack(columns) if all(c.dtype != object for c in columns) else np.array(columns, object).T
@@ -495,7 +501,8 @@ class Model:
         """Fill in missing values, given the rest of the row.
 
         Numbers are filled in by their expectation, Booleans and categories by the most probable one. With draws, all
-        of them are filled in by random values, which vary as much as observed ones. All other cells stay as they are.
+        of them are filled in by random values, which vary as much as observed ones. Where the families of columns were
+        inferred, columns that held whole numbers or days get such. All other cells stay as they are.
 
         Parameters
         ----------
@@ -559,7 +566,7 @@ class Model:
         cells = density.missing(rows)
         if cells.any():
             cells = cells & ~density.missing(filled)  # nothing is known of a column that was never observed
-        return with_cells(source.frame, cells, density.write(filled) if cells.any() else None)
+        return with_cells(source.frame, cells, self._with_whole(density.write(filled)) if cells.any() else None)
 
     def unknown_cells(self, X: Any) -> Array:
         """Find the cells that hold a category that was never seen in training.
@@ -719,10 +726,24 @@ class Model:
         learnt = modelfile.learnt_of(self.density, self.classes)
         params = {"prior": None if self.prior is None else self.prior.tolist()}
         calibration = None if self.calibration is None else self.calibration.to_header()
-        own: dict[str, Any] = {"calibration": calibration, "target": self.target}
+        notes = None if self.column_notes is None else self.column_notes.to_header()
+        own: dict[str, Any] = {"calibration": calibration, "target": self.target, "column_notes": notes}
         modelfile.write(path, modelfile.ModelFile("Model", params, self.names, learnt, **own))
 
     # What the rest of this room builds on.
+
+    def _with_whole(self, rows: Any) -> Any:
+        """Rows with whole numbers, and days, in the columns that held such in the training data."""
+        notes = self.column_notes
+        whole = [] if notes is None else [j for j, name in enumerate(self.names or ()) if name in notes.whole]
+        return with_whole(rows, whole)
+
+    @property
+    def left_out(self) -> frozenset[str]:
+        """The columns that the training data had, but the model does not read: labels, and what was left out."""
+        notes, choice = self.column_notes, self.choice
+        found = {*({} if notes is None else notes.left_out), *({} if choice is None else choice.left_out)}
+        return frozenset(found | ({self.target} if self.target is not None else set()))
 
     @cached_property
     def _scorer(self) -> Scorer:

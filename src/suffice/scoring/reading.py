@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..densities.scorer import Scorer
 from ..errors import ColumnWarning, DataError, listed
 from ..tables.features import Steps, read
-from ..tables.table import ArrayColumn, Frame, Table
+from ..tables.parsing import EXAMPLES, ORDERS, WORDS, words_of
+from ..tables.table import ArrayColumn, Frame, Table, looked_at
+
+Array = NDArray[Any]
 
 _WHAT = {"number": "numbers", "date": "dates", "truth": "Booleans", "duration": "numbers"}
+_WAYS = {"number": (".", ","), "date": ORDERS}  # in which words are written
 _FEW = 3  # words that are shown
+_SOME = 100  # words that are kept of a batch
 
 
 class Reading:
@@ -31,73 +39,101 @@ class Reading:
     names : tuple of str or None
         The names of their columns.
     decimal : str or None
-        The decimal mark, where the rows come from text files.
+        The decimal mark of text, where the source knows it.
     """
 
     def __init__(self, density: Scorer, names: tuple[str, ...] | None, decimal: str | None = None) -> None:
-        self.density, self.names = density, names
-        derived = {feature.source: feature.reads for feature in density.features if feature.reads}
-        numbers: dict[int, Steps] = {} if decimal is None else _plain(density, decimal)
-        self.plain = {j: steps for j, steps in numbers.items() if j not in derived}
-        self.readers = self.plain | derived
-        self.seen: list[tuple[int, int, int, list[Any]]] = []  # appended to by many threads
+        self.density, self.names, self.decimal = density, names, decimal or "."
+        self.seen: list[tuple[int, int, int, dict[Any, int]]] = []  # appended to by many threads
+
+    @cached_property
+    def plain(self) -> dict[int, Steps]:
+        """How text is read in the columns that held numbers or truths in training."""
+        others: Sequence[int] = [*self.density.categories_of_columns(), *self.density.columns_of_text(), *self.derived]
+        truths = self.density.columns_of_truths()
+        return {
+            j: (("truth", "false", "true"),) if j in truths else (("number", self.decimal),)
+            for j in set(self.density.columns_read).difference(others)
+        }
+
+    @cached_property
+    def derived(self) -> dict[int, Steps]:
+        """How text is read in the columns that held it in training."""
+        return {feature.source: feature.reads for feature in self.density.features if feature.reads}
 
     def __call__(self, table: Table) -> Any:
         """Return rows in the form that the density scores."""
-        return self.density.read(self._readable(table, self.readers))
+        return self.density.read(self.readable(table))
+
+    def readable(self, table: Table) -> Table:
+        """Return rows with numbers in the columns that the density reads as numbers, also where the rows have text."""
+        return self._readable(table, self.derived) if isinstance(table, Frame) else table
 
     def with_numbers(self, table: Table) -> Table:
         """Return rows with numbers in the columns that held numbers in training, also where the rows have text."""
-        return self._readable(table, self.plain)
+        return self._readable(table, {}) if isinstance(table, Frame) else table
 
-    def _readable(self, table: Table, readers: dict[int, Steps]) -> Table:
-        if not readers or not isinstance(table, Frame):
-            return table
-        parts = list(table.parts)
-        for j, steps in readers.items():
-            column = parts[j]
+    def _readable(self, table: Frame, derived: dict[int, Steps]) -> Table:
+        parts: list[Any] = list(table.parts)
+        texts = [j for j, part in enumerate(parts) if part.kind == "text"]
+        readers = self.plain | derived if texts else {}
+        for j in (j for j in texts if j in readers):
+            column = looked_at(parts[j])
             if column.kind != "text":
                 continue
-            x, known = read(column, steps), ~column.missing()
+            x, known = read(column, readers[j]), ~column.missing()
             lost = np.flatnonzero(np.isnan(x) & known)
-            some = column[lost[:100]].coded()[0].tolist() if len(lost) else []
-            self.seen.append((j, len(lost), int(known.sum()), sorted(some, key=str)[:_FEW]))
+            words, cells = words_of(column[lost])
+            most = Counter(dict(zip(words, cells.tolist(), strict=True))).most_common(_SOME)
+            self.seen.append((j, len(lost), int(known.sum()), dict(most)))
             parts[j] = ArrayColumn(x, "float", "float64")
-        return replace(table, parts=tuple(parts))
+        is_same = all(one is other for one, other in zip(parts, table.parts, strict=True))
+        return table if is_same else replace(table, parts=tuple(parts))
 
-    def messages(self) -> list[str]:
+    def lost(self, table: Table, j: int) -> Array:
+        """Return the rows of a table in which a column has words that say nothing, in their order."""
+        column = table.columns()[j]
+        if column.kind != "text":
+            return np.empty(0, np.intp)
+        return np.flatnonzero(np.isnan(read(column, (self.plain | self.derived)[j])) & ~column.missing())
+
+    def messages(self) -> dict[int, str]:
         """What cannot be read in the rows so far: a message for each column."""
-        found = []
+        found = {}
         for j in sorted({j for j, n, *_ in self.seen if n}):
-            own = [(n, of, words) for i, n, of, words in self.seen if i == j]
-            lost, cells = sum(n for n, *_ in own), sum(of for _, of, _ in own)
-            words = sorted({word for *_, some in own for word in some}, key=str)
-            what = _WHAT[self.readers[j][0][0]]
+            lost, cells = self._counts(j)
+            total = sum((Counter(words) for i, *_, words in self.seen if i == j), Counter[Any]())
+            words = sorted(total, key=lambda word: (-total[word], str(word)))
             some = f"{lost} of its {cells} cells {'is' if lost == 1 else 'are'} not"
-            shown = listed(words[:_FEW])
-            found.append(f"column {self._name(j)} must hold {what}, but {some} ({shown})")
+            if self._is_other(j):
+                some = f"none of its {cells} cells is one"
+            wanted = _wanted((self.plain | self.derived)[j], words)
+            found[j] = f"column {self._name(j)} must hold {wanted}, but {some} ({listed(words, _FEW)})"
         return found
+
+    def _counts(self, j: int) -> tuple[int, int]:
+        """How many cells of a column cannot be read, and of how many."""
+        return sum(n for i, n, *_ in self.seen if i == j), sum(of for i, _, of, _ in self.seen if i == j)
+
+    def _is_other(self, j: int) -> bool:
+        """Whether a column is another one, since none of its cells can be read."""
+        lost, cells = self._counts(j)
+        return lost == cells > 1
 
     def _name(self, j: int) -> str:
         return repr(self.names[j] if self.names else j)
 
     def warn(self) -> None:
-        """Warn of cells that could not be read."""
-        for message in self.messages():
+        """Warn of cells that could not be read; it is an error if none of the cells of a column could."""
+        for j, message in self.messages().items():
+            if self._is_other(j):
+                raise DataError(f"{message}; give the column that the model has learnt, or leave its cells empty")
             warnings.warn(f"{message}; such cells are read as missing values", ColumnWarning, stacklevel=4)
 
-    def refuse(self) -> None:
-        """Raise an error if there are such cells."""
-        if found := self.messages():
-            raise DataError(f"{found[0]}; leave cells empty that are missing")
 
-
-def _plain(density: Scorer, decimal: str) -> dict[int, Steps]:
-    """How text is read in the columns that hold numbers or truths."""
-    others: Sequence[int] = [*density.categories_of_columns(), *density.columns_of_text()]
-    truths = density.columns_of_truths()
-    return {
-        j: (("truth", "false", "true"),) if j in truths else (("number", decimal),)
-        for j in density.columns_read
-        if j not in others
-    }
+def _wanted(steps: Steps, words: Sequence[Any]) -> str:
+    """What a column must hold, with an example where some of the words are written in another way."""
+    name, *how = steps[0]
+    others = [way for way in _WAYS.get(name, ()) if way not in how]
+    written = any(not np.isnan(WORDS[name](word, way)) for way in others for word in words[:_SOME])
+    return f"{_WHAT[name]} such as {EXAMPLES[how[0]]}" if written else _WHAT[name]

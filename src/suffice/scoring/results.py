@@ -14,7 +14,6 @@ from ..export.outputs import check_outputs
 from ..sources import as_source
 from ..tables.table import Table
 from .application import Application
-from .reading import Reading
 from .rows import in_steps, refuse
 
 if TYPE_CHECKING:
@@ -81,8 +80,11 @@ class Results:
             As `of` returns them; DataError where a row cannot be scored.
         """
         density = self.model.density
-        reading = Reading(density, table.names)
         scores = np.empty((len(table), density.n_classes))
-        if not in_steps(reading, table, scores, lambda x, out: density.score(x, all=out, relative=self.relative)):
+
+        def score(x: Any, out: Array) -> bool:
+            return density.score(x, all=out, relative=self.relative)
+
+        if not in_steps(density, density.read, table, scores, score):
             refuse(as_source(table))
         return self.of(scores)

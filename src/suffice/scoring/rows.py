@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -29,16 +30,17 @@ def refuse_empty(source: Source) -> None:
         raise DataError(f"Found array with 0 sample(s) (shape={shape}) while a minimum of 1 is required.")
 
 
-def in_steps(reading: Reading, table: Table, out: Array, work: Callable[[Any, Array], bool]) -> bool:
-    """What `work(rows, out)` writes for the rows of a table, a few at a time; whether all could be scored."""
-    density = reading.density
+def in_steps(
+    density: Scorer, read: Callable[[Table], Any], table: Table, out: Array, work: Callable[[Any, Array], bool]
+) -> bool:
+    """What `work(read(rows), out)` writes for the rows of a table, a few at a time; whether all could be scored."""
     step = max(1024, _SCORES // density.n_classes)  # scores of all classes may be as wide as the rows, or wider
     if not density.reads_sparse:
         step = min(step, max(1, _CELLS // density.n_read))
     if len(table) <= step:  # nothing has to be cut off
-        return work(reading(table), out)
+        return work(read(table), out)
     rows = (slice(start, start + step) for start in range(0, len(table), step))
-    finite = [work(reading(table[part]), out[part]) for part in rows]  # every part is written
+    finite = [work(read(table[part]), out[part]) for part in rows]  # every part is written
     return all(finite)
 
 
@@ -65,7 +67,7 @@ def score_rows(source: Source, density: Scorer, work: Callable[[Any, Array], boo
         What the results are.
     """
     reading = Reading(density, source.names, source.decimal)
-    found = source.map_rows(lambda batch, out: in_steps(reading, batch.table, out, work), results, refuse)
+    found = source.map_rows(lambda batch, out: in_steps(density, reading, batch.table, out, work), results, refuse)
     reading.warn()
     return found
 
@@ -110,7 +112,7 @@ def reduce_scores(
     def scored(batch: Batch) -> T:
         scores = np.empty((len(batch), density.n_classes))
         table = batch.table if features is None else features.of(batch.table)
-        if not in_steps(reading, table, scores, lambda x, out: density.score(x, all=out, relative=relative)):
+        if not in_steps(density, reading, table, scores, lambda x, out: density.score(x, all=out, relative=relative)):
             raise _UnscorableError
         return of(batch, scores)
 
@@ -119,5 +121,23 @@ def reduce_scores(
     except _UnscorableError:
         refuse(own)
         raise
-    reading.refuse() if strict else reading.warn()
+    if strict:
+        _refuse_words(source, reading, own)
+    reading.warn()
     return found
+
+
+def _refuse_words(source: Source, reading: Reading, own: Source) -> None:
+    """Raise an error if some cells could not be read; it names the column and the first such row."""
+    column, message = next(iter(reading.messages().items()), (None, ""))
+    if column is None:
+        return
+
+    def of(batch: Batch) -> list[tuple[int, Array]]:
+        table = own.of(batch.table) if isinstance(own, ColumnsSource) else batch.table
+        return [(len(batch), reading.lost(table, column))]
+
+    parts = source.reduce(of, operator.add)
+    starts = np.cumsum([0, *(n for n, _ in parts)])
+    row = next(start + rows[0] for start, (_, rows) in zip(starts, parts, strict=False) if len(rows))
+    raise DataError(f"{message}, first in row {row}, counted from 0; leave cells empty that are missing")

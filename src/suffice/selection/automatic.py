@@ -19,6 +19,7 @@ from ..estimators.table_estimator import given_labels
 from ..progress import progress
 from ..schema import Schema
 from ..scoring.choice import Choice, HeldOutResult
+from ..scoring.notes import ColumnNotes
 from ..sources import as_source
 from ..sources.base import ColumnsSource
 from ..sources.frames.arrays import ArraySource
@@ -130,6 +131,7 @@ def fit(
         whole = ColumnsSource(whole, [whole.names.index(name) for name in names], names)
     model: LLRClassifier = best.candidate.fitted(whole)
     model.choice_ = choice = search.choice(left_out)
+    model.column_notes_ = ColumnNotes.of(trial.schema, left_out)
     if best.held_out is not None and (calibration := best.held_out.calibration()) is not None:
         model.calibration_ = calibration.aligned(trial.classes, model.classes_)  # a sample may lack some
     if not choice.beats_baseline:

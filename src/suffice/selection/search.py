@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Generator
 from contextlib import closing
 from itertools import islice
@@ -18,7 +19,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ..errors import DataError, listed
+from ..errors import ColumnWarning, DataError, SingularWarning, listed
 from ..estimators._sklearn import (
     insert_error_scores,
     is_own_score,
@@ -188,7 +189,10 @@ class OnePassSearchCV(GridSearchCV):
         if self.verbose > 0:
             n_fits = len(points) * work.n_splits
             print(f"Fitting {work.n_splits} folds for each of {len(points)} candidates, totalling {n_fits} fits")
-        out = work.results()
+        with warnings.catch_warnings():  # of the training rows of each fold; the best model tells of all rows
+            warnings.simplefilter("ignore", SingularWarning)
+            warnings.filterwarnings("ignore", "column .* must hold ", ColumnWarning)
+            out = work.results()
         for line in lines(points, work.n_splits, out, self.verbose):
             print(line)
         warn_or_raise_about_fit_failures(out, self.error_score)

@@ -158,8 +158,8 @@ def row_schema(served: Served) -> dict[str, Any]:
     """The rows of a model."""
     number: dict[str, Any] = {"type": "number"}
     kinds: dict[str, list[dict[str, Any]]] = {
-        "number": [number],
-        "truth": [{"type": "boolean"}, {"enum": [0, 1]}],
+        "number": [number, {"type": "string"}],
+        "truth": [{"type": "boolean"}, {"enum": [0, 1]}, {"type": "string"}],
         "category": [{"type": "string"}, number, {"type": "boolean"}],
         "date": [{"type": "string"}],
         "numeral": [{"type": "string"}, number],
@@ -170,6 +170,7 @@ def row_schema(served: Served) -> dict[str, Any]:
         properties[name] = {"anyOf": [*kinds[column.kind], {"type": "null"}]}
         if column.categories:
             properties[name]["examples"] = list(column.categories[:10])
+    properties |= {name: {"description": "Ignored."} for name in sorted(served.ignored)}
     required = sorted(served.required)
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 from pydantic_core import from_json
 
+from ..errors import alike
 from ..export.outputs import OUTPUTS
 from ..scoring.inputs import Input
+from ..tables.parsing import EXAMPLES, number_of, truth_of
 from ..tables.table import ArrayColumn, Frame, Table
 from .errors import RefusedError
 from .limits import Limits
@@ -68,9 +69,8 @@ def _check_row(row: Any, i: int, served: Served) -> None:
     columns = served.columns
     if row.keys() != served.required:
         for name in row:
-            if name not in columns:
-                near = get_close_matches(name[:_SHOWN], columns, 1) if len(columns) < 1000 else []
-                hint = f"; did you mean {near[0]!r}?" if near else ""
+            if name not in columns and name not in served.ignored:
+                hint = alike(name[:_SHOWN], columns) if len(columns) < 1000 else ""
                 raise RefusedError(422, f"the model has no column {shown(name)!r}{hint}", f"rows[{i}].{shown(name)}")
         for name in served.required:
             if name not in row:
@@ -80,9 +80,11 @@ def _check_row(row: Any, i: int, served: Served) -> None:
                     f"rows[{i}].{shown(name)}",
                 )
     for name, value in row.items():
-        column = columns[name]
-        if value is not None and not (_ACCEPTS[column.kind](value) and column.understands(value)):
-            raise RefusedError(422, f"{shown(value)} is not {_wanted(column)}, nor null", f"rows[{i}].{shown(name)}")
+        column = columns.get(name)  # None: one that is ignored
+        if value is None or column is None:
+            continue
+        if not (_ACCEPTS[column.kind](value) and column.understands(value)):
+            raise RefusedError(422, f"{quoted(value)} is not {_wanted(column)}, nor null", f"rows[{i}].{shown(name)}")
 
 
 def _is_number(value: Any) -> bool:
@@ -95,16 +97,20 @@ def _is_scalar(value: Any) -> bool:
     return type(value) in (str, bool) or _is_number(value)
 
 
+def _says_number(value: Any) -> bool:
+    return _is_number(number_of(value) if type(value) is str else value)
+
+
 _ACCEPTS: dict[str, Callable[[Any], bool]] = {
-    "number": _is_number,
-    "truth": lambda value: value in (0, 1) and type(value) in (bool, int, float),
+    "number": _says_number,
+    "truth": lambda value: _is_scalar(value) and not math.isnan(_truth(value)),
     "category": _is_scalar,
     "date": lambda value: type(value) is str,
     "numeral": lambda value: type(value) is str or _is_number(value),
     "text": lambda value: type(value) is str,
 }
 WANTED = {
-    "number": "a number",
+    "number": "a number, or text that says one",
     "truth": "true or false",
     "category": "text, a number or a Boolean",
     "date": "a date as text",
@@ -113,16 +119,18 @@ WANTED = {
 }
 
 
-_DATES = {"ymd": "2026-03-31", "mdy": "3/31/2026", "dmy": "31.3.2026"}
-
-
 def _wanted(column: Input) -> str:
     """What a column takes, for somebody who gave something else."""
     if column.kind == "date":
-        return f"a date as text, such as {_DATES[column.step[1]]}"
+        return f"a date as text, such as {EXAMPLES[column.step[1]]}"
     if column.step[:1] == ("truth",):
-        return " or ".join(map(shown, column.step[1:]))
+        return f"{' or '.join(map(quoted, column.step[1:]))}, true or false"
     return WANTED[column.kind]
+
+
+def quoted(value: Any) -> str:
+    """A value in a message, with quotes around text."""
+    return f"'{shown(value)}'" if isinstance(value, str) else shown(value)
 
 
 def shown(value: Any) -> str:
@@ -137,15 +145,17 @@ def _label(name: Any, served: Served, field: str) -> Any:
     try:
         return served.labels[name]
     except (KeyError, TypeError):
-        known = ", ".join(map(shown, served.class_names[:10]))
-        raise RefusedError(422, f"{shown(name)} is not a class; the classes are {known}", field) from None
+        known = ", ".join(map(quoted, served.class_names[:10]))
+        meant = alike(str(name)[:_SHOWN], served.class_names) if len(served.class_names) < 1000 else ""
+        told = f"{quoted(name)} is not a class; the classes are {known}{meant}"
+        raise RefusedError(422, told, field) from None
 
 
 def _numbers(values: Any, field: str) -> Any:
     """Numbers, each of which is one."""
     for name, value in enumerate(values) if isinstance(values, list) else values.items():
         if not _is_number(value):
-            raise RefusedError(422, f"{shown(value)} is not a number", f"{field}[{shown(name)}]")
+            raise RefusedError(422, f"{quoted(value)} is not a number", f"{field}[{shown(name)}]")
     return values
 
 
@@ -219,6 +229,10 @@ def asked_of_bulk(query: Mapping[str, str], served: Served) -> tuple[Any, Any, A
     return _prior(found["prior"], served), _cost(found["cost"], served), _outputs(names, served)
 
 
+def _truth(word: str) -> float:
+    return truth_of(word, "false", "true")
+
+
 def as_table(rows: Sequence[dict[str, Any]], served: Served) -> Table:
     """The rows as a table with the columns of the model in their order."""
     n, parts = len(rows), []
@@ -227,9 +241,11 @@ def as_table(rows: Sequence[dict[str, Any]], served: Served) -> Table:
         if not column.is_read:
             parts.append(nothing)
         elif column.kind in ("number", "truth"):
-            parts.append(ArrayColumn(np.array([row[name] for row in rows], np.float64), "float", "float64"))
+            number = number_of if column.kind == "number" else _truth
+            values = [number(value) if type(value) is str else value for value in (row[name] for row in rows)]
+            parts.append(ArrayColumn(np.array(values, np.float64), "float", "float64"))
         else:
-            values = np.empty(n, object)
-            values[:] = [row[name] for row in rows]
-            parts.append(ArrayColumn(values, "text", "object"))
+            cells = np.empty(n, object)
+            cells[:] = [row[name] for row in rows]
+            parts.append(ArrayColumn(cells, "text", "object"))
     return Frame(tuple(parts), served.model.names, n)

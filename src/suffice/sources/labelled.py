@@ -59,7 +59,7 @@ def _missing(source: Source) -> tuple[int, list[int]]:
 
 
 def refuse_other_labels(source: Source, some: Array | SoftLabels | None = None) -> None:
-    """Raise an error where labels are no classes: where most rows are the only ones of their class.
+    """Raise an error where labels are no classes, since most rows are the only ones of their class, or are missing.
 
     Parameters
     ----------
@@ -71,10 +71,9 @@ def refuse_other_labels(source: Source, some: Array | SoftLabels | None = None) 
     if isinstance(some, SoftLabels):
         return
     labels = _first_labels(source, LOOK) if some is None else np.asarray(some)
-    try:
-        rows = np.bincount(encode(labels)[1]) if len(labels) else np.zeros(0, int)
-    except MissingLabelsError:
-        refuse_missing_labels(source)
+    missing = missing_labels(labels)
+    known = labels[~missing]
+    rows = np.bincount(encode(known)[1]) if len(known) else np.zeros(0, int)
     if _are_no_classes(rows) and len(labels) >= LOOK:  # others may be of the same classes
         rows = np.array(list(source.reduce(_counted, operator.iadd).values()))
     if _are_no_classes(rows):
@@ -85,6 +84,8 @@ def refuse_other_labels(source: Source, some: Array | SoftLabels | None = None) 
             + remedy("", " with -t")
             + ", or make classes of it, such as low and high"
         )
+    if missing.any():
+        refuse_missing_labels(source)
 
 
 def _are_no_classes(rows: Array) -> bool:
@@ -94,7 +95,8 @@ def _are_no_classes(rows: Array) -> bool:
 
 
 def _counted(batch: Batch) -> Counter[Any]:
-    return Counter(np.asarray(batch.y).tolist())
+    labels = np.asarray(batch.y)
+    return Counter(labels[~missing_labels(labels)].tolist())
 
 
 class _EnoughError(SufficeError):

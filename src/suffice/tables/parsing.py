@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Callable
+from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
@@ -39,6 +40,8 @@ _DATES = {
 }
 _DATES["dmy"] = _DATES["mdy"]
 ORDERS = tuple(_DATES)  # of year, month and day
+# What is written in each way: with a decimal mark, or with an order of year, month and day.
+EXAMPLES = {".": "1,234.5", ",": "1.234,5", "ymd": "2026-03-31", "mdy": "3/31/2026", "dmy": "31.3.2026"}
 
 
 @lru_cache(1 << 14)  # tables repeat their words, and are read more than once
@@ -49,7 +52,7 @@ def number_of(word: Any, decimal: str = ".") -> float:
     (90000.0, 14.07, 1234.5, -12.0, nan)
     """
     if not isinstance(word, str):
-        return float(word) if isinstance(word, int | float | np.number) else np.nan
+        return float(word) if isinstance(word, int | float | np.number | Decimal) else np.nan
     if word.isdecimal() or (decimal == "." and _SIMPLE.fullmatch(word)):  # most are, and this is quick
         return float(word)
     found = _WRITTEN.fullmatch(_BLANKS.sub("", word).replace("\u2212", "-"))
@@ -104,12 +107,13 @@ def time_of(word: Any, order: str) -> float:
 
 
 def truth_of(word: Any, no: str, yes: str) -> float:
-    """Return one for `yes`, zero for `no`, in upper or lower case, and NaN for other words.
+    """Return one for `yes`, true and 1, zero for `no`, false and 0, in upper or lower case, and NaN for other words.
 
-    >>> truth_of("YES", "no", "yes"), truth_of(0, "no", "yes"), truth_of("maybe", "no", "yes")
-    (1.0, 0.0, nan)
+    >>> truth_of("YES", "no", "yes"), truth_of(True, "no", "yes"), truth_of(0, "no", "yes"), truth_of("x", "no", "yes")
+    (1.0, 1.0, 0.0, nan)
     """
-    return {truth_word(no): 0.0, truth_word(yes): 1.0, "1": 1.0, "0": 0.0}.get(truth_word(word), np.nan)
+    meant = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "1.0": 1.0, "0.0": 0.0}
+    return (meant | {truth_word(no): 0.0, truth_word(yes): 1.0}).get(truth_word(word), np.nan)
 
 
 # What single words mean, by the step that reads columns of them.
@@ -145,6 +149,14 @@ def durations(column: Column) -> Array:
     """Seconds, of durations and times of the day."""
     values = _microseconds(column)
     return numbers(column) if values is None else values / 1e6
+
+
+def words_of(column: Column) -> tuple[list[Any], Array]:
+    """The different words of a column, and how many cells have each."""
+    distinct, code = column.coded()
+    cells = np.bincount(code[code >= 0], minlength=len(distinct))
+    used = np.flatnonzero(cells)  # of a part of the rows, fewer than are known
+    return distinct[used].tolist(), cells[used]
 
 
 def _by_word(column: Column, value: Callable[[Any], float]) -> Array:

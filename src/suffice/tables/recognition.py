@@ -18,6 +18,7 @@ from .table import LOOK, ArrayColumn, Column
 
 Array = NDArray[Any]
 
+_WHAT = {"number": "numbers", "date": "dates"}  # that words are read as
 SAME = "all values are the same"
 MOSTLY = 0.9  # the share of different values from which on text identifies rows
 _FIRST = 100  # rows that are looked at first
@@ -51,23 +52,15 @@ def reading(column: Column) -> Reading | None:
         return None  # categories are meant
     tried: list[_Try] = [_truths, _dates, _some_numbers]
     if len(column) > _FIRST:  # these rows are enough to see of most text that it is nothing else
-        words, cells = _words(column[np.arange(0, len(column), len(column) // _FIRST)])
+        words, cells = parsing.words_of(column[np.arange(0, len(column), len(column) // _FIRST)])
         tried = [_truths] if len(words) <= FEW else []
         for each, of, ways in ((_dates, parsing.time_of, parsing.ORDERS), (_some_numbers, parsing.number_of, ".,")):
             if any(cells[_are_known(of, words, how)].sum() >= _SOME * cells.sum() for how in ways):
                 tried.append(each)
     if not tried:
         return None
-    words, cells = _words(column)
+    words, cells = parsing.words_of(column)
     return next((found for each in tried if (found := each(column, words, cells)) is not None), None)
-
-
-def _words(column: Column) -> tuple[list[Any], Array]:
-    """The different words of a column, and how many cells have each."""
-    distinct, code = column.coded()
-    cells = np.bincount(code[code >= 0], minlength=len(distinct))
-    used = np.flatnonzero(cells)  # of a part of the rows, fewer than are known
-    return distinct[used].tolist(), cells[used]
 
 
 _Try = Callable[[Column, list[Any], Array], Reading | None]
@@ -114,11 +107,23 @@ def _are_enough(fine: Array, cells: Array, many: bool) -> bool:
     return bool(many and (share >= 0.95 or (share >= 0.5 and (~fine).sum() <= _ODD_WORDS)))
 
 
+def lost(column: Column, steps: Steps) -> str:
+    """Return which cells of a column of text become missing values where it is read by a step; "" if none do."""
+    if column.kind != "text" or not steps or steps[0][0] not in _WHAT:
+        return ""
+    words, cells = parsing.words_of(column)
+    name, *how = steps[0]
+    return _lost(words, cells, _are_known(parsing.WORDS[name], words, *how), _WHAT[name])
+
+
 def _lost(words: list[Any], cells: Array, fine: Array, what: str) -> str:
     if fine.all():
         return ""
     odd = [words[i] for i in np.flatnonzero(~fine)[np.argsort(-cells[~fine], kind="stable")]]
-    return f"is read as {what}, but {cells[~fine].sum()} of its {cells.sum()} cells are not ({listed(odd)})"
+    gone = cells[~fine].sum()
+    return (
+        f"is read as {what}, but {gone} of its {cells.sum()} cells {'is' if gone == 1 else 'are'} not ({listed(odd)})"
+    )
 
 
 def _as_numbers(column: Column, steps: Steps) -> Column:
@@ -126,6 +131,17 @@ def _as_numbers(column: Column, steps: Steps) -> Column:
     x = read(column, steps)
     whole = len(x) and not np.isnan(x).any() and bool((x == np.rint(x)).all()) and np.abs(x).max() < 1 << 53
     return ArrayColumn.of(x.astype(np.int64) if whole else x)
+
+
+def are_whole(column: Column, steps: Steps) -> bool:
+    """Whether the numbers that a column holds, or is read as, are whole; of dates, the days."""
+    if column.kind == "integer":
+        return True
+    if column.kind != "float" and not steps:
+        return False
+    x = read(column, steps)
+    x = x[np.isfinite(x)]
+    return len(x) > 0 and bool((x == np.rint(x)).all())
 
 
 def convertible(column: Column) -> Steps:
@@ -138,7 +154,7 @@ def convertible(column: Column) -> Steps:
         return found.steps
     if column.kind != "text":
         return ()
-    words, cells = _words(column)
+    words, cells = parsing.words_of(column)
     ways: dict[Steps, Array] = {(("number", d),): _are_known(parsing.number_of, words, d) for d in ".,"}
     ways |= {(("date", order),): _are_known(parsing.time_of, words, order) for order in parsing.ORDERS}
     most = max(ways, key=lambda steps: cells[ways[steps]].sum())

@@ -37,6 +37,36 @@ def with_cells(frame: Any, cells: Array, values: Any) -> Any:
     return _WRITERS[library(frame)](frame, written)
 
 
+def with_whole(values: Any, columns: list[int]) -> Any:
+    """Return values, (n, d) an array or an Arrow table, with the nearest whole numbers in some columns; of times, the
+    days."""
+    if isinstance(values, np.ndarray):
+        if columns and values.dtype.kind == "f":
+            values = values.copy()
+            values[:, columns] = np.rint(values[:, columns])
+        return values
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for j in columns:
+        own, name = values.column(j), values.column_names[j]
+        if pa.types.is_timestamp(own.type):
+            own = pc.floor_temporal(own, unit="day").cast(pa.date32())
+        elif pa.types.is_floating(own.type):
+            own = pc.round(own, round_mode="half_to_even")
+            own = own if _is_beyond(own) else own.cast(pa.int64())
+        values = values.set_column(j, name, own)
+    return values
+
+
+def _is_beyond(whole: Any) -> bool:
+    """Whether some whole numbers are too large for integers."""
+    import pyarrow.compute as pc
+
+    largest = pc.max(pc.abs(whole)).as_py()
+    return largest is not None and not largest < 1 << 53
+
+
 def _values(table: Any, j: int) -> Array:
     return np.asarray(table[:, j] if isinstance(table, np.ndarray) else from_arrow(table.column(j)))
 

@@ -1,0 +1,50 @@
+"""What a model knows of the columns that it was learnt from, beside its statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..schema import Schema
+
+
+@dataclass(frozen=True)
+class ColumnNotes:
+    """Why columns are learnt as they are, and what they held; it is saved with the model.
+
+    Parameters
+    ----------
+    reasons : dict of str to str
+        Why columns have their families, by name.
+    left_out : dict of str to str
+        Why columns of the training data were left out, by name.
+    whole : frozenset of str
+        The columns that held whole numbers, or days without a time, in the training data.
+    """
+
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    whole: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, schema: Schema, left_out: Mapping[str, str] | None = None) -> ColumnNotes:
+        """Return what a schema tells of its columns."""
+        return cls(dict(zip(schema.names, schema.reasons, strict=True)), dict(left_out or {}), schema.whole)
+
+    def without(self, left_out: Mapping[str, str]) -> ColumnNotes:
+        """Return the same with more columns that were left out."""
+        return replace(self, left_out=dict(self.left_out) | dict(left_out))
+
+    def to_header(self) -> dict[str, Any]:
+        """Return them as values for JSON."""
+        return {"reasons": dict(self.reasons), "left_out": dict(self.left_out), "whole": sorted(self.whole)}
+
+    @classmethod
+    def from_header(cls, header: Mapping[str, Any]) -> ColumnNotes:
+        """Return what `to_header` described."""
+        reasons, left_out = dict(header["reasons"]), dict(header["left_out"])
+        whole = frozenset(header["whole"])
+        if not all(isinstance(text, str) for text in (*reasons.values(), *left_out.values(), *whole)):
+            raise ValueError("what it says of its columns is not text")
+        return cls(reasons, left_out, whole)
