@@ -485,7 +485,7 @@ class TestLayouts:
         assert not any(one.calibrated for one in choice.candidates)
         assert output.startswith("Models by held-out error rate, with the log loss in nats:")
         assert choice.folded(80) in output
-        assert str(choice) in run("inspect", "model.safetensors")[1]
+        assert choice.table(80) in run("inspect", "model.safetensors")[1]
 
     def test_inspect_shows_the_calibration(self, messy):
         run("fit", "plain.csv", "-t", "art", "--drop", "id", "-o", "c")
@@ -619,7 +619,7 @@ class TestInspect:
         assert found["params"]["alpha"] == 1.0
         text = run("inspect", "mixed.safetensors")[1]
         assert re.search(r"model +MixedClassifier", text)
-        assert re.search(r"^island +categorical$", text, re.MULTILINE)
+        assert re.search(r"^island +categorical +str$", text, re.MULTILINE)
         assert re.search(r"^Adelie +146 +0.4384$", text, re.MULTILINE)
 
     @pytest.mark.parametrize(
@@ -723,12 +723,16 @@ class TestInspect:
         shares = json.loads(run("inspect", tmp_path / "m", "--parameters", "--json")[1])["parameters"]
         np.testing.assert_allclose(shares["explained_variance_ratio"], reduction.explained_variance_ratio_)
 
-    def test_parameters_of_many_columns_and_classes_are_cut(self, rng, tmp_path):
+    def test_parameters_of_many_columns_and_classes_are_cut(self, rng, tmp_path, monkeypatch):
         GaussianClassifier("diag").fit(rng.normal(size=(100, 30)), np.arange(100) % 10).save(tmp_path / "m")
+        monkeypatch.setenv("COLUMNS", "120")
         means = run("inspect", tmp_path / "m", "--parameters")[1].partition("\nmeans\n")[2].partition("\n\n")[0]
         heading, *rows, last = means.splitlines()
         assert heading.split() == [*"01234567", "..."]
         assert (len(rows), last) == (20, "and 10 more")
+        monkeypatch.setenv("COLUMNS", "50")
+        text = run("inspect", tmp_path / "m", "--parameters")[1]
+        assert 40 < max(map(len, text.splitlines())) <= 50
 
     def test_nothing_heavy_is_imported(self, places):
         code = f"import sys; sys.argv = ['suffice', 'inspect', {str(places / 'mixed.safetensors')!r}]\n"

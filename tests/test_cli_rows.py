@@ -444,7 +444,7 @@ LABELS = {
 
 @pytest.mark.parametrize("command", LABELS)
 def test_rows_without_labels_are_left_out_on_request(command, tmp_path, monkeypatch):
-    rows = FRAME.iloc[::8].dropna().reset_index(drop=True).assign(same=1)
+    rows = FRAME.iloc[::8].dropna().reset_index(drop=True)
     holed = rows["species"].where(rows.index % 12 > 0)
     (tmp_path / "other.safetensors").write_bytes(Path("mixed.safetensors").read_bytes())
     monkeypatch.chdir(tmp_path)

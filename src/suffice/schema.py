@@ -210,7 +210,7 @@ def _whole(
 ) -> frozenset[str]:
     """The columns of numbers that are whole in the first rows."""
     reads = {feature.source: feature.reads for feature in features}
-    others = (DROP, "categorical", "bernoulli", "text")
+    others = (DROP, "bernoulli", "text")
     kept = (j for j, family in enumerate(families) if family not in others and not holds_tokens(columns[j]))
     return frozenset(names[j] for j in kept if are_whole(columns[j][:LOOK], reads.get(j, ())))
 

@@ -39,7 +39,7 @@ def filled(text: str, width: int) -> str:
 
 def folded(rows: Sequence[Sequence[Any]], width: int) -> str:
     """As `aligned`, with the first and the last cells on several lines where the table would be wider than a width.
-    Words are not broken.
+    Only words that have no room by themselves are broken.
 
     >>> print(folded([("model", "loss"), ("a long name", 0.25)], 12))
     model   loss
@@ -51,6 +51,7 @@ def folded(rows: Sequence[Sequence[Any]], width: int) -> str:
     spare = width - sum(wide[1:-1]) - 2 * (len(wide) - 1)  # for the first and the last
     room = max(spare - wide[-1], _longest(row[0] for row in cells))
     last = max(spare - room, _longest(row[-1] for row in cells))
+    room = max(min(room, spare - last), 6)
     found: list[Sequence[str]] = []
     for first, *rest, end in cells:
         lines = zip_longest(_lines(first, room), _lines(end, last), fillvalue="")
@@ -75,8 +76,7 @@ def hanging(rows: Sequence[Sequence[Any]], width: int) -> str:
 
 
 def _lines(text: str, width: int) -> list[str]:
-    own: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False, "subsequent_indent": _INDENT}
-    return textwrap.wrap(text, width, **own) or [""]
+    return textwrap.wrap(text, width, break_on_hyphens=False, subsequent_indent=_INDENT) or [""]
 
 
 def _longest(texts: Iterable[str]) -> int:

@@ -151,13 +151,19 @@ def _like(path: str, target: str) -> tuple[Any, dict[str, Any], list[str] | None
     from ..errors import DataError
     from ..estimators import load
     from ..estimators.classifier import LLRClassifier
+    from ..schema import Schema
 
     model = load(path)
     if not isinstance(model, LLRClassifier):
         raise DataError(f"--like {locate(path)}: this is a {type(model).__name__}, not a classifier")
-    parameters = model.get_params(deep=False)
+    parameters, density = model.get_params(deep=False), model.to_model().density
     if hasattr(model, "schema_"):
         parameters["families"] = model.schema_
+    elif "families" in parameters and {*(known := density.families_of_columns()).values()} - {"number"}:
+        columns = getattr(model, "feature_names_in_", [f"x{j}" for j in range(density.n_features)])
+        named = {"number": "gaussian"}
+        families = tuple(named.get(own := known.get(j, "drop"), own) for j in range(density.n_features))
+        parameters["families"] = Schema(tuple(columns), families, ("as learnt",) * len(families), density.features)
     own = getattr(model, "feature_names_in_", None)
     names = None if own is None else own.tolist()
     if target in (names or ()):
