@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite, log, sqrt
 from typing import Any
@@ -84,8 +85,8 @@ def figures_of(rows: ScoredRows, found: Evaluation, cost: Array) -> list[Figure]
 def standard_errors(target: Array, llr: Array) -> dict[str, float]:
     """Return the standard errors of Cllr, minimum Cllr and EER, for many rows.
 
-    Cllr is the mean of two means. The other two are optimal values, of a calibration and of a threshold: for these, what
-    chance does to the optimum itself does not matter (the envelope theorem), so that they vary as with the calibration
+    Cllr is the mean of two means. The other two are optimal values, of a calibration and of a threshold. What chance
+    does to an optimum itself hardly changes its value (the envelope theorem), so that they vary as with the calibration
     and the threshold that were found.
 
     Parameters
@@ -113,7 +114,7 @@ def standard_errors(target: Array, llr: Array) -> dict[str, float]:
     }
 
 
-def _of_means(values: list[tuple[Array, Array | None]]) -> float:
+def _of_means(values: Sequence[tuple[Array, Array | None]]) -> float:
     """The standard error of a sum of means of values, each with the number of rows that have it."""
     total = 0.0
     for x, count in values:
