@@ -692,6 +692,18 @@ def test_the_last_bit_of_a_category_is_none():
     assert left.categories[0].tolist() == ["y"]
 
 
+def test_a_class_whose_weight_is_rounding_alone_has_no_pairs():
+    """What is left of the class is less than the last bit of its weight, although its categories were in that row alone."""
+    heavy, light, other = (
+        PairStats.of(Batch.of([row], [label], [w]))
+        for row, label, w in ((["x", "x"], "a", 1e6), (["y", "y"], "a", 1e-7), (["y", "y"], "b", 1.0))
+    )
+    left = heavy + light + other - heavy
+    assert left.weight.tolist() == [0.0, 1.0]
+    assert left.of_pair(0, 1).tolist() == [[[0.0]], [[1.0]]]
+    PairStats.from_arrays(left.classes, left.to_arrays())  # where pairs are refused that are more than their columns
+
+
 @given(st.lists(st.floats(-1e3, 1e3) | NAN, min_size=1, max_size=12))
 def test_moments_skip_missing_cells(values):
     x = np.array(values)
