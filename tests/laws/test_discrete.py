@@ -693,7 +693,7 @@ def test_the_last_bit_of_a_category_is_none():
 
 
 def test_a_class_whose_weight_is_rounding_alone_has_no_pairs():
-    """What is left of the class is less than the last bit of its weight, although its categories were in that row alone."""
+    """What is left of the class is less than the last bit of its weight."""
     heavy, light, other = (
         PairStats.of(Batch.of([row], [label], [w]))
         for row, label, w in ((["x", "x"], "a", 1e6), (["y", "y"], "a", 1e-7), (["y", "y"], "b", 1.0))
