@@ -227,6 +227,7 @@ def said(stats):
             for j in range(stats.n_features):
                 words = range(7) if stats.tokens.hashed else stats.words(j)
                 found |= {(label, j, w): n for w, n in zip(words, stats.counts(j).toarray()[c], strict=True) if n}
+                found |= {(j, "documents", w): n for w, n in zip(words, stats.columns[j].having, strict=False)}
             found[label, "missing"] = stats.missing[c]
         elif isinstance(stats, CountStats):
             found[label, "count"] = dense(stats.count)[c]

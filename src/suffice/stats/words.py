@@ -236,7 +236,11 @@ class WordStats(StatisticsByName):
             What is kept of the rows.
         """
         try:
-            return by_class(batch, partial(cls._of_table, tokens=Tokens.of(tokens).counting, presence=presence))
+            hard, soft = (
+                partial(of, tokens=Tokens.of(tokens).counting, presence=presence)
+                for of in (cls._of_table, cls._of_soft)
+            )
+            return by_class(batch, hard, soft)
         except InvalidTextError as error:
             raise DataError(
                 f"the text of row {batch.start + error.row} is not valid UTF-8; decode it again, as in "
@@ -264,6 +268,26 @@ class WordStats(StatisticsByName):
             as_given |= holds_tokens(column)
         total = np.bincount(code, weight, minlength=k).astype(np.float64)
         return cls(classes, total, tuple(found), missing, tokens, presence, table.names, as_given)
+
+    @classmethod
+    def _of_soft(
+        cls, table: Table, classes: Array, share: Array, weight: Array | None, tokens: Tokens, presence: bool
+    ) -> Self:
+        """The same of rows (n,) with soft labels (n, k): text is read once, every document as a class of its own."""
+        from scipy.sparse import csr_array
+
+        share = share if weight is None else share * weight[:, None]
+        n, total = len(share), share.sum(axis=1)
+        documents = np.arange(n, dtype=np.int32)
+        own = cls._of_table(table, documents, documents, (total > 0).astype(np.float64), tokens, presence)
+        columns, by_class = [], csr_array(share.T)
+        for column in own.columns:
+            counts = column.matrix(n)
+            having = total @ (counts > 0) if column.words is not None else column.having
+            columns.append(column.with_matrix((by_class @ counts).tocsc(), having))
+        return replace(
+            own, classes=classes, weight=share.sum(axis=0), columns=tuple(columns), missing=share.T @ own.missing
+        )
 
     def faded(self, factor: float) -> Self:
         columns = tuple(
