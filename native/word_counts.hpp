@@ -10,6 +10,11 @@
 
 namespace suffice {
 
+// Counts are found by numbers of 32 bits.
+inline void check_counts(std::size_t n) {
+    if (n > 0x7FFFFFFF) throw std::length_error("too many words and classes to count");
+}
+
 // Counts of whole numbers, or of weights. Documents come class by class: a class is done with before the next begins.
 template <class Count>
 class CountWords {
@@ -43,20 +48,22 @@ public:
 
     bool has(std::size_t number) const { return number < words_.size() && words_[number].label >= 0; }
 
-    // The classes of each word, words in this order, and its counts in them: starts (words + 1,), and a class and a count each;
-    // and the documents that have it (words,).
-    void write(Large<std::int32_t> order, Large<std::int64_t>& starts, Large<std::int32_t>& label, Large<double>& count,
+    // The classes of each word, words in their order, and its counts in them: starts (words + 1,), and a class and a count
+    // each; and, unless words are hashed, the documents that have it (words,).
+    void write(SortedWords& words, Large<std::int32_t>& starts, Large<std::int32_t>& label, Large<double>& count,
                Large<double>& documents) const {
-        const std::size_t n = order.size();
-        Large<std::int32_t> place(words_.size(), -1);  // of each word, or none
-        for (std::size_t i = 0; i < n; ++i) place[std::size_t(order[i])] = std::int32_t(i);
-        Large<std::int32_t>().swap(order);
-        starts.assign(n + 1, 0), documents.resize(n);
+        const std::size_t n = words.by_number ? words_.size() : words.order.size();
+        Large<std::int32_t> places(words.by_number ? 0 : words_.size(), -1);  // of each word, or none
+        for (std::size_t i = 0; i < words.order.size(); ++i) places[std::size_t(words.order[i])] = std::int32_t(i);
+        const auto place = [&](std::size_t number) { return words.by_number ? std::int32_t(number) : places[number]; };
+        Large<std::int32_t>().swap(words.order);
+        starts.assign(n + 1, 0), documents.resize(words.by_number ? 0 : n);
         const auto each = [&](const auto& take) {  // class by class
-            for (const Done& own : done_) take(std::size_t(place[std::size_t(own.number)]), own.label, own.count);
+            for (const Done& own : done_) take(std::size_t(place(std::size_t(own.number))), own.label, own.count);
             for (std::size_t w = 0; w < words_.size(); ++w)
-                if (words_[w].label >= 0) take(std::size_t(place[w]), words_[w].label, words_[w].count);
+                if (words_[w].label >= 0) take(std::size_t(place(w)), words_[w].label, words_[w].count);
         };
+        check_counts(done_.size() + words_.size());
         each([&](std::size_t i, std::int32_t, Count) { ++starts[i + 1]; });
         for (std::size_t i = 0; i < n; ++i) starts[i + 1] += starts[i];
         label.resize(std::size_t(starts.back())), count.resize(label.size());
@@ -66,8 +73,8 @@ public:
         });
         std::move_backward(starts.begin(), starts.end() - 1, starts.end());  // back to where each began
         starts[0] = 0;
-        for (std::size_t w = 0; w < words_.size(); ++w)
-            if (place[w] >= 0) documents[std::size_t(place[w])] = double(words_[w].documents);
+        for (std::size_t w = 0; w < places.size(); ++w)
+            if (places[w] >= 0) documents[std::size_t(places[w])] = double(words_[w].documents);
     }
 
 private:
@@ -100,7 +107,7 @@ struct ReadOnly {
 };
 
 struct WordSlopes {  // what a word adds to the score of each class
-    const std::int64_t* starts;  // (words + 1,) where the classes of each word begin that have a slope of their own
+    const std::int32_t* starts;  // (words + 1,) where the classes of each word begin that have a slope of their own
     const std::int32_t* label;
     const double* slope;     // beyond that of the class
     const double* by_class;  // (k,) what every known word adds
@@ -123,10 +130,10 @@ public:
     }
     void prefetch_more(std::int32_t number) const {
         if (number < 0) return;
-        const std::int64_t first = slopes_.starts[number], last = slopes_.starts[number + 1];
-        for (std::int64_t i = first; i < last; i += 8) __builtin_prefetch(slopes_.slope + i);
+        const std::ptrdiff_t first = slopes_.starts[number], last = slopes_.starts[number + 1];
+        for (std::ptrdiff_t i = first; i < last; i += 8) __builtin_prefetch(slopes_.slope + i);
         if (last > first) __builtin_prefetch(slopes_.slope + last - 1);
-        if (last - first < std::int64_t(slopes_.classes)) __builtin_prefetch(slopes_.label + first);
+        if (last - first < std::ptrdiff_t(slopes_.classes)) __builtin_prefetch(slopes_.label + first);
     }
     void take(std::int32_t number) {
         if (number < 0) {
@@ -167,64 +174,58 @@ struct ListWords {
     void end() { ends.push_back(std::int64_t(numbers.size())); }
 };
 
-struct WordList {  // sorted words, one after the other
+struct WordSums {  // words in order, one after the other, and a number for each word and each class that has it
     const std::uint8_t* letters;
-    const std::int64_t* ends;
-    Index size;
+    const std::int64_t* ends;    // (words,); null where words are hashed: then they are the same everywhere
+    const std::int32_t* starts;  // (words + 1,) where the classes of each word begin
+    const std::int32_t* label;   // these classes, in order
+    const double* value;
+    const double* having;  // (words,) the documents that have it; not read where words are hashed
+    Index words;
+
     const std::uint8_t* begin(Index i) const { return letters + (i ? ends[i - 1] : 0); }
     std::size_t length(Index i) const { return std::size_t(ends[i] - (i ? ends[i - 1] : 0)); }
 };
 
-struct MergedWords {
+struct AddedWords {
     Large<std::uint8_t> letters;
-    Large<std::int64_t> ends, at_a, at_b;  // where the words of each went
+    Large<std::int64_t> ends;
+    Large<std::int32_t> starts, label;
+    Large<double> value, having;
 };
 
-inline MergedWords merge_words(const WordList& a, const WordList& b) {
-    MergedWords out;
-    out.at_a.resize(std::size_t(a.size)), out.at_b.resize(std::size_t(b.size));
-    out.ends.reserve(std::size_t(a.size + b.size));
-    out.letters.reserve(std::size_t((a.size ? a.ends[a.size - 1] : 0) + (b.size ? b.ends[b.size - 1] : 0)));
-    for (Index i = 0, j = 0; i < a.size || j < b.size;) {
-        int order = i == a.size ? 1 : j == b.size ? -1 : 0;
-        if (!order) {
-            const std::size_t m = a.length(i), n = b.length(j);
-            order = m && n ? std::memcmp(a.begin(i), b.begin(j), std::min(m, n)) : 0;
-            if (!order) order = m < n ? -1 : m > n;
-        }
-        const WordList& from = order <= 0 ? a : b;
-        const Index at = order <= 0 ? i : j;
-        out.letters.insert(out.letters.end(), from.begin(at), from.begin(at) + from.length(at));
-        if (order <= 0) out.at_a[std::size_t(i++)] = std::int64_t(out.ends.size());
-        if (order >= 0) out.at_b[std::size_t(j++)] = std::int64_t(out.ends.size());
-        out.ends.push_back(std::int64_t(out.letters.size()));
-    }
-    return out;
+// Below 0 where word i of a comes before word j of b, 0 where they are the same.
+inline int compared(const WordSums& a, Index i, const WordSums& b, Index j) {
+    if (i == a.words || j == b.words) return i == a.words ? 1 : -1;
+    if (!a.ends) return 0;
+    const std::size_t m = a.length(i), n = b.length(j);
+    const int order = m && n ? std::memcmp(a.begin(i), b.begin(j), std::min(m, n)) : 0;
+    return order ? order : m < n ? -1 : m > n;
 }
 
-struct CountsOfWords {
-    const std::int64_t* starts;  // (words + 1,) where the classes of each word begin
-    const std::int32_t* label;   // these classes, in order
-    const double* value;
-    const std::int64_t* at;  // (words,) increasing, where each word is among those of both; null where it is at its own place
-    Index words;
-};
-
-struct SummedCounts {
-    Large<std::int64_t> starts;
-    Large<std::int32_t> label;
-    Large<double> value;
-};
-
-inline SummedCounts add_counts(const CountsOfWords& a, const CountsOfWords& b, Index words) {
-    SummedCounts out;
-    const std::size_t most = std::size_t(a.starts[a.words] - a.starts[0] + b.starts[b.words] - b.starts[0]);
-    out.starts.reserve(std::size_t(words) + 1), out.label.reserve(most), out.value.reserve(most);
+inline AddedWords add_words(const WordSums& a, const WordSums& b) {
+    AddedWords out;
+    const std::size_t words = std::size_t(a.ends ? a.words + b.words : a.words);
+    const std::size_t most = std::size_t(a.starts[a.words]) + std::size_t(b.starts[b.words]);
+    check_counts(most);
+    if (a.ends) {
+        out.ends.reserve(words), out.having.reserve(words);
+        out.letters.reserve(std::size_t((a.words ? a.ends[a.words - 1] : 0) + (b.words ? b.ends[b.words - 1] : 0)));
+    }
+    out.starts.reserve(words + 1), out.label.reserve(most), out.value.reserve(most);
     out.starts.push_back(0);
-    for (Index i = 0, p = 0, q = 0; i < words; ++i) {
-        std::int64_t x = 0, x_end = 0, y = 0, y_end = 0;
-        if (p < a.words && (a.at ? a.at[p] : p) == i) x = a.starts[p], x_end = a.starts[++p];
-        if (q < b.words && (b.at ? b.at[q] : q) == i) y = b.starts[q], y_end = b.starts[++q];
+    for (Index i = 0, j = 0; i < a.words || j < b.words;) {
+        const int order = compared(a, i, b, j);
+        if (a.ends) {
+            const WordSums& from = order <= 0 ? a : b;
+            const Index at = order <= 0 ? i : j;
+            out.letters.insert(out.letters.end(), from.begin(at), from.begin(at) + from.length(at));
+            out.ends.push_back(std::int64_t(out.letters.size()));
+            out.having.push_back((order <= 0 ? a.having[i] : 0.0) + (order >= 0 ? b.having[j] : 0.0));
+        }
+        std::int32_t x = 0, x_end = 0, y = 0, y_end = 0;
+        if (order <= 0) x = a.starts[i], x_end = a.starts[++i];
+        if (order >= 0) y = b.starts[j], y_end = b.starts[++j];
         while (x < x_end || y < y_end) {
             const bool own = y == y_end || (x < x_end && a.label[x] <= b.label[y]);
             const bool other = x == x_end || (y < y_end && b.label[y] <= a.label[x]);
@@ -232,7 +233,7 @@ inline SummedCounts add_counts(const CountsOfWords& a, const CountsOfWords& b, I
             out.value.push_back((own ? a.value[x] : 0.0) + (other ? b.value[y] : 0.0));
             x += own, y += other;
         }
-        out.starts.push_back(std::int64_t(out.label.size()));
+        out.starts.push_back(std::int32_t(out.label.size()));
     }
     return out;
 }

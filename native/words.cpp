@@ -19,6 +19,7 @@ using Flat = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Doubles = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Bytes = Flat<std::uint8_t>;
 using Offsets = Flat<std::int64_t>;
+using Numbers = Flat<std::int32_t>;
 
 // An array that owns its numbers.
 template <class T>
@@ -70,9 +71,8 @@ template <class Count, class Places>
 nb::object counted(const Read& read, Places&& places, const Labels& labels, bool presence) {
     Problem found;
     SortedWords words;
-    Large<std::int32_t> label;
+    Large<std::int32_t> starts, label;
     Large<double> count, documents;
-    Large<std::int64_t> starts;
     {
         nb::gil_scoped_release free;
         CountWords<Count> sink(labels, presence);
@@ -86,7 +86,7 @@ nb::object counted(const Read& read, Places&& places, const Labels& labels, bool
         if (found.row < 0) {
             sink.complete(places.size());
             words = places.sorted([&](std::size_t i) { return sink.has(i); });
-            sink.write(std::move(words.order), starts, label, count, documents);
+            sink.write(words, starts, label, count, documents);
         }
     }
     if (found.row >= 0) return problem(found);
@@ -104,10 +104,6 @@ Problem looked_up(const Read& read, const Lookup* words, std::uint32_t buckets, 
     }
     Buckets places{buckets};
     return read_words(read.documents(), read.how(), places, sink);
-}
-
-CountsOfWords counts_of(const Offsets& starts, const Flat<std::int32_t>& label, const Flat<double>& value, const std::optional<Offsets>& at) {
-    return {starts.data(), label.data(), value.data(), at ? at->data() : nullptr, Index(starts.shape(0)) - 1};
 }
 
 }  // namespace
@@ -142,7 +138,7 @@ void bind_words(nb::module_& m) {
           "extra"_a.noconvert(), "context"_a, "least"_a, "most"_a, "stop"_a.none(), "buckets"_a, "code"_a.noconvert(), "weight"_a.noconvert().none(), "presence"_a);
     m.def("word_scores",
           [](Bytes text, Offsets offsets, std::optional<Offsets> lists, Flat<std::uint16_t> pages, Flat<std::uint32_t> letters,
-             Flat<std::uint32_t> extra, bool context, std::size_t least, std::size_t most, const Lookup* stop, const Lookup* words, Offsets starts, Flat<std::int32_t> label,
+             Flat<std::uint32_t> extra, bool context, std::size_t least, std::size_t most, const Lookup* stop, const Lookup* words, Numbers starts, Numbers label,
              Flat<double> slope, Flat<double> by_class, bool presence, Doubles out) {
               const Read read{text, offsets, lists, pages, letters, extra, context, least, most, stop};
               const WordSlopes slopes{starts.data(), label.data(), slope.data(), by_class.data(), starts.shape(0) - 1, by_class.shape(0)};
@@ -164,28 +160,21 @@ void bind_words(nb::module_& m) {
           },
           "text"_a.noconvert(), "offsets"_a.noconvert(), "lists"_a.noconvert().none(), "pages"_a.noconvert(), "letters"_a.noconvert(),
           "extra"_a.noconvert(), "context"_a, "least"_a, "most"_a, "stop"_a.none(), "words"_a.none(), "buckets"_a);
-    m.def("merge_words",
-          [](Bytes letters, Offsets ends, Bytes more_letters, Offsets more_ends) {
-              MergedWords found;
+    m.def("add_words",
+          [](Bytes letters, std::optional<Offsets> ends, Numbers starts, Numbers label, Flat<double> value, Flat<double> having, Bytes more_letters,
+             std::optional<Offsets> more_ends, Numbers more_starts, Numbers more_label, Flat<double> more_value, Flat<double> more_having) {
+              AddedWords found;
               {
                   nb::gil_scoped_release free;
-                  found = merge_words({letters.data(), ends.data(), Index(ends.shape(0))},
-                                      {more_letters.data(), more_ends.data(), Index(more_ends.shape(0))});
+                  found = add_words({letters.data(), ends ? ends->data() : nullptr, starts.data(), label.data(), value.data(), having.data(),
+                                     Index(starts.shape(0)) - 1},
+                                    {more_letters.data(), more_ends ? more_ends->data() : nullptr, more_starts.data(), more_label.data(),
+                                     more_value.data(), more_having.data(), Index(more_starts.shape(0)) - 1});
               }
-              return nb::make_tuple(array(std::move(found.letters)), array(std::move(found.ends)), array(std::move(found.at_a)),
-                                    array(std::move(found.at_b)));
+              return nb::make_tuple(array(std::move(found.letters)), array(std::move(found.ends)), array(std::move(found.starts)),
+                                    array(std::move(found.label)), array(std::move(found.value)), array(std::move(found.having)));
           },
-          "letters"_a.noconvert(), "ends"_a.noconvert(), "more_letters"_a.noconvert(), "more_ends"_a.noconvert());
-    m.def("add_counts",
-          [](Offsets starts, Flat<std::int32_t> label, Flat<double> value, std::optional<Offsets> at, Offsets more_starts,
-             Flat<std::int32_t> more_label, Flat<double> more_value, std::optional<Offsets> more_at, Index words) {
-              SummedCounts found;
-              {
-                  nb::gil_scoped_release free;
-                  found = add_counts(counts_of(starts, label, value, at), counts_of(more_starts, more_label, more_value, more_at), words);
-              }
-              return nb::make_tuple(array(std::move(found.starts)), array(std::move(found.label)), array(std::move(found.value)));
-          },
-          "starts"_a.noconvert(), "label"_a.noconvert(), "value"_a.noconvert(), "at"_a.noconvert().none(), "more_starts"_a.noconvert(),
-          "more_label"_a.noconvert(), "more_value"_a.noconvert(), "more_at"_a.noconvert().none(), "words"_a);
+          "letters"_a.noconvert(), "ends"_a.noconvert().none(), "starts"_a.noconvert(), "label"_a.noconvert(), "value"_a.noconvert(),
+          "having"_a.noconvert(), "more_letters"_a.noconvert(), "more_ends"_a.noconvert().none(), "more_starts"_a.noconvert(),
+          "more_label"_a.noconvert(), "more_value"_a.noconvert(), "more_having"_a.noconvert());
 }

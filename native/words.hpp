@@ -139,8 +139,9 @@ public:
     const char* begin(std::size_t i) const { return letters_.data() + starts_[i]; }
     std::size_t length(std::size_t i) const { return (i + 1 < size() ? starts_[i + 1] : letters_.size()) - starts_[i]; }
 
-    // The words in the order of their bytes, which is that of their code points.
-    Large<std::int32_t> sorted() const {
+    // The words in the order of their bytes, which is that of their code points. None can be looked up any more.
+    Large<std::int32_t> sorted() {
+        Large<Slot>().swap(slots_);
         struct Key {
             std::uint64_t prefix;
             std::int32_t word;
@@ -240,8 +241,9 @@ private:
     std::size_t used_ = 0;
 };
 
-struct SortedWords {
-    Large<std::int32_t> order;  // their numbers
+struct SortedWords {  // what they were found by is gone by then
+    Large<std::int32_t> order;  // their numbers,
+    bool by_number = false;     // unless words are in the order of these
     Large<std::uint8_t> letters;
     Large<std::int64_t> ends;
 };
@@ -257,7 +259,7 @@ struct NewWords {  // every word gets one
 
     std::size_t size() const { return table.size(); }
     template <class Has>
-    SortedWords sorted(const Has&) const {  // all of them have been counted
+    SortedWords sorted(const Has&) {  // all of them have been counted
         SortedWords out;
         out.order = table.sorted();
         out.ends.reserve(size());
@@ -266,6 +268,7 @@ struct NewWords {  // every word gets one
             out.letters.insert(out.letters.end(), word, word + table.length(std::size_t(i)));
             out.ends.push_back(std::int64_t(out.letters.size()));
         }
+        table = {};
         return out;
     }
 };
@@ -301,7 +304,8 @@ public:
 
     // A space comes before all letters: n-grams are in the order of their tokens.
     template <class Has>
-    SortedWords sorted(const Has& has) const {
+    SortedWords sorted(const Has& has) {
+        grams_ = {};
         const Large<std::int32_t> order = tokens_.sorted();
         Large<std::int32_t> rank(order.size());
         for (std::size_t i = 0; i < order.size(); ++i) rank[std::size_t(order[i])] = std::int32_t(i);
@@ -431,8 +435,7 @@ struct Buckets {
     template <class Has>
     SortedWords sorted(const Has&) const {
         SortedWords out;
-        out.order.resize(n);
-        for (std::uint32_t i = 0; i < n; ++i) out.order[i] = std::int32_t(i);
+        out.by_number = true;
         return out;
     }
 };

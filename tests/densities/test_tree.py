@@ -215,6 +215,7 @@ def test_pairs_that_are_named_are_joined(joint):
 
 def test_pairs_that_are_too_large_are_left_out_in_any_order(monkeypatch):
     monkeypatch.setattr(pairs, "CELLS", 6 * 3 * 9)  # nine cells of each pair and class
+    monkeypatch.setattr(pairs, "LEAST", 0)
     X, y = rows()
     whole = PairStats.of(Batch.of(X, y))
     assert whole.left_out() == [(0, 3), (1, 3)]
@@ -229,6 +230,29 @@ def test_pairs_that_are_too_large_are_left_out_in_any_order(monkeypatch):
     with pytest.warns(ColumnWarning, match="not joined in the tree: 'a' and 'd', 'b' and 'd'; .* keep fewer columns"):
         density = TreeDensity.estimate(whole, names="abcd")
     assert {tuple(sorted(e[:2])) for e in density.edges("abcd")} <= {("a", "b"), ("b", "c"), ("a", "c"), ("c", "d")}
+
+
+def test_too_many_columns_are_joined_with_those_next_to_them(monkeypatch):
+    """As many as there is room for, whichever rows come first."""
+    rng, d = np.random.default_rng(0), 12
+    X = np.repeat(rng.integers(0, 3, (90, d // 2)), 2, axis=1)
+    X[:, 4] = np.arange(90) % 30  # too large for a table with any other
+    y = rng.integers(0, 2, 90)
+    monkeypatch.setattr(pairs, "CELLS", 20 * 18)  # of 66 pairs, most of which have 3 x 3 cells in 2 classes
+    monkeypatch.setattr(pairs, "LEAST", 20)
+    whole = PairStats.of(Batch.of(X, y))
+    assert whole.count.size <= pairs.CELLS
+    near = [(j, j + 1) for j in range(d - 1) if 4 not in (j, j + 1)]
+    assert set(near) < set(map(tuple, whole.pairs.tolist())) <= {*near, *((j, j + 2) for j in range(d - 2))}
+    parts = [PairStats.of(Batch.of(X[i : i + 10], y[i : i + 10])) for i in range(0, 90, 10)]
+    assert any(len(part.pairs) > len(whole.pairs) for part in parts)
+    for order in (parts, parts[::-1]):
+        total = order[0].plus(*order[1:])
+        np.testing.assert_array_equal(total.pairs, whole.pairs)
+        np.testing.assert_array_equal(total.count, whole.count)
+    with pytest.warns(ColumnWarning, match=r"or are too many, .*and \d+ more; .* next to each other first"):
+        density = TreeDensity.estimate(whole)
+    assert {(0, 1), (2, 3), (6, 7), (8, 9), (10, 11)} <= {tuple(sorted(edge[:2])) for edge in density.edges()}
 
 
 def test_the_order_of_rows_does_not_matter():

@@ -281,7 +281,9 @@ def test_a_million_words_and_a_large_document():
     clf = MultinomialClassifier().fit([" ".join(words), "w7 other"], ["many", "few"])
     assert len(clf.vocabulary()) == 1_000_001
     assert clf.predict(["w8", "other"], prior="uniform").tolist() == ["many", "few"]
-    assert clf.statistics_.columns[0].count.value.sum() == 1_000_002
+    assert clf.statistics_.columns[0].counts.value.sum() == 1_000_002
+    long = ["w " * 40_000 + "see few.csv", "w " * 40_000 + "see many.csv"]  # which are no paths
+    assert MultinomialClassifier().fit(long, ["few", "many"]).vocabulary().tolist() == ["csv", "few", "many", "see"]
 
 
 def test_text_that_is_not_valid_is_refused_with_the_row():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 from suffice import kernels
 from suffice.kernels import reference
 from suffice.kernels.letters import CASED, IGNORABLE, IRREGULAR, LETTER, letters
-from suffice.kernels.words import Documents, InvalidTextError, WordCounts, WordRules, Words, _decoded
+from suffice.kernels.words import CountedWords, Documents, InvalidTextError, WordCounts, WordRules, Words, _decoded
 
 KERNELS = [reference, *([kernels.native] if kernels.native else [])]
 
@@ -109,7 +110,7 @@ def test_weights_of_classes_in_any_order(kernel, presence, ngrams, buckets):
         matrix = peer.transform(rows).toarray()
     dense = csc_array((count.value, count.label, count.starts), shape=(4, matrix.shape[1])).toarray()
     np.testing.assert_array_equal(dense, np.eye(4)[code].T @ (weight[:, None] * matrix))
-    np.testing.assert_array_equal(having, weight @ (matrix > 0))
+    np.testing.assert_array_equal(having, [] if buckets else weight @ (matrix > 0))
     unit, ones = (kernel.word_counts(documents(rows), rules, code, w, presence)[1] for w in (None, np.ones(40)))
     assert all(map(np.array_equal, unit, ones))
 
@@ -188,7 +189,7 @@ def test_scores_add_up_slopes(kernel, presence):
     vocabulary = words(["cat", "dog", "the", "οδος"])
     slope, by_class = np.random.default_rng(0).normal(size=(4, 3)), np.array([0.5, -1.0, 2.0])
     sparse = csc_array(np.where(slope > 0, slope, 0).T)
-    slopes = WordCounts(sparse.indptr.astype(np.int64), sparse.indices.astype(np.int32), sparse.data)
+    slopes = WordCounts(sparse.indptr.astype(np.int32), sparse.indices.astype(np.int32), sparse.data)
     out = np.ones((4, 3))
     rules, table = WordRules(), kernel.word_table(vocabulary)
     unknown = kernel.word_scores(documents(rows), rules, table, slopes, by_class, presence, out)
@@ -224,35 +225,41 @@ def test_ngrams_are_found_by_their_tokens_and_as_they_are(kernel):
         starts, codes = kernel.word_codes(rows_given, rules, table)
         found = [np.bincount(c[c >= 0], minlength=len(vocabulary)) for c in np.split(codes, starts[1:-1])]
         np.testing.assert_array_equal(found, matrix)
-        slopes = WordCounts(np.arange(9), np.zeros(8, np.int32), np.arange(1.0, 9.0))
+        slopes = WordCounts(np.arange(9, dtype=np.int32), np.zeros(8, np.int32), np.arange(1.0, 9.0))
         out = np.zeros((3, 1))
         assert kernel.word_scores(rows_given, rules, table, slopes, np.zeros(1), False, out) == 0
         np.testing.assert_array_equal(out[:, 0], matrix @ np.arange(1.0, 9.0))
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_counts_are_added_where_their_words_are(kernel):
+def test_words_and_their_counts_are_added(kernel):
+    """Words of one, of the other and of both; the empty word, one that begins as another does; and buckets."""
     rng = np.random.default_rng(0)
-    a, b = (csc_array(rng.poisson(0.7, (3, n)).astype(float)) for n in (5, 4))
-    one, two = (WordCounts(m.indptr.astype(np.int64), m.indices.astype(np.int32), m.data) for m in (a, b))
-    at_a, at_b = np.array([0, 1, 3, 5, 6]), np.array([1, 2, 3, 6])
-    total = np.zeros((3, 7))
-    total[:, at_a] += a.toarray()
-    total[:, at_b] += b.toarray()
-    found = kernel.add_counts(one, at_a, two, at_b, 7)
-    np.testing.assert_array_equal(csc_array((found.value, found.label, found.starts), shape=(3, 7)).toarray(), total)
-    assert np.array_equal(kernel.add_counts(one, None, one, None, 5).value, 2 * one.value)
-    assert all(np.all(np.diff(found.label[i:j]) > 0) for i, j in zip(found.starts, found.starts[1:], strict=False))
 
+    def counted(names: list[str] | None, n: int) -> tuple[np.ndarray, CountedWords]:
+        table = rng.poisson(0.7, (3, n)).astype(float)
+        m = csc_array(table)
+        count = WordCounts(m.indptr.astype(np.int32), m.indices.astype(np.int32), m.data)
+        return table, CountedWords(
+            None if names is None else words(names), count, rng.random(0 if names is None else n)
+        )
 
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_words_merge_in_order(kernel):
-    a, b = ["", "a", "naïve", "zebra"], ["a", "ab", "zebra", "日本"]
-    merged, at_a, at_b = kernel.merge_words(words(a), words(b))
-    assert names(merged) == sorted({*a, *b})
-    assert [names(merged)[i] for i in at_a] == a
-    assert [names(merged)[i] for i in at_b] == b
-    assert [len(part) for part in kernel.merge_words(words([]), words([]))[0]] == [0, 0]
+    a, b = ["", "a", "naïve", "zebra"], ["a", "ab", "b", "zebra", "日本"]
+    for one, two in ((a, b), (b, a), ([], a), (a, []), ([], []), (None, None)):
+        sizes = (7, 7) if one is None or two is None else (len(one), len(two))
+        (left, x), (right, y) = counted(one, sizes[0]), counted(two, sizes[1])
+        both = kernel.add_words(x, y)
+        every = list(range(7)) if one is None or two is None else sorted({*one, *two})
+        assert both.words is None if one is None else names(both.words) == every
+        total, having = np.zeros((3, len(every))), np.zeros(len(every))
+        for table, part, own in ((left, x, one), (right, y, two)):
+            at = [every.index(name) for name in (every if own is None else own)]
+            total[:, at] += table
+            having[at] += 0 if own is None else part.having
+        found, shape = both.counts, (3, len(every))
+        np.testing.assert_array_equal(csc_array((found.value, found.label, found.starts), shape=shape).toarray(), total)
+        np.testing.assert_array_equal(both.having, [] if one is None else having)
+        assert all(np.all(np.diff(found.label[i:j]) > 0) for i, j in pairwise(found.starts))
 
 
 @pytest.mark.usefixtures("native_kernel")

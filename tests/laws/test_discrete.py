@@ -227,6 +227,7 @@ def said(stats):
             for j in range(stats.n_features):
                 words = range(7) if stats.tokens.hashed else stats.words(j)
                 found |= {(label, j, w): n for w, n in zip(words, stats.counts(j).toarray()[c], strict=True) if n}
+                found |= {(j, "documents", w): n for w, n in zip(words, stats.columns[j].having, strict=False)}
             found[label, "missing"] = stats.missing[c]
         elif isinstance(stats, CountStats):
             found[label, "count"] = dense(stats.count)[c]
@@ -690,6 +691,18 @@ def test_the_last_bit_of_a_category_is_none():
     left = one + two + rest - one - two
     assert 0.1 + 0.2 - 0.1 - 0.2 > 0  # or what is tested here does not happen
     assert left.categories[0].tolist() == ["y"]
+
+
+def test_a_class_whose_weight_is_rounding_alone_has_no_pairs():
+    """What is left of the class is less than the last bit of its weight."""
+    heavy, light, other = (
+        PairStats.of(Batch.of([row], [label], [w]))
+        for row, label, w in ((["x", "x"], "a", 1e6), (["y", "y"], "a", 1e-7), (["y", "y"], "b", 1.0))
+    )
+    left = heavy + light + other - heavy
+    assert left.weight.tolist() == [0.0, 1.0]
+    assert left.of_pair(0, 1).tolist() == [[[0.0]], [[1.0]]]
+    PairStats.from_arrays(left.classes, left.to_arrays())  # where pairs are refused that are more than their columns
 
 
 @given(st.lists(st.floats(-1e3, 1e3) | NAN, min_size=1, max_size=12))

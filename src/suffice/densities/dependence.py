@@ -34,16 +34,13 @@ def informations(stats: PairStats) -> Array:
         For each pair its conditional mutual information in nats, times the share of the rows in which neither of the
         two is missing.
     """
-    pair, first, second = stats.cells()
-    m, width = len(stats.pairs), np.diff(stats.single.bounds)[stats.pairs]
-    ends = np.cumsum(width, axis=0)  # categories of the first columns, and of the second ones, pair after pair
-    owner = [np.repeat(np.arange(m), width[:, side]) for side in (0, 1)]
-    place = [(ends - width)[pair, side] + own for side, own in ((0, first), (1, second))]
+    pair, m = np.repeat(np.arange(len(stats.pairs)), np.diff(stats.bounds)), len(stats.pairs)
     told = np.zeros(m)
     for count in stats.count:
         told += np.bincount(pair, entropy_terms(count), m) + entropy_terms(np.bincount(pair, count, m))
-        for at, of in zip(place, owner, strict=True):
-            told -= np.bincount(of, entropy_terms(np.bincount(at, count, len(of))), m)
+    for of, _, margins in stats.margins():
+        for margin in margins:
+            told -= np.bincount(of, entropy_terms(margin), m)
     return np.asarray(np.maximum(told, 0.0) / (stats.weight.sum() or 1.0))
 
 
@@ -71,9 +68,9 @@ def weight_matrices(pairs: Array, weight: Array, d: int, joint: Any, grows: bool
     out = np.zeros((len(weight), d, d))
     if grows:
         out[:, pairs[:, 0], pairs[:, 1]] = np.round(weight, _DIGITS)
-    known = set(map(tuple, pairs.tolist()))
-    for pair in known.intersection(joint):
-        out[:, pair[0], pair[1]] = np.inf
+    for i, j in joint:
+        if (pairs == (i, j)).all(axis=1).any():
+            out[:, i, j] = np.inf
     return out + np.swapaxes(out, 1, 2)
 
 

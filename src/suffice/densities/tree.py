@@ -150,9 +150,9 @@ class TreeDensity(Density):
         weight = informations(stats)
         matrix = weight_matrices(stats.pairs, weight[None], stats.n_features, joint, grows)
         parent = heaviest_trees(matrix)[0]
-        known = {pair: float(each) for pair, each in zip(map(tuple, stats.pairs.tolist()), weight, strict=True)}
-        own = [known[min(j, p), max(j, p)] if p >= 0 else 0.0 for j, p in enumerate(parent.tolist())]
-        return cls.of_tree(stats, single, alpha, parent, np.array(own))
+        edges = np.sort(np.stack([parent, np.arange(len(parent))], axis=1), axis=1)
+        own = np.where(parent >= 0, np.append(weight, 0.0)[stats.places(edges)], 0.0)
+        return cls.of_tree(stats, single, alpha, parent, own)
 
     @classmethod
     def of_tree(
@@ -534,15 +534,15 @@ def _checked_parents(parents: Any, d: int) -> Array:
 
 def _warn(stats: PairStats, joint: Sequence[tuple[int, int]], grows: bool, names: Sequence[Any]) -> None:
     """Warn of pairs whose tables would be too large."""
-    known = set(map(tuple, stats.pairs.tolist()))
-    out = stats.left_out() if grows else [pair for pair in joint if tuple(pair) not in known]
+    known = stats.places(list(joint)) >= 0
+    out = stats.left_out() if grows else [pair for pair, is_known in zip(joint, known, strict=True) if not is_known]
     if out:
         shown = ", ".join(f"{names[i]!r} and {names[j]!r}" for i, j in out[:_SHOWN])
         more = f" and {len(out) - _SHOWN} more" if len(out) > _SHOWN else ""
         warnings.warn(
-            f"these pairs of columns have too many categories for a table of both, so that they are not joined in the "
-            f"tree: {shown}{more}; all pairs share the room for tables: group rare categories, keep fewer columns, or "
-            "name the pairs that matter with joint=",
+            f"these pairs of columns have too many categories for a table of both, or are too many, so that they are "
+            f"not joined in the tree: {shown}{more}; all pairs share the room for tables, columns next to each "
+            "other first: group rare categories, keep fewer columns, or name the pairs that matter with joint=",
             ColumnWarning,
             stacklevel=3,
         )

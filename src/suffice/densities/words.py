@@ -337,13 +337,13 @@ class TextDensity(Density):
             slopes = replace(part).slopes  # type: ignore[type-var]  # which would be kept a second time by the part itself
             k = part.n_classes
             if slopes.by_class is None:
-                starts = np.arange(part.n_features + 1, dtype=np.int64) * k
+                starts = np.arange(part.n_features + 1, dtype=np.int32) * k
                 label = np.tile(np.arange(k, dtype=np.int32), part.n_features)
                 found.append((WordCounts(starts, label, np.ascontiguousarray(slopes.table.T).ravel()), np.zeros(k)))
                 continue
             by_word = slopes.table.tocsc()
             by_word.sort_indices()
-            own = by_word.indptr.astype(np.int64), by_word.indices.astype(np.int32, copy=False), by_word.data
+            own = *(each.astype(np.int32, copy=False) for each in (by_word.indptr, by_word.indices)), by_word.data
             found.append((WordCounts(*own), np.asarray(slopes.by_class, np.float64)))
         return tuple(found)
 
@@ -537,10 +537,10 @@ def _invalid(row: int) -> DataError:
 
 def _chosen(column: ColumnWords, tokens: Tokens, documents: float) -> ColumnWords:
     """The words that are frequent enough, as CountVectorizer chooses them."""
-    least = tokens.min_df if not isinstance(tokens.min_df, float) else tokens.min_df * documents
-    kept = column.having >= least * (1 - 1e-12)
     if tokens.hashed:
         return column
+    least = tokens.min_df if not isinstance(tokens.min_df, float) else tokens.min_df * documents
+    kept = column.having >= least * (1 - 1e-12)
     if len(kept) and not kept.any():
         warnings.warn(
             f"no word is in {tokens.min_df!r} documents or more, so that the text says nothing: {len(kept)} words are "
@@ -549,8 +549,8 @@ def _chosen(column: ColumnWords, tokens: Tokens, documents: float) -> ColumnWord
             stacklevel=4,
         )
     if tokens.max_features is not None and kept.sum() > tokens.max_features:
-        total = np.add.reduceat(np.append(column.count.value, 0.0), column.count.starts[:-1])
-        total[np.diff(column.count.starts) == 0] = 0.0
+        total = np.add.reduceat(np.append(column.counts.value, 0.0), column.counts.starts[:-1])
+        total[np.diff(column.counts.starts) == 0] = 0.0
         whole = total[kept] if (total != np.rint(total)).any() else total[kept].astype(np.int64)
         kept[np.delete(np.flatnonzero(kept), (-whole).argsort()[: tokens.max_features])] = False
     return column.kept(kept)

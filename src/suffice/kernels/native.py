@@ -10,7 +10,7 @@ import numpy as np
 from . import _native, reference
 from .letters import letters
 from .reference import Array, Moments, Numbers
-from .words import Documents, InvalidTextError, WordCounts, WordRules, Words
+from .words import CountedWords, Documents, InvalidTextError, WordCounts, WordRules, Words
 
 instruction_sets = _native.instruction_sets
 use = _native.use
@@ -246,11 +246,15 @@ def _words_read(kernel: Callable[..., Any], documents: Documents, rules: WordRul
 
 def word_counts(
     documents: Documents, rules: WordRules, code: Array, weight: Array | None, presence: bool
-) -> tuple[Words | None, WordCounts, Array]:
+) -> CountedWords:
     _check(len(documents), code, weight)
     rest = rules.buckets, code, weight, presence
-    letters, ends, starts, label, count, having = _words_read(_native.word_counts, documents, rules, *rest)
-    return None if rules.buckets else Words(letters, ends), WordCounts(starts, label, count), having
+    return _counted(_words_read(_native.word_counts, documents, rules, *rest), bool(rules.buckets))
+
+
+def _counted(found: Any, hashed: bool) -> CountedWords:
+    letters, ends, *count, having = found
+    return CountedWords(None if hashed else Words(letters, ends), WordCounts(*count), having)
 
 
 def word_table(words: Words, by_tokens: bool = False) -> Any:
@@ -283,13 +287,15 @@ def word_scores(
     return int(unknown)
 
 
-def merge_words(a: Words, b: Words) -> tuple[Words, Array, Array]:
-    letters, ends, at_a, at_b = _native.merge_words(*a, *b)
-    return Words(letters, ends), at_a, at_b
-
-
-def add_counts(a: WordCounts, at_a: Array | None, b: WordCounts, at_b: Array | None, size: int) -> WordCounts:
-    for counts, at in ((a, at_a), (b, at_b)):
-        if len(counts.starts) != (size if at is None else len(at)) + 1:
+def add_words(a: CountedWords, b: CountedWords) -> CountedWords:
+    parts, sizes = [], [len(each.counts.starts) - 1 for each in (a, b)]
+    if a.words is None and sizes[0] != sizes[1]:
+        raise ValueError("counts of other buckets")
+    for (words, counts, having), size in zip((a, b), sizes, strict=True):
+        if words is not None and (len(words.ends), len(having)) != (size, size):
             raise ValueError("counts of other words")
-    return WordCounts(*_native.add_counts(*a, at_a, *b, at_b, size))
+        parts += [*((_NO_LETTERS, None) if words is None else words), *counts, having]
+    return _counted(_native.add_words(*parts), a.words is None)
+
+
+_NO_LETTERS = np.empty(0, np.uint8)

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .words import add_counts as add_counts
-from .words import merge_words as merge_words
+from .words import add_words as add_words
 from .words import word_codes as word_codes
 from .words import word_counts as word_counts
 from .words import word_scores as word_scores

@@ -44,9 +44,17 @@ class Words(NamedTuple):
 class WordCounts(NamedTuple):
     """A number for each word and each class that has it."""
 
-    starts: Array  # (v + 1,) int64, where the classes of each word begin
+    starts: Array  # (v + 1,) int32, where the classes of each word begin
     label: Array  # int32, these classes, in order
     value: Array  # float64
+
+
+class CountedWords(NamedTuple):
+    """What was counted of documents."""
+
+    words: Words | None  # in the order of their code points; None where they are hashed
+    counts: WordCounts  # how often each class has them, or how many of its documents do
+    having: Array  # (v,) how many documents of all classes do; empty where words are hashed
 
 
 class WordRules(NamedTuple):
@@ -125,9 +133,8 @@ def _bucket(word: bytes, buckets: int) -> int:
 
 def word_counts(
     documents: Documents, rules: WordRules, code: Array, weight: Array | None, presence: bool
-) -> tuple[Words | None, WordCounts, Array]:
-    """Return the words in the order of their code points, how often each class has them, or how many of its documents
-    do, and how many documents of all classes do (v,). Words that are hashed are not kept."""
+) -> CountedWords:
+    """Return how often classes have words, or, where presence counts, how many of their documents do."""
     wanted = None if weight is None else weight != 0
     rows = [Counter(words) for words in _words_of(documents, rules, wanted)]
     if rules.buckets:
@@ -142,10 +149,15 @@ def word_counts(
         for name, n in row.items():
             count[at[name]][int(code[r])] += w * (1 if presence else n)  # type: ignore[assignment]
             having[at[name]] += w
+    if rules.buckets:
+        return CountedWords(None, _listed(count), np.empty(0))
+    return CountedWords(_joined_words(names), _listed(count), having)
+
+
+def _listed(count: list[Counter[int]]) -> WordCounts:
     pairs = [pair for own in count for pair in sorted(own.items())]
-    starts = np.cumsum([0, *map(len, count)], dtype=np.int64)
-    label, total = np.array([c for c, _ in pairs], np.int32), np.array([n for _, n in pairs], np.float64)
-    return None if rules.buckets else _joined_words(names), WordCounts(starts, label, total), having
+    starts = np.cumsum([0, *map(len, count)], dtype=np.int32)
+    return WordCounts(starts, np.array([c for c, _ in pairs], np.int32), np.array([n for _, n in pairs], np.float64))
 
 
 def _added(pairs: Iterable[tuple[int, int]]) -> Counter[Any]:
@@ -199,23 +211,18 @@ def word_scores(
     return unknown
 
 
-def merge_words(a: Words, b: Words) -> tuple[Words, Array, Array]:
-    """Return the sorted words of both, and the indices among them of the words of each."""
-    one, two = _decoded(*a), _decoded(*b)
-    names = sorted({*one, *two})
+def add_words(a: CountedWords, b: CountedWords) -> CountedWords:
+    """Return the counts of both."""
+    own = [range(len(each.counts.starts) - 1) if each.words is None else _decoded(*each.words) for each in (a, b)]
+    names: list[Any] = sorted({*own[0], *own[1]})
     at = {name: j for j, name in enumerate(names)}
-    at_a, at_b = (np.array([at[word] for word in own], np.int64) for own in (one, two))
-    return _joined_words(names), at_a, at_b
-
-
-def add_counts(a: WordCounts, at_a: Array | None, b: WordCounts, at_b: Array | None, size: int) -> WordCounts:
-    """Return the sums of counts of words that are at increasing indices of `size` words; None where at their own."""
-    total = [Counter[int]() for _ in range(size)]
-    for counts, at in ((a, at_a), (b, at_b)):
-        for i, (start, stop) in zip(range(size) if at is None else at, pairwise(counts.starts), strict=True):
-            total[i].update(
-                dict(zip(counts.label[start:stop].tolist(), counts.value[start:stop].tolist(), strict=True))
-            )
-    pairs = [pair for own in total for pair in sorted(own.items())]
-    label, value = np.array([c for c, _ in pairs], np.int32), np.array([n for _, n in pairs], np.float64)
-    return WordCounts(np.cumsum([0, *map(len, total)], dtype=np.int64), label, value)
+    total, having = [Counter[int]() for _ in names], np.zeros(len(names))
+    for each, words in zip((a, b), own, strict=True):
+        places, (starts, label, value) = [at[name] for name in words], each.counts
+        for i, (start, stop) in zip(places, pairwise(starts.tolist()), strict=True):
+            total[i].update(dict(zip(label[start:stop].tolist(), value[start:stop].tolist(), strict=True)))
+        if each.words is not None:
+            having[places] += each.having
+    if a.words is None:
+        return CountedWords(None, _listed(total), np.empty(0))
+    return CountedWords(_joined_words(names), _listed(total), having)

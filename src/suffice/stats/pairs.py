@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import combinations
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -23,7 +22,8 @@ from .categories import CategoryStats
 
 Array = NDArray[Any]
 
-CELLS = 1 << 23  # of all pairs of columns together, 64 MiB: each pair has an equal share
+CELLS = 1 << 23  # of all pairs of columns together, 64 MiB: each pair has an equal share,
+LEAST = 1 << 12  # but may always take as many as this
 CELLS_OF_PAIR = 1 << 20  # of each pair that somebody named
 
 
@@ -32,7 +32,8 @@ class PairStats(Statistics):
     """The weight of every two categories of pairs of columns, beside that of every single category.
 
     A row is counted for a pair if neither of the two cells is missing. All pairs together have at most 2^23 cells
-    (64 MiB): a pair whose table is larger than its equal share of these is left out, and stays so.
+    (64 MiB). A pair whose table is larger than its equal share of these, and than 2^12 cells, is left out, and stays
+    so. Where the rest is still too much, columns are paired with those that are next to them.
 
     Parameters
     ----------
@@ -59,12 +60,14 @@ class PairStats(Statistics):
     pairs: Array
     count: Array
     every: bool = True
+    bounds: Array = field(init=False, repr=False)  # where the cells of each pair begin and end in `count`, (m + 1,)
 
     sums: ClassVar[tuple[str, ...]] = ("single", "count")
 
     def __post_init__(self) -> None:
         settle(self, "count")
         frozen(self.pairs)
+        object.__setattr__(self, "bounds", frozen(_bounds(self.single, self.pairs)))
 
     def __repr__(self) -> str:
         return (
@@ -99,11 +102,6 @@ class PairStats(Statistics):
     def category_kinds(self) -> dict[int, str]:
         return self.single.category_kinds()
 
-    @property
-    def bounds(self) -> Array:
-        """Where the cells of each pair begin and end in `count`, (m + 1,)."""
-        return _bounds(self.single, self.pairs)
-
     def of_pair(self, i: int, j: int) -> Array:
         """Return the weight of every two categories of two columns.
 
@@ -117,10 +115,11 @@ class PairStats(Statistics):
         array of shape (k, v_i, v_j)
             By class, category of the first column and category of the second; KeyError where the pair is not counted.
         """
-        at = np.flatnonzero((self.pairs == sorted((i, j))).all(axis=1))
-        if not len(at):
+        first = slice(*np.searchsorted(self.pairs[:, 0], [min(i, j), min(i, j) + 1]))
+        at = first.start + int(np.searchsorted(self.pairs[first, 1], max(i, j)))
+        if at == first.stop or self.pairs[at, 1] != max(i, j):
             raise KeyError((i, j))
-        table = self._table(int(at[0]), self.bounds)
+        table = self._table(at)
         return table if i < j else np.swapaxes(table, 1, 2)
 
     def tables(self) -> Iterator[Array]:
@@ -131,13 +130,12 @@ class PairStats(Statistics):
         iterator of arrays of shape (k, v_i, v_j)
             By class, category of the first column and category of the second.
         """
-        bounds = self.bounds
-        return (self._table(at, bounds) for at in range(len(self.pairs)))
+        return map(self._table, range(len(self.pairs)))
 
-    def _table(self, at: int, bounds: Array) -> Array:
+    def _table(self, at: int) -> Array:
         i, j = self.pairs[at]
         shape = len(self.classes), len(self.categories[i]), len(self.categories[j])
-        return self.count[:, bounds[at] : bounds[at + 1]].reshape(shape)
+        return self.count[:, self.bounds[at] : self.bounds[at + 1]].reshape(shape)
 
     def cells(self) -> tuple[Array, Array, Array]:
         """Return what the cells of `count` are of.
@@ -155,6 +153,38 @@ class PairStats(Statistics):
         width = np.diff(self.single.bounds)[self.pairs[:, 1]][pair]
         return pair, *np.divmod(within, np.maximum(width, 1))
 
+    def margins(self) -> Iterator[tuple[Array, Array, Array]]:
+        """Return the weight of every single category in each pair: those of the first columns, then of the second.
+
+        Returns
+        -------
+        iterator of tuples of three arrays
+            The index of the pair (n,), the index of the category among those of all columns (n,), and its weight in
+            the rows that have both cells, (k, n).
+        """
+        pair, *codes = self.cells()
+        start, width = self.single.bounds[self.pairs], np.diff(self.single.bounds)[self.pairs]
+        for side, code in enumerate(codes):
+            own, ends = width[:, side], np.cumsum(width[:, side])
+            which, at = np.repeat(np.arange(len(own)), own), (ends - own)[pair] + code
+            category = np.arange(len(which)) - (ends - own - start[:, side])[which]
+            yield which, category, np.array([np.bincount(at, count, len(which)) for count in self.count])
+
+    def places(self, pairs: Any) -> Array:
+        """Return where pairs of columns are among those that are counted.
+
+        Parameters
+        ----------
+        pairs : array-like of int of shape (m, 2)
+            The indices of the columns, the smaller one first.
+
+        Returns
+        -------
+        array of int of shape (m,)
+            -1 for pairs that are not counted.
+        """
+        return _positions(np.reshape(pairs, (-1, 2)).astype(np.int64), self.pairs, self.n_features)
+
     def counts(self, pairs: Sequence[tuple[int, int]] | None) -> bool:
         """Return whether pairs of columns are counted, or too large to be.
 
@@ -170,9 +200,9 @@ class PairStats(Statistics):
         """
         if self.every or pairs is None:
             return self.every
-        known, asked = set(map(tuple, self.pairs.tolist())), _sorted(pairs, self.n_features)
+        asked = _sorted(pairs, self.n_features)
         fits = _fits(self.single, asked, every=False)
-        return all(pair in known for pair in map(tuple, asked[fits].tolist()))
+        return bool((self.places(asked[fits]) >= 0).all())
 
     def left_out(self) -> list[tuple[int, int]]:
         """Return the pairs that are not counted because their tables would be too large.
@@ -182,8 +212,10 @@ class PairStats(Statistics):
         list of tuple of int
             Pairs of indices of columns; empty if only some pairs were asked for.
         """
-        counted = set(map(tuple, self.pairs.tolist()))
-        return [pair for pair in combinations(range(self.n_features), 2) if pair not in counted] if self.every else []
+        if not self.every:
+            return []
+        every = _sorted(None, self.n_features)
+        return [(i, j) for i, j in every[self.places(every) < 0].tolist()]
 
     @classmethod
     def zeros(
@@ -272,13 +304,12 @@ class PairStats(Statistics):
         else:
             known = [(_places(one.single, both), one) for one in (self, other)]
             asked = np.concatenate([place[one.pairs] for place, one in known])
-            every = self.every and other.every
-            pairs = _sorted(None if every else asked.tolist(), both.n_features)
+            every, d = self.every and other.every, both.n_features
+            pairs = _sorted(None if every else asked.tolist(), d)
             for place, one in known:
-                counted = set(map(tuple, np.sort(place[one.pairs], axis=1).tolist()))
-                has = set(place.tolist())
-                kept = [p in counted or not has.issuperset(p) for p in map(tuple, pairs.tolist())]
-                pairs = pairs[np.array(kept, bool)]
+                counted = _sorted(place[one.pairs].tolist(), d)
+                both_known = np.isin(pairs, place).all(axis=1)
+                pairs = pairs[~both_known | (_positions(pairs, counted, d) >= 0)]
         return np.asarray(pairs[_fits(both, pairs, self.every and other.every)])
 
     def _over(self, single: CategoryStats, pairs: Array) -> Array:
@@ -293,9 +324,8 @@ class PairStats(Statistics):
             for own, j in zip(self.categories, column.tolist(), strict=True)
         ]
         n, start = np.array([len(own) for own in single.categories], np.int64), self.single.bounds
-        index = {pair: i for i, pair in enumerate(map(tuple, pairs.tolist()))}
         new = column[self.pairs]
-        at = np.array([index.get(pair, -1) for pair in map(tuple, np.sort(new, axis=1).tolist())], np.intp)
+        at = _positions(np.sort(new, axis=1), pairs, single.n_features)
         which, a, b = self.cells()
         flat = np.concatenate([np.empty(0, np.intp), *place])
         a, b = flat[start[self.pairs[which, 0]] + a], flat[start[self.pairs[which, 1]] + b]
@@ -346,17 +376,15 @@ class PairStats(Statistics):
             raise StatisticsError(f"arrays of counts of pairs are invalid: {error}") from None
         d = single.n_features
         fits = pairs.ndim == 2 and pairs.shape[1] == 2 and ((pairs >= 0) & (pairs < d)).all()
-        if not fits or not np.array_equal(pairs, _sorted(pairs.tolist(), d)):
+        if not fits or (pairs[:, 0] >= pairs[:, 1]).any() or (np.diff(pairs @ [d, 1]) <= 0).any():
             raise StatisticsError(f"pairs of {d} columns are out of range, or not in order")
         bounds = _bounds(single, pairs)
         if count.shape != (len(classes), bounds[-1]) or not (np.isfinite(count).all() and (count >= 0).all()):
             raise StatisticsError(f"the counts of {len(pairs)} pairs do not fit them, or are invalid")
         found = cls(single, pairs, count, every)
-        start = single.bounds
-        for (i, j), table in zip(pairs.tolist(), found.tables(), strict=True):
-            for one, other in ((i, 2), (j, 1)):
-                if (table.sum(axis=other) > single.count[:, start[one] : start[one + 1]] * (1 + 1e-9)).any():
-                    raise StatisticsError("two categories were seen together more often than one of them")
+        for _, category, weight in found.margins():
+            if (weight > single.count[:, category] * (1 + 1e-9)).any():
+                raise StatisticsError("two categories were seen together more often than one of them")
         return found
 
 
@@ -401,8 +429,18 @@ def _index(column: Any, names: tuple[str, ...] | None, n_features: int) -> int:
 
 def _sorted(pairs: Sequence[Any] | None, d: int) -> Array:
     """Pairs of d columns as an array (m, 2), sorted and each once; all of them for None."""
-    found = combinations(range(d), 2) if pairs is None else sorted({tuple(sorted(pair)) for pair in pairs})
-    return np.array(list(found), np.int64).reshape(-1, 2)
+    if pairs is None:
+        return np.stack(np.triu_indices(d, 1), axis=1).astype(np.int64)
+    return np.array(sorted({tuple(sorted(pair)) for pair in pairs}), np.int64).reshape(-1, 2)
+
+
+def _positions(pairs: Array, among: Array, d: int) -> Array:
+    """The index of each pair (m, 2) of d columns among others, which are sorted; -1 where it is none of them."""
+    wanted, known = (own[:, 0] * d + own[:, 1] for own in (pairs, among))
+    if not len(known):
+        return np.full(len(wanted), -1)
+    at = np.searchsorted(known, wanted).clip(max=len(known) - 1)
+    return np.where(known[at] == wanted, at, -1)
 
 
 def _sizes(single: CategoryStats, pairs: Array) -> Array:
@@ -417,9 +455,16 @@ def _bounds(single: CategoryStats, pairs: Array) -> Array:
 def _fits(single: CategoryStats, pairs: Array, every: bool) -> Array:
     """Which pairs (m,) have tables that are not too large. More rows never make them fit: so the order of merging
     does not matter."""
-    d = single.n_features
-    most = CELLS // max(d * (d - 1) // 2, 1) if every else CELLS_OF_PAIR
-    return np.asarray(_sizes(single, pairs) * max(len(single.classes), 1) <= most)
+    k, d = max(len(single.classes), 1), single.n_features
+    if not every:
+        return np.asarray(_sizes(single, pairs) * k <= CELLS_OF_PAIR)
+    whole = _sorted(None, d)
+    most = max(CELLS // max(len(whole), 1), LEAST)
+    cells = _sizes(single, whole) * k
+    near = np.argsort(whole[:, 1] - whole[:, 0], kind="stable")
+    reached = np.empty_like(cells)
+    reached[near] = np.cumsum(np.minimum(cells, most)[near])  # also of those that are too large: these may grow
+    return np.asarray(((cells <= most) & (reached <= CELLS))[_positions(pairs, whole, d)])
 
 
 def _places(one: CategoryStats, among: CategoryStats) -> Array:

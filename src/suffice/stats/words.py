@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .. import kernels
 from ..errors import DataError, StatisticsError
-from ..kernels.words import InvalidTextError, WordCounts, Words
+from ..kernels.words import CountedWords, InvalidTextError, WordCounts, Words
 from ..tables.batch import Batch
 from ..tables.labels import positions, same
 from ..tables.table import Table
@@ -34,42 +34,37 @@ Array = NDArray[Any]
 _ROUNDING = 1e-12  # less of a weight than this is none
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnWords:
+class ColumnWords(CountedWords):
     """The words of one column. A word is known by its bytes, or by its bucket where words are hashed."""
 
-    words: Words | None  # sorted, (v,); None where they are hashed
-    count: WordCounts  # of the classes that have each word
-    having: Array  # (v,) the weight of the documents that have it
+    __slots__ = ()
 
     @property
     def size(self) -> int:
         """The number of words."""
-        return len(self.having)
+        return len(self.counts.starts) - 1
 
     def matrix(self, k: int) -> Any:
         """The counts as a sparse matrix of classes by words."""
         from scipy.sparse import csc_array
 
-        starts, label, value = self.count
-        if len(value) < 2**31:  # or SciPy would copy the labels to be as wide as the starts
-            starts = starts.astype(np.int32)
+        starts, label, value = self.counts
         return csc_array((value, label, starts), shape=(k, self.size))
 
     def with_matrix(self, matrix: Any, having: Array) -> ColumnWords:
         """The same words with other counts."""
         matrix.sort_indices()
-        parts = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data.astype(np.float64)
-        return replace(self, count=WordCounts(*parts), having=having)
+        parts = matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32), matrix.data.astype(np.float64)
+        return self._replace(counts=WordCounts(*parts), having=having)
 
     def kept(self, which: Array) -> ColumnWords:
         """Some of the words, (v,) bool."""
         if which.all():
             return self
-        lengths = np.diff(self.count.starts)
+        lengths = np.diff(self.counts.starts)
         stored = np.repeat(which, lengths)
-        starts = np.concatenate([[0], np.cumsum(lengths[which])])
-        count = WordCounts(starts, self.count.label[stored], self.count.value[stored])
+        starts = np.concatenate([[0], np.cumsum(lengths[which])]).astype(np.int32)
+        count = WordCounts(starts, self.counts.label[stored], self.counts.value[stored])
         words = None if self.words is None else self._words(which)
         return ColumnWords(words, count, self.having[which])
 
@@ -78,39 +73,20 @@ class ColumnWords:
         lengths = np.diff(self.words.ends, prepend=0)
         return Words(self.words.letters[np.repeat(which, lengths)], np.cumsum(lengths[which]))
 
-    def over(self, words: Words | None, at: Array, size: int) -> ColumnWords:
-        """The same counts over more words, where these are at increasing indices."""
-        lengths, having = np.zeros(size, np.int64), np.zeros(size)
-        lengths[at], having[at] = np.diff(self.count.starts), self.having
-        starts = np.concatenate([[0], np.cumsum(lengths)])
-        return ColumnWords(words, self.count._replace(starts=starts), having)
+    def without_counts(self) -> ColumnWords:
+        """The same words, of which there are none."""
+        none = WordCounts(np.zeros_like(self.counts.starts), np.empty(0, np.int32), np.empty(0))
+        return self._replace(counts=none, having=np.zeros_like(self.having))
 
 
 def _no_words(hashed: int | None) -> ColumnWords:
-    size = hashed or 0
-    none = WordCounts(np.zeros(size + 1, np.int64), np.empty(0, np.int32), np.empty(0))
-    return ColumnWords(None if hashed else Words(np.empty(0, np.uint8), np.empty(0, np.int64)), none, np.zeros(size))
+    none = WordCounts(np.zeros((hashed or 0) + 1, np.int32), np.empty(0, np.int32), np.empty(0))
+    return ColumnWords(None if hashed else Words(np.empty(0, np.uint8), np.empty(0, np.int64)), none, np.empty(0))
 
 
 def _added(a: ColumnWords, b: ColumnWords) -> ColumnWords:
     """The counts of both."""
-    words, at_a, at_b, size = None, None, None, a.size
-    if a.words is not None and b.words is not None:
-        words, at_a, at_b = kernels.active.merge_words(a.words, b.words)
-        size = len(words.ends)
-    having = np.zeros(size)
-    for column, at in ((a, at_a), (b, at_b)):
-        having[slice(None) if at is None else at] += column.having
-    return ColumnWords(words, kernels.active.add_counts(a.count, at_a, b.count, at_b, size), having)
-
-
-def _together(a: ColumnWords, b: ColumnWords) -> tuple[ColumnWords, ColumnWords]:
-    """Both over the words of both."""
-    if a.words is None or b.words is None:
-        return a, b
-    words, at_a, at_b = kernels.active.merge_words(a.words, b.words)
-    size = len(words.ends)
-    return a.over(words, at_a, size), b.over(words, at_b, size)
+    return ColumnWords(*kernels.active.add_words(a, b))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -159,7 +135,7 @@ class WordStats(StatisticsByName):
     def __post_init__(self) -> None:
         settle(self, "weight", "missing")
         for column in self.columns:
-            for array in (*(column.words or ()), *column.count, column.having):
+            for array in (*(column.words or ()), *column.counts, column.having):
                 frozen(array)
 
     def __repr__(self) -> str:
@@ -260,7 +236,11 @@ class WordStats(StatisticsByName):
             What is kept of the rows.
         """
         try:
-            return by_class(batch, partial(cls._of_table, tokens=Tokens.of(tokens).counting, presence=presence))
+            hard, soft = (
+                partial(of, tokens=Tokens.of(tokens).counting, presence=presence)
+                for of in (cls._of_table, cls._of_soft)
+            )
+            return by_class(batch, hard, soft)
         except InvalidTextError as error:
             raise DataError(
                 f"the text of row {batch.start + error.row} is not valid UTF-8; decode it again, as in "
@@ -289,10 +269,30 @@ class WordStats(StatisticsByName):
         total = np.bincount(code, weight, minlength=k).astype(np.float64)
         return cls(classes, total, tuple(found), missing, tokens, presence, table.names, as_given)
 
+    @classmethod
+    def _of_soft(
+        cls, table: Table, classes: Array, share: Array, weight: Array | None, tokens: Tokens, presence: bool
+    ) -> Self:
+        """The same of rows (n,) with soft labels (n, k): text is read once, every document as a class of its own."""
+        from scipy.sparse import csr_array
+
+        share = share if weight is None else share * weight[:, None]
+        n, total = len(share), share.sum(axis=1)
+        documents = np.arange(n, dtype=np.int32)
+        own = cls._of_table(table, documents, documents, (total > 0).astype(np.float64), tokens, presence)
+        columns, by_class = [], csr_array(share.T)
+        for column in own.columns:
+            counts = column.matrix(n)
+            having = total @ (counts > 0) if column.words is not None else column.having
+            columns.append(column.with_matrix((by_class @ counts).tocsc(), having))
+        return replace(
+            own, classes=classes, weight=share.sum(axis=0), columns=tuple(columns), missing=share.T @ own.missing
+        )
+
     def faded(self, factor: float) -> Self:
         columns = tuple(
-            replace(
-                column, count=column.count._replace(value=column.count.value * factor), having=column.having * factor
+            column._replace(
+                counts=column.counts._replace(value=column.counts.value * factor), having=column.having * factor
             )
             for column in self.columns
         )
@@ -303,7 +303,7 @@ class WordStats(StatisticsByName):
             return self
         at, k = positions(self.classes, classes), len(classes)
         columns = tuple(
-            replace(column, count=column.count._replace(label=at[column.count.label].astype(np.int32)))
+            column._replace(counts=column.counts._replace(label=at[column.counts.label].astype(np.int32)))
             for column in self.columns
         )
         weight, missing = spread(self.weight, at, k), spread(self.missing, at, k)
@@ -342,7 +342,7 @@ class WordStats(StatisticsByName):
         weight, missing = _difference(one.weight, two.weight), _difference(one.missing, two.missing)
         columns = []
         for a, b in zip(one.columns, two.columns, strict=True):
-            a, b = _together(a, b)
+            a, b = _added(a, b.without_counts()), _added(b, a.without_counts())
             before, gone = a.matrix(k), b.matrix(k)
             if (gone - before * (1 + 1e-9)).data.max(initial=0.0) > 1e-9:
                 raise StatisticsError(
@@ -352,11 +352,11 @@ class WordStats(StatisticsByName):
             rest = rest.multiply((weight > 0)[:, None]).tocsc()  # nothing but rounding in a class that has no rows
             rest.eliminate_zeros()
             left = a.with_matrix(rest, _difference(a.having, b.having))
-            columns.append(left if left.words is None else left.kept(np.diff(left.count.starts) > 0))
+            columns.append(left if left.words is None else left.kept(np.diff(left.counts.starts) > 0))
         return replace(one, weight=weight, missing=missing, columns=tuple(columns), names=one.names or two.names)
 
     def is_finite(self) -> bool:
-        sums = [column.count.value.sum() for column in self.columns]
+        sums = [column.counts.value.sum() for column in self.columns]
         return bool(np.isfinite(sums).all() and np.isfinite(self.weight).all())
 
     def narrowed(self, tokens: Tokens) -> Self:
@@ -412,7 +412,7 @@ class WordStats(StatisticsByName):
         for j, column in enumerate(self.columns):
             if column.words is not None:
                 arrays |= {f"letters_{j}": column.words.letters, f"ends_{j}": column.words.ends}
-            arrays |= {f"{name}_{j}": part for name, part in column.count._asdict().items()}
+            arrays |= {f"{name}_{j}": part for name, part in column.counts._asdict().items()}
             arrays[f"having_{j}"] = column.having
         return arrays | names_to_arrays(self.names)
 
@@ -436,8 +436,8 @@ class WordStats(StatisticsByName):
         if (missing > weight[:, None] * (1 + 1e-9)).any() or (names is not None and len(names) != d):
             raise StatisticsError("more texts are missing than there are rows, or names do not fit")
         for column in columns:
-            room = (weight * (1 + 1e-9) + 1e-9)[column.count.label]
-            if (presence and (column.count.value > room).any()) or (weight[column.count.label] == 0).any():
+            room = (weight * (1 + 1e-9) + 1e-9)[column.counts.label]
+            if (presence and (column.counts.value > room).any()) or (weight[column.counts.label] == 0).any():
                 raise StatisticsError("more documents have a word than there are")
         return cls(np.array(classes), weight, columns, missing, tokens, presence, names, as_given)
 
@@ -450,16 +450,16 @@ def _difference(before: Array, gone: Array) -> Array:
 def _column_from_arrays(j: int, k: int, hashed: int | None, arrays: Mapping[str, Array]) -> ColumnWords:
     """The words of a column; KeyError or ValueError where the arrays are damaged."""
     starts, label = np.array(arrays[f"starts_{j}"], np.int64), np.array(arrays[f"label_{j}"], np.int32)
-    value, having = (np.array(arrays[f"{name}_{j}"], np.float64) for name in ("value", "having"))
-    words = None
+    value, words, having = np.array(arrays[f"value_{j}"], np.float64), None, np.empty(0)
     if not hashed:
         words = Words(np.array(arrays[f"letters_{j}"], np.uint8), np.array(arrays[f"ends_{j}"], np.int64))
+        having = np.array(arrays[f"having_{j}"], np.float64)
     size = hashed or len(words.ends)  # type: ignore[union-attr]
     shapes = (starts.shape, label.shape, value.shape, having.shape) == (
         (size + 1,),
         value.shape,
         (len(value),),
-        (size,),
+        (0 if hashed else size,),
     )
     if not shapes or starts[0] != 0 or starts[-1] != len(value) or (np.diff(starts) < 0).any():
         raise ValueError("counts do not fit the words")
@@ -470,7 +470,7 @@ def _column_from_arrays(j: int, k: int, hashed: int | None, arrays: Mapping[str,
     rising[starts[:-1][starts[:-1] < len(label)]] = True
     if not rising.all() or (len(label) and not 0 <= label.min() <= label.max() < k):
         raise ValueError("the classes of a word are not in order")
-    column = ColumnWords(words, WordCounts(starts, label, value), having)
+    column = ColumnWords(words, WordCounts(starts.astype(np.int32), label, value), having)
     if words is not None:
         _check_words(column)
     return column

@@ -198,9 +198,14 @@ def are_files(X: Any) -> bool:
     return isinstance(X, list | tuple) and bool(X) and all(map(_is_path, X))
 
 
+_LONGEST = 1 << 16  # characters of a path: a longer string is a document, which would take long to be searched
+
+
 def _is_path(one: Any) -> bool:
     """Whether an item of a list is a path; other strings are not."""
     if isinstance(one, str):
+        if len(one) > _LONGEST:
+            return False
         return format_of(without_query(one)) is not None or os.path.exists(one) or scheme_of(one) is not None
     return isinstance(one, os.PathLike)
 
