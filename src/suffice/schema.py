@@ -111,14 +111,20 @@ class Schema:
         return Schema(tuple(names), tuple(families), tuple(reasons), tuple(features), self.warnings, self.whole)
 
     def changed(self, families: Mapping[str, str], table: Table) -> Schema:
-        """Return the schema with other families for columns of some kinds, such as {"float": "binned"}."""
+        """Return the schema with other families for columns of some kinds, such as {"float": "binned"}, and of some
+        names."""
         columns = [looked_at(column) for column in table.columns()]
-        new = {j: families[column.kind] for j, column in enumerate(columns) if column.kind in families}
-        new = {j: family for j, family in new.items() if self.families[j] != DROP}
+        asked = {j: families.get(self.names[j], families.get(column.kind)) for j, column in enumerate(columns)}
+        new = {j: family for j, family in asked.items() if family is not None and self.families[j] != DROP}
+        reads = {feature.source: feature.reads for feature in self.features}
         own = [new.get(j, family) for j, family in enumerate(self.families)]
         why = [f"asked for {columns[j].kind}" if j in new else reason for j, reason in enumerate(self.reasons)]
         kept = [feature for feature in self.features if feature.source not in new]
-        found = [feature for j, family in new.items() for feature in derived(family, j, self.names[j], columns[j], ())]
+        found = [
+            feature
+            for j, family in new.items()
+            for feature in derived(family, j, self.names[j], columns[j], reads.get(j, ()))
+        ]
         features = tuple(sorted([*kept, *found], key=lambda feature: feature.source))
         return Schema(self.names, tuple(own), tuple(why), features, self.warnings, self.whole)
 

@@ -31,6 +31,7 @@ from scipy.sparse import csr_array
 import suffice
 from suffice import arrayfile
 from suffice.errors import ModelFileError, SufficeError
+from suffice.scoring.calibrated import Calibration
 
 MEMORY = 2 << 30  # bytes that loading a file of a few kilobytes may never take
 
@@ -56,7 +57,10 @@ def models() -> dict[str, Any]:
     import pyarrow as pa
 
     names = pa.table({f"x{j}": X[:, j] for j in range(3)})
+    weighted = suffice.CategoricalClassifier().fit(counts, y)
+    weighted.calibration_ = Calibration(0.5, np.array([0.1, 0.0, -0.1]), 40, weights=np.array([1.0, 0.0, 0.5, 0.25]))
     return {
+        "weighted": weighted,
         "full": suffice.GaussianClassifier("full").fit(names, y),
         "diag": suffice.GaussianClassifier("diag", prior=[0.2, 0.3, 0.5]).fit(X, y),
         "tied": suffice.GaussianClassifier("tied", prior={0: 0.5, 1: 0.25, 2: 0.25}, ddof=1).fit(X, y),

@@ -105,11 +105,11 @@ def report_of_fit(
     with progress("Report", n_folds) as advance, warnings.catch_warnings():
         warnings.simplefilter("ignore", SufficeWarning)  # the model itself has told
         for train, test in StratifiedKFold(n_folds, shuffle=True, random_state=0).split(labels, labels):
-            part = clone(fitted).fit(held.rows(train), labels[train]).to_model()
-            scores[test] = score(part, held.table[test])
+            part = clone(fitted).fit(held.rows(train), labels[train])
+            if model.calibration is not None:
+                part.calibration_ = model.calibration
+            scores[test] = score(part.to_model(), held.table[test])
             advance(1)
-    if model.calibration is not None:
-        scores = model.calibration(scores)
     how = f"Each row was scored by a model of the other rows, in {n_folds} folds."
     drawn = drawn_rows(model, held, source, target, number, scores)
     found = replace(of_drawn(drawn, n_rows, len(number) < n_rows, how), reasons=reasons_of(fitted))

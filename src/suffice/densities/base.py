@@ -99,6 +99,26 @@ class Density(Scorer):
         """
         return [(self, tuple(range(self.n_features)))]
 
+    @property
+    def takes_weights(self) -> bool:
+        """Whether `weighted` can be asked for: whether scores are sums over columns that factors keep simple."""
+        return False
+
+    def weighted(self, weights: Array) -> Self:  # noqa: ARG002
+        """Return what scores a row by the sum over its columns of weight * log p(cell | class).
+
+        Parameters
+        ----------
+        weights : array of shape (d,)
+            One factor for each column, not negative. A column of weight 0 says nothing.
+
+        Returns
+        -------
+        Density
+            Its scores are not log-likelihoods, but differences between classes count as evidence.
+        """
+        raise DataError(f"{self!r} does not take weights of columns, which are for categories, bins and Booleans")
+
     def as_components(self) -> tuple[Density, Array, Array]:
         """Return the components of the classes: one for each, unless the classes are mixtures.
 

@@ -19,7 +19,7 @@ from ..stats.categories import CELLS, DIRECT
 from ..tables import vocabulary as vocabularies
 from ..tables.table import Column, Matrix, Table, native
 from .base import Density, LinearForm, refuse_zeros, seen_classes
-from .parameters import blank, distributions, numbers, probability_table
+from .parameters import blank, check_weights, distributions, numbers, probability_table, times
 from .scorer import Wanted
 from .typicality import drawn_typicality
 
@@ -247,6 +247,17 @@ class CategoricalDensity(Density):
         kept = list(indices)
         own = {name: getattr(self, name)[kept] for name in ("log_probability", "unseen", "seen")}
         return replace(self, **own)
+
+    @property
+    def takes_weights(self) -> bool:
+        return True
+
+    def weighted(self, weights: Array) -> Self:
+        check_weights(weights, self.n_features)
+        of_category = np.repeat(weights, np.diff(self.bounds))
+        return replace(
+            self, log_probability=times(self.log_probability, of_category), unseen=times(self.unseen, weights)
+        )
 
     def linear(self) -> LinearForm:
         """Return the scores as linear functions of the one-hot encoding of the columns.

@@ -18,7 +18,7 @@ from ..stats import CountStats
 from ..tables.table import Table
 from .base import seen_classes
 from .linear import Counts, LinearDensity, Slopes
-from .parameters import blank, class_table, probability_table, refuse
+from .parameters import blank, check_weights, class_table, probability_table, refuse, times
 from .typicality import drawn_typicality
 
 Array = NDArray[Any]
@@ -165,6 +165,14 @@ class BernoulliDensity(CountDensity):
             "probabilities" (k, d).
         """
         return {"probabilities": blank(self.mean, self.seen)}
+
+    @property
+    def takes_weights(self) -> bool:
+        return True
+
+    def weighted(self, weights: Array) -> Self:
+        check_weights(weights, self.n_features)
+        return replace(self, one=times(self.one, weights), zero=times(self.zero, weights))
 
     @property
     def mean(self) -> Array:

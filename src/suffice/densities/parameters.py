@@ -146,3 +146,15 @@ def given_covariances(
             owner = "all classes" if kind.tied else f"class {g}"
             raise DataError(f"the covariance of {owner} is not positive definite") from None
     return kind, values, whitening, log_det
+
+
+def check_weights(weights: Array, d: int) -> None:
+    """Refuse weights of columns that are not d numbers of at least zero."""
+    if weights.shape != (d,) or not (np.isfinite(weights) & (weights >= 0)).all():
+        raise DataError(f"weights must be {d} finite numbers that are not negative, one for each column")
+
+
+def times(log_probability: Array, weights: Array) -> Array:
+    """Return log-probabilities (k, m) times weights (m,); what weighs nothing says nothing, also where it is -inf."""
+    with np.errstate(invalid="ignore"):
+        return np.where(weights == 0, 0.0, log_probability * weights)

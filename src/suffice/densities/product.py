@@ -26,6 +26,7 @@ from ..tables.features import (
 from ..tables.table import Table
 from ..tables.vocabulary import words_from_arrays, words_to_arrays
 from .base import Density, LinearForm, seen_classes
+from .parameters import check_weights
 from .scorer import Edge, Wanted
 from .typicality import drawn_typicality
 
@@ -257,6 +258,16 @@ class ProductDensity(Density):
 
     def of_classes(self, indices: Sequence[int]) -> Self:
         return replace(self, parts={name: part.of_classes(indices) for name, part in self.parts.items()})
+
+    @property
+    def takes_weights(self) -> bool:
+        return all(part.takes_weights for part in self.parts.values())
+
+    def weighted(self, weights: Array) -> Self:
+        check_weights(weights, self.n_features)
+        return replace(
+            self, parts={name: part.weighted(weights[self._sources[name]]) for name, part in self.parts.items()}
+        )
 
     def n_parameters(self) -> int:
         return sum(part.n_parameters() for part in self.parts.values())

@@ -24,6 +24,7 @@ from ..tables.tokens import Tokens, texts_of
 from .base import Density, seen_classes
 from .linear import Counts, LinearDensity
 from .multinomial import ComplementDensity
+from .parameters import check_weights, times
 from .predictive import PolyaDensity, PredictiveCounts
 from .scorer import Wanted
 from .sparse import SparseCountDensity
@@ -69,6 +70,8 @@ class TextDensity(Density):
         How text is cut into words.
     seen : array of bool of shape (k,)
         Which classes had rows; the others have log-likelihood -inf.
+    weights : array of shape (d,), optional
+        Factors of the columns, as `weighted` sets them.
 
     Examples
     --------
@@ -80,6 +83,7 @@ class TextDensity(Density):
     words: tuple[Words, ...]
     tokens: Tokens
     seen: Array
+    weights: Array | None = None
 
     reads_sparse = True
 
@@ -285,6 +289,14 @@ class TextDensity(Density):
         kept = list(indices)
         return replace(self, parts=tuple(part.of_classes(kept) for part in self.parts), seen=self.seen[kept])
 
+    @property
+    def takes_weights(self) -> bool:
+        return True
+
+    def weighted(self, weights: Array) -> Self:
+        check_weights(weights, self.n_features)
+        return replace(self, weights=weights)
+
     # Rows.
 
     def read(self, table: Table) -> TextRows:
@@ -397,6 +409,8 @@ class TextDensity(Density):
             if not relative and not self.presence and not isinstance(part, ComplementDensity):
                 own += part._shared(self._counts(X, j))[:, None]
         own[gone] = 0.0
+        if self.weights is not None:
+            own = times(own, np.full(own.shape[1], self.weights[j]))
         with np.errstate(invalid="ignore"):
             scores += np.where(part.seen, own, 0.0)  # a class whose texts are all missing knows no words
 

@@ -190,7 +190,8 @@ def set_chosen(estimator: Any, model: modelfile.ModelFile) -> None:
     if model.choice is not None:
         estimator.choice_ = Choice.from_header(model.choice)
     if model.calibration is not None:
-        estimator.calibration_ = Calibration.from_header(model.calibration, len(model.learnt.classes))
+        k, d = len(model.learnt.classes), model.learnt.n_features
+        estimator.calibration_ = Calibration.from_header(model.calibration, k, d)
     if model.target is not None:
         estimator.target_ = model.target
     if model.column_notes is not None:

@@ -44,13 +44,13 @@ def to_onnx(
     density, graph = model.density, Graph()
     names = model.names or tuple(f"x{j}" for j in range(density.n_features))
     cells = _inputs(graph, density, names)
-    results = _Results(scores(density, cells), model.calibration, graph.constant(prior[None]))
+    results = _Results(scores(model._evidence, cells), model.calibration, graph.constant(prior[None]))
     k = len(model.classes)
     makers: dict[str, Any] = {
         "decision": lambda: results.decision(model.classes, cost),
         "posterior": lambda: (results.posterior, TensorProto.DOUBLE, ["rows", k]),
         "llr": lambda: (results.llr(k), TensorProto.DOUBLE, ["rows", k - 1]),
-        "log_likelihood": lambda: (results.log_likelihood, TensorProto.DOUBLE, ["rows", k]),
+        "log_likelihood": lambda: (_log_likelihood(scores(density, cells)), TensorProto.DOUBLE, ["rows", k]),
     }
     classes = "\n".join(str(label) for label in model.classes.tolist())
     notes = {"suffice": __version__, "classes": classes, "columns": "\n".join(names)}
@@ -69,12 +69,15 @@ def _inputs(graph: Graph, density: Any, names: Sequence[str]) -> dict[int, Value
     return {j: graph.input(names[j], "text" if j in texts else "number", 1) for j in density.columns_read}
 
 
+def _log_likelihood(found: Scores) -> Value:
+    return found.relative if found.shared is None else found.relative + found.shared
+
+
 class _Results:
     """What is said of the rows."""
 
     def __init__(self, found: Scores, calibration: Any, prior: Value) -> None:
         self._calibrated = relative = found.relative
-        self.log_likelihood = relative if found.shared is None else relative + found.shared
         if calibration is not None:
             scaled = relative * calibration.scale if calibration.scale else relative * 0.0
             self._calibrated = relative.equals(-np.inf).where(-np.inf, scaled + calibration.offset[None])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ Expression = ColumnElement[Any]
 
 
 def to_sql(
-    model: Any,
+    scorers: tuple[Any, Any],
     classes: Array,
     names: Sequence[str],
     table: str | Sequence[str],
@@ -39,7 +39,8 @@ def to_sql(
 
     Parameters
     ----------
-    model : a density, or a logistic model
+    scorers : a density or a logistic model, and what gives the scores that are calibrated: the same, or the density
+        with weights of columns
     classes : (k,)
     names : of the model's columns in the table
     table : its name, or the names of what it is in and its own
@@ -51,12 +52,14 @@ def to_sql(
     """
     spoken, steps = dialect_of(dialect), Steps()
     found = {name: steps.bind("keep", Cell(name)) for name in keep}
-    rows = _Rows(steps, scores(model, steps, names), prior, calibration)
+    density, evidence = scorers
+    rows = _Rows(steps, scores(evidence, steps, names), prior, calibration)
+    plain = cache(lambda: rows if evidence is density else _Rows(steps, scores(density, steps, names), prior, None))
     makers: dict[str, Callable[[], list[Expression]]] = {
         "decision": lambda: [rows.decision(classes, cost)],
         "posterior": lambda: rows.posterior,
         "llr": lambda: [rows.llr(0, c) for c in range(1, len(classes))],
-        "log_likelihood": lambda: [rows.log_likelihood(c) for c in range(len(classes))],
+        "log_likelihood": lambda: [plain().log_likelihood(c) for c in range(len(classes))],
     }
     for output in outputs:
         made = columns_of(output, classes)

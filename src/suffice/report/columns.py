@@ -104,15 +104,16 @@ def evidence(rows: DrawnRows) -> Array | None:
     assert isinstance(density, Density)
     scores[np.arange(n), code] = -np.inf
     rival = scores.argmax(axis=1)
-    scale = 1.0 if rows.model.calibration is None else rows.model.calibration.scale
+    calibration = rows.model.calibration
     x = density.read(some)
     try:
         with np.errstate(invalid="ignore"):
             shares = np.stack([density.explain(x, c) for c in range(rows.n_classes)])
             own = shares[code, np.arange(n)] - shares[rival, np.arange(n)]
+            own = own if calibration is None else calibration.of_shares(own)
     except SufficeError:
         return None
-    return np.asarray(scale * np.nan_to_num(own, nan=0.0, posinf=0.0, neginf=0.0).mean(axis=0))
+    return np.asarray(np.nan_to_num(own, nan=0.0, posinf=0.0, neginf=0.0).mean(axis=0))
 
 
 def _shuffled(rows: DrawnRows, some: Frame, code: Array, scores: Array) -> Array | None:

@@ -79,7 +79,8 @@ def model_of(file: ModelFile, path: str) -> Model:
         if file.choice is not None:
             choice = Choice.from_header(file.choice)
         if file.calibration is not None:
-            calibration = Calibration.from_header(file.calibration, len(classes))
+            calibration = Calibration.from_header(file.calibration, len(classes), file.learnt.n_features)
+            calibration.evidence(density)  # which refuses weights where the family has none
         own: dict[str, Any] = {"owner": file.estimator, "choice": choice, "calibration": calibration}
         own["target"] = file.target
         own["column_notes"] = None if file.column_notes is None else ColumnNotes.from_header(file.column_notes)

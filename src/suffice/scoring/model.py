@@ -237,16 +237,17 @@ class Model:
             impossible = np.isneginf(one).any(axis=1) & np.isneginf(two).any(axis=1)
             out[impossible] = 0.0  # neither class is possible: the ratio is zero, and no column has a share in it
             if self.calibration is not None:
-                out *= self.calibration.scale
+                out[:] = self.calibration.of_shares(out)
             return density.is_complete(x)
 
         if not tidy:
             return self._table(X, "llr", shares, columns)
         source = self._source(X).in_memory()  # once: to convert a table may take longer than to score it
-        scale = 1.0 if self.calibration is None else self.calibration.scale
+        d = density.n_features
+        factors = np.ones(d) if self.calibration is None else self.calibration.factors(d)
         reading = Reading(density, source.names, source.decimal)
         found = density.explain_parts(reading(source.batch(0, source.n_rows).table), i, j)
-        parts = [(column, row, name, share * scale) for column, row, name, share in found]
+        parts = [(column, row, name, share * factors[column]) for column, row, name, share in found]
         offset = 0.0 if self.calibration is None else self.calibration.share(i, j)
         table = tidy_shares(self._table(source, "llr", shares, columns), source, self.names, parts, offset)
         return in_library(table, None, library(source.frame))
@@ -668,7 +669,7 @@ class Model:
         names = sql.check_columns(columns, self.names, self.density.n_features)
         kept = check_kept(keep)
         return sql.to_sql(
-            self.density,
+            (self.density, self._evidence),
             self.classes,
             names,
             table,
@@ -748,7 +749,12 @@ class Model:
     @cached_property
     def _scorer(self) -> Scorer:
         """What gives scores whose differences are log-likelihood ratios."""
-        return self.density if self.calibration is None else CalibratedScorer(self.density, self.calibration)
+        return self.density if self.calibration is None else CalibratedScorer(self._evidence, self.calibration)
+
+    @cached_property
+    def _evidence(self) -> Scorer:
+        """What gives scores before they are calibrated: the density, or the density with weights of columns."""
+        return self.density if self.calibration is None else self.calibration.evidence(self.density)
 
     @cached_property
     def _columns(self) -> Columns:

@@ -14,6 +14,7 @@ from ..export.outputs import check_outputs
 from ..sources import as_source
 from ..tables.table import Table
 from .application import Application
+from .calibrated import BothScorer
 from .rows import in_steps, refuse
 
 if TYPE_CHECKING:
@@ -40,14 +41,17 @@ class Results:
         self.case: Application = model._application(prior, cost)
         self.outputs: Sequence[str] = check_outputs(outputs, model.density)
         self.relative = "log_likelihood" not in self.outputs  # then terms that all classes share may be left out
+        self.scorer = model._evidence  # what gives the scores that results are made of
+        if self.scorer is not model.density and not self.relative:
+            self.scorer = BothScorer(model.density, self.scorer)
 
     def of(self, scores: Array) -> dict[str, Array]:
         """Return results by name.
 
         Parameters
         ----------
-        scores : array of shape (n, k)
-            log p(x | class).
+        scores : array of shape (n, k), or (n, 2 k)
+            Those of `scorer`.
 
         Returns
         -------
@@ -55,14 +59,15 @@ class Results:
             Decisions (n,) as indices among the actions of the case; posteriors and log-likelihoods (n, k); ratios
             (n, k - 1) of all other classes over the first.
         """
-        calibration, case = self.model.calibration, self.case
-        ratios = scores if calibration is None else calibration(scores.copy())
+        calibration, case, k = self.model.calibration, self.case, len(self.model.classes)
+        likelihoods, evidence = scores[:, :k], scores[:, -k:]  # the same, unless columns are weighted
+        ratios = evidence if calibration is None else calibration(evidence.copy())
         log_posterior = cache(lambda: case.log_posterior(ratios + case.log_prior))
         makers: dict[str, Callable[[], Array]] = {
             "decision": lambda: case.decide(log_posterior()),
             "posterior": lambda: np.exp(log_posterior()),
             "llr": lambda: decisions.difference(ratios[:, 1:], ratios[:, :1]),
-            "log_likelihood": lambda: scores,
+            "log_likelihood": lambda: likelihoods,
         }
         return {output: makers[output]() for output in self.outputs}
 
@@ -79,12 +84,12 @@ class Results:
         dict of str to array
             As `of` returns them; DataError where a row cannot be scored.
         """
-        density = self.model.density
-        scores = np.empty((len(table), density.n_classes))
+        scorer = self.scorer
+        scores = np.empty((len(table), scorer.n_classes))
 
         def score(x: Any, out: Array) -> bool:
-            return density.score(x, all=out, relative=self.relative)
+            return scorer.score(x, all=out, relative=self.relative)
 
-        if not in_steps(density, density.read, table, scores, score):
+        if not in_steps(scorer, scorer.read, table, scores, score):
             refuse(as_source(table))
         return self.of(scores)

@@ -92,7 +92,7 @@ def write_scores(
             "run": Run[Any](sink),
             "strict": strict,
         }
-        reduce_scores(source, density, written, operator.iadd, **how)
+        reduce_scores(source, results.scorer, written, operator.iadd, **how)
         sink.flush()
     results.case.warn()
     return sink.n_rows
@@ -181,7 +181,7 @@ class _Results(Results):
         )
 
     def columns(self, scores: Array) -> list[Any]:
-        """The columns of some rows, from log p(x | class), (n, k)."""
+        """The columns of some rows, from their scores."""
         import pyarrow as pa
 
         found = self.of(scores)

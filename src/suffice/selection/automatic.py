@@ -124,7 +124,7 @@ def fit(
     search = _Search(trial, criterion, calibrate)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SufficeWarning)  # of candidates
-        search.run(candidates(trial, families, n_jobs, generative, search), time_limit)
+        search.run(candidates(trial, families, n_jobs, generative, calibrate, search), time_limit)
     best = search.best
     if left_out and whole.names is not None:
         names = tuple(name for name in whole.names if name not in left_out)
@@ -132,7 +132,7 @@ def fit(
     model: LLRClassifier = best.candidate.fitted(whole)
     model.choice_ = choice = search.choice(left_out)
     model.column_notes_ = ColumnNotes.of(trial.schema, left_out)
-    if best.held_out is not None and (calibration := best.held_out.calibration()) is not None:
+    if best.held_out is not None and (calibration := best.candidate.calibration(best.held_out)):
         model.calibration_ = calibration.aligned(trial.classes, model.classes_)  # a sample may lack some
     if not choice.beats_baseline:
         warnings.warn(
@@ -237,19 +237,19 @@ class _Search:
         races = bool(self._tried) and trial.exchangeable and model.is_by_split
         scores = model.scores(trial, first if races else splits)
         if races:
-            found, losses = self._losses(trial.first, scores)
+            found, losses = self._losses(model, trial.first, scores)
             apart = losses[self.criterion.name] - self.best.losses[self.criterion.name]
             if _is_more_than_chance(trial, apart):
                 value, seconds = self.best.value + trial.mean(apart), time.perf_counter() - start
                 return _Tried(model.name, losses, value, seconds, model, found)
             scores += model.scores(trial, splits[len(first) :])
-        found, losses = self._losses(trial, scores)
+        found, losses = self._losses(model, trial, scores)
         value = trial.mean(losses[self.criterion.name])
         return _Tried(model.name, losses, value, time.perf_counter() - start, model, found)
 
-    def _losses(self, trial: Trial, scores: Array) -> tuple[HeldOut, dict[str, Array]]:
+    def _losses(self, model: Candidate, trial: Trial, scores: Array) -> tuple[HeldOut, dict[str, Array]]:
         """Return what is held out, and the losses (n,) by name, with NaN for rows that are not."""
-        found, log_posterior = HeldOut.of(trial, scores, self.calibrate)
+        found, log_posterior = model.held_out(trial, scores, self.calibrate)
         losses = self.criterion.losses(trial, log_posterior)
         return found, {name: np.where(trial.fold < 0, np.nan, loss) for name, loss in losses.items()}
 
@@ -268,6 +268,11 @@ class _Search:
         """Return the best of some candidates, or the first if none of them could be tried."""
         some = [one for one in self.tried if one.candidate in models]
         return min(some, key=lambda one: one.value).candidate if some else next(iter(models))
+
+    def ratio(self, models: Collection[Candidate]) -> float:
+        """Return the loss of the best of some candidates, relative to that of the best of all."""
+        own = min((one.value for one in self.tried if one.candidate in models), default=np.inf)
+        return own / max(self.best.value, 1e-300)
 
     def is_worse(self, models: Collection[Candidate], others: Collection[Candidate] | None = None) -> bool:
         """Whether the best of some candidates is worse than the best of others, or of all, by more than chance

@@ -13,12 +13,13 @@ from sklearn.base import clone
 from ..estimators.gaussian import GaussianClassifier
 from ..estimators.generative import GenerativeClassifier
 from ..estimators.mixed import MixedClassifier
+from ..schema import DROP
 from ..stats.wide import is_wide
 from ..tables.features import BINS, extended
 from ..tables.summary import FEW
 from ..tables.table import Column, looked_at
 from .held_out import Trial
-from .models import Candidate, FoldSums, LogisticCandidate, LogisticFits, StatisticCandidate, View
+from .models import Candidate, FoldSums, LogisticCandidate, LogisticFits, StatisticCandidate, View, WeightedCandidate
 
 ALPHAS = (0.1, 10.0)  # besides 1
 NUMBERS = {"float": "gaussian", "integer": "gaussian"}  # families if no number counts as a category or a count
@@ -34,6 +35,9 @@ _PATTERNS = 16  # of missing values, beyond which EM for covariances takes too l
 _FEW_COUNTS = 3  # columns of counts; with fewer, they are not tried as occurrences
 _WIDE = 200  # columns, beyond which bins and powers of each are not tried
 _PAIRS = 1 << 18  # of categories of all columns and classes; with more, trees are not tried
+_WEIGHTED = {"categorical", "bernoulli", "text"}  # families whose columns may have weights
+_PRODUCTS = 1 << 28  # of shares of columns, beyond which weights of columns are not tried
+_FAR = 2.5  # times the least loss, beyond which they are not tried
 _ENTRIES = 1 << 26  # of the covariances of all classes and folds; with more, only diagonal ones are tried
 
 
@@ -51,13 +55,16 @@ class Results(Protocol):
     def best_of(self, models: Collection[Candidate]) -> Any:
         """Return the best of some candidates, or the first if none of them could be tried."""
 
+    def ratio(self, models: Collection[Candidate]) -> float:
+        """Return the loss of the best of some candidates, relative to that of the best of all."""
+
     def is_worse(self, models: Collection[Candidate], others: Collection[Candidate] | None = None) -> bool:
         """Whether the best of some candidates is worse than the best of others, or of all, by more than chance
         explains."""
 
 
 def candidates(
-    trial: Trial, families: Any, n_jobs: int | None, generative: bool, results: Results
+    trial: Trial, families: Any, n_jobs: int | None, generative: bool, calibrate: bool, results: Results
 ) -> Iterator[Candidate]:
     """Yield models to try, quick ones first: what held-out rows say of these decides which others are tried.
 
@@ -71,6 +78,8 @@ def candidates(
         The number of threads.
     generative : bool
         Whether to leave out logistic models.
+    calibrate : bool
+        Whether to try weights of columns.
     results : Results
         What is known of the candidates that were yielded before.
     """
@@ -82,13 +91,17 @@ def candidates(
         yield model
     best = results.best_of(tried)
     if not results.is_worse([best]):
-        yield from _smoothed(best)
+        for model in _smoothed(best):
+            tried.append(model)
+            yield model
         yield from _with_tree(trial, best)
     for curved in () if generative else _curved(trial, families, n_jobs, tried, results):
         logistic.append(curved)
         yield curved
     if logistic and not results.is_worse([best := results.best_of(logistic)]):
         yield from _penalised(best, results)
+    if calibrate:
+        yield from _weighted(trial, families, n_jobs, tried, results)
 
 
 def _linear(trial: Trial, families: Any, n_jobs: int | None) -> Iterator[LogisticCandidate]:
@@ -169,6 +182,27 @@ def _smoothed(best: StatisticCandidate) -> Iterator[StatisticCandidate]:
     if best.view.has("categorical", "bernoulli", "poisson", "binned", "multinomial", "text"):
         for alpha in ALPHAS:
             yield replace(best, estimator=clone(best.estimator).set_params(alpha=alpha))
+
+
+def _weighted(
+    trial: Trial, families: Any, n_jobs: int | None, tried: Sequence[StatisticCandidate], results: Results
+) -> Iterator[WeightedCandidate]:
+    """Yield a model of categories, bins and Booleans with weights of columns, unless others are far better."""
+    d, size = trial.source.n_features, len(trial.code) * len(trial.classes)
+    if not 1 < d <= _WIDE or len(trial.splits) < 2 or size * d**2 > _PRODUCTS:
+        return
+    models = [one for one in tried if set(one.view.schema.blocks()) <= _WEIGHTED]
+    if results.ratio(models or tried) > _FAR:
+        return
+    if not models and families == "auto":
+        known = zip(trial.schema.names, trial.schema.families, strict=True)
+        others = [name for name, own in known if own not in {*_WEIGHTED, DROP}]  # also dates, and numbers in text
+        view = View.of(trial, families, BINNED | dict.fromkeys(others, "binned"))
+        if set(view.schema.blocks()) <= _WEIGHTED:
+            mixed = MixedClassifier(view.families, n_jobs=n_jobs)
+            models = [StatisticCandidate(mixed, FoldSums(mixed, view.schema, view.source), view)]
+    if models:
+        yield WeightedCandidate(results.best_of(models))
 
 
 def _numbers(trial: Trial) -> list[Column]:

@@ -65,6 +65,11 @@ class Trial:
         return np.sort(np.random.default_rng(0).permutation(rows)[:_ENOUGH]) if len(rows) > _ENOUGH else rows
 
     @cached_property
+    def parts(self) -> Array:
+        """The part of each row, (n,): what calibrates the scores of a part is fitted to those of the others."""
+        return np.asarray(self.fold % min(_PARTS, len(self.splits)))
+
+    @cached_property
     def log_prior(self) -> Array:
         """The log frequencies of the classes in the training rows, for each row, (n, k)."""
         k = len(self.classes)
@@ -124,7 +129,7 @@ class HeldOut:
         plain = trial.posterior(scores)
         if not calibrate or len(trial.splits) < 2:
             return cls(trial, scores, False), plain
-        some, part = trial.some_rows, trial.fold % min(_PARTS, len(trial.splits))
+        some, part = trial.some_rows, trial.parts
         maps = held_towards_one(scores[some], trial.code[some], trial.counted[some], trial.log_prior[some], part[some])[
             1
         ]

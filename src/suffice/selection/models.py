@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass
 from itertools import islice
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from ..collect import refuse_nonfinite
+from ..densities import Density
 from ..errors import DataError
 from ..estimators.generative import GenerativeClassifier
 from ..estimators.logistic import LogisticClassifier
@@ -21,14 +22,16 @@ from ..regression.design import Design
 from ..regression.model import LogisticModel
 from ..regression.path import LogisticPath
 from ..schema import Schema
+from ..scoring.calibrated import Calibration
 from ..sources import Source
 from ..sources.frames.arrays import ArraySource
 from ..sources.sampling import sampled
 from ..tables.features import with_features
 from ..tables.labels import encode
 from ..tables.table import Table, encoded
+from ..weighting import WeightedShares, Weighting
 from .fold_statistics import Round, rounds, training_statistics
-from .held_out import Trial
+from .held_out import HeldOut, Trial
 
 Array = NDArray[Any]
 
@@ -61,6 +64,14 @@ class Candidate(ABC):
     def fitted(self, source: Source) -> Any:
         """Return the model of all rows."""
 
+    def held_out(self, trial: Trial, scores: Array, calibrate: bool) -> tuple[HeldOut, Array]:
+        """Return what the scores (n, k) say of held-out rows, and their log posteriors (n, k)."""
+        return HeldOut.of(trial, scores, calibrate)
+
+    def calibration(self, found: HeldOut) -> Calibration | None:
+        """Return the calibration of the model of all rows, if it has one."""
+        return found.calibration()
+
 
 class FoldSums:
     """The statistics of training rows that several candidates share, and their held-out rows as densities read them.
@@ -83,21 +94,42 @@ class FoldSums:
 
     def scores(self, trial: Trial, splits: range, estimator: GenerativeClassifier) -> Array:
         """Return the scores (n, k) of the rows that some splits hold out, by a candidate."""
+        held_out = self._held_out(trial, splits, estimator)
+
+        def of_split(f: int) -> Array:
+            density, rows = held_out(f)
+            scores = np.empty((len(rows), len(trial.classes)))
+            density.score(rows, all=scores, relative=True)
+            return scores
+
+        return trial.scores(of_split, splits)
+
+    def shares(self, trial: Trial, estimator: GenerativeClassifier) -> Array:
+        """Return the shares (n, k, d) of columns in the log-likelihoods of held-out rows, by a candidate."""
+        held_out = self._held_out(trial, range(len(trial.splits)), estimator)
+        shares = np.zeros((len(trial.code), len(trial.classes), self.source.n_features))
+        for f, (_, test) in enumerate(trial.splits):
+            density, rows = held_out(f)
+            for c in range(len(trial.classes)):
+                shares[test, c] = density.explain(rows, c)
+        return shares
+
+    def _held_out(
+        self, trial: Trial, splits: range, estimator: GenerativeClassifier
+    ) -> Callable[[int], tuple[Density, Any]]:
+        """Return a function from a split to the density of its training rows and the rows that it holds out."""
         self._further = self._further or self._collect(trial)
         self._training += islice(self._further, max(0, splits.stop - len(self._training)))
         recipe, names = estimator._recipe, trial.source.names
         choices = {**estimator._validate(), "lenient": True}  # a few steps of EM are enough to compare models
 
-        def of_split(f: int) -> Array:
-            adopted = recipe.adopted(self._training[f], choices)
-            density, test = recipe.estimate(adopted, choices, names), trial.splits[f][1]
+        def of_split(f: int) -> tuple[Density, Any]:
+            density = recipe.estimate(recipe.adopted(self._training[f], choices), choices, names)
             if f not in self._rows:
-                self._rows[f] = density.read(self.source.table[test])
-            scores = np.empty((len(test), len(trial.classes)))
-            density.score(self._rows[f], all=scores, relative=True)
-            return scores
+                self._rows[f] = density.read(self.source.table[trial.splits[f][1]])
+            return density, self._rows[f]
 
-        return trial.scores(of_split, splits)
+        return of_split
 
     def _collect(self, trial: Trial) -> Iterator[Any]:
         collector = self.owner._collector(self.inferred)
@@ -128,6 +160,58 @@ class StatisticCandidate(Candidate):
 
     def fitted(self, source: Source) -> Any:
         return clone(self.estimator)._fit_inferred(source, self.sums.inferred)
+
+
+class WeightedCandidate(Candidate):
+    """A generative model whose columns have weights, which are fitted to the rows that splits hold out.
+
+    Parameters
+    ----------
+    base : StatisticCandidate
+        The model without weights. Its families take them: see `Density.weighted`.
+    """
+
+    def __init__(self, base: StatisticCandidate) -> None:
+        self.base, self.name = base, f"{base.name}  # columns weighted"
+        self._known: Array | None = None  # the shares of columns
+        self._fits: dict[int, Weighting] = {}  # by the part of the rows that each leaves out
+
+    def scores(self, trial: Trial, splits: range) -> Array:
+        """Return the scores (n, k) of rows that some splits hold out, with weights that were fitted to other rows."""
+        part, some = trial.parts, np.isin(trial.fold, splits)
+        scores = np.zeros(trial.log_prior.shape)
+        for p in np.unique(part[some]).tolist():
+            own = some & (part == p)
+            scores[own] = self._fit(trial, p)(self._shares(trial)[own])
+        return scores
+
+    def _shares(self, trial: Trial) -> Array:
+        """The shares (n, k, d) of columns in the log-likelihoods of held-out rows."""
+        if self._known is None:
+            self._known = self.base.sums.shares(trial, self.base.estimator)
+            self._known[~np.isfinite(self._known)] = 0.0  # of classes that a split lacks, which its prior rules out
+        return self._known
+
+    def _fit(self, trial: Trial, left_out: int) -> Weighting:
+        """The weights of all rows but those of a part; -1 leaves out none."""
+        if left_out not in self._fits:
+            own_prior = trial.log_prior[np.arange(len(trial.code)), trial.code]
+            used = (trial.counted > 0) & np.isfinite(own_prior) & (trial.parts != left_out)
+            rows = WeightedShares(
+                self._shares(trial)[used], trial.code[used], trial.counted[used], trial.log_prior[used]
+            )
+            self._fits[left_out] = rows.fit(next(iter(self._fits.values()), None))
+        return self._fits[left_out]
+
+    def fitted(self, source: Source) -> Any:
+        return self.base.fitted(source)
+
+    def held_out(self, trial: Trial, scores: Array, calibrate: bool) -> tuple[HeldOut, Array]:  # noqa: ARG002
+        return HeldOut(trial, scores, True), trial.posterior(scores)  # weights calibrate
+
+    def calibration(self, found: HeldOut) -> Calibration:
+        weighting, rows = self._fit(found.trial, -1), int(np.count_nonzero(found.trial.counted))
+        return Calibration(1.0, weighting.offset, rows, weights=weighting.weights)
 
 
 class LogisticFits:
