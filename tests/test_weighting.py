@@ -65,6 +65,8 @@ def test_no_other_weights_have_less_loss(seed):
     assert loss(np.append(found.weights, found.offset)) == pytest.approx(best.fun, rel=1e-6)
     np.testing.assert_allclose(found.weights, best.x[:d], atol=5e-3)
     assert (best.x[:d] == 0).any()
+    nothing = WeightedShares(shares[:0], code[:0], weight[:0], log_prior[:0]).fit()
+    np.testing.assert_array_equal(np.append(nothing.weights, nothing.offset), np.repeat([1.0, 0.0], [d, k]))
 
 
 @pytest.mark.parametrize("table", [TABLE, TEXT], ids=["categories", "text"])
@@ -73,6 +75,8 @@ def test_weighted_scores_are_sums_of_weighted_shares(table):
     model, weights = clf.to_model(), clf.calibration_.weights
     rows = model.density.read(as_table(table))
     shares = np.stack([model.density.explain(rows, c) for c in range(3)], axis=1)
+    apart = model.density.shares(rows) - shares
+    np.testing.assert_allclose(apart - apart[:, :1], 0.0, atol=1e-9)
     scores = 0.9 * shares @ weights + clf.calibration_.offset
     posterior = np.exp(log_softmax(scores + np.log(clf.prior_), axis=1))
     np.testing.assert_allclose(clf.predict_proba(table), posterior, rtol=1e-9)

@@ -99,8 +99,8 @@ class WeightedShares:
 
     def _usual_scale(self) -> float:
         """A scale with which the sums of shares are not extreme."""
-        total = self.shares.sum(axis=2)
-        return min(1.0, 10.0 / max(float(np.median(np.ptp(total, axis=1))), 1e-300))
+        size = np.ptp(self.shares.sum(axis=2), axis=1)
+        return min(1.0, 10.0 / max(float(np.median(size)), 1e-300)) if len(size) else 1.0
 
     def _penalty(self) -> Array:
         """The precision of the weights, (d, d): that of a variance of 1 that all share, and of 1 / _APART of each."""

@@ -305,6 +305,21 @@ class Density(Scorer):
             The shares of a row sum to its log p(x | class).
         """
 
+    def shares(self, X: Any) -> Array:
+        """Return the shares of features for all classes, up to a constant of each cell that all classes share.
+
+        Parameters
+        ----------
+        X : rows
+            The n rows, in the form of `read`.
+
+        Returns
+        -------
+        array of shape (n, k, d)
+            What `explain` gives for each class.
+        """
+        return np.stack([self.explain(X, c) for c in range(self.n_classes)], axis=1)
+
     def explain_parts(self, X: Any, a: int, b: int) -> list[tuple[int, Array, Array, Array]]:  # noqa: ARG002
         """Return the shares of the parts of cells in the log-likelihood ratio, where cells have parts, such as words.
 

@@ -364,6 +364,13 @@ class ProductDensity(Density):
                 shares[:, j] += share  # features of one column add up
         return shares
 
+    def shares(self, X: BlockRows) -> Array:
+        shares = np.zeros((len(X), self.n_classes, self.n_features))
+        for name, part in self.parts.items():
+            for j, share in zip(self._sources[name], np.moveaxis(part.shares(X.parts[name]), 2, 0), strict=True):
+                shares[:, :, j] += share
+        return shares
+
     def explain_parts(self, X: BlockRows, a: int, b: int) -> list[tuple[int, Array, Array, Array]]:
         return [
             (int(self._sources[name][j]), row, word, share)

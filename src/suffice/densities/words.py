@@ -427,6 +427,12 @@ class TextDensity(Density):
             shares[:, j] = scores[:, 0] if own.seen[0] else -np.inf
         return shares
 
+    def shares(self, X: TextRows) -> Array:
+        shares = np.zeros((self.n_features, len(X), self.n_classes))  # texts are cut into words once for all classes
+        for j, own in enumerate(shares):
+            self._add(X, j, own, relative=True)
+        return np.where(self.seen[:, None], np.moveaxis(shares, 0, 2), -np.inf)
+
     def explain_parts(self, X: TextRows, a: int, b: int) -> list[tuple[int, Array, Array, Array]]:
         found = []
         for j, part in enumerate(self.parts):

@@ -37,7 +37,7 @@ _WIDE = 200  # columns, beyond which bins and powers of each are not tried
 _PAIRS = 1 << 18  # of categories of all columns and classes; with more, trees are not tried
 _WEIGHTED = {"categorical", "bernoulli", "text"}  # families whose columns may have weights
 _PRODUCTS = 1 << 28  # of shares of columns, beyond which weights of columns are not tried
-_FAR = 2.5  # times the least loss, beyond which they are not tried
+_FAR = 3.0  # times the least loss, beyond which they are not tried
 _ENTRIES = 1 << 26  # of the covariances of all classes and folds; with more, only diagonal ones are tried
 
 
@@ -194,7 +194,7 @@ def _weighted(
     models = [one for one in tried if set(one.view.schema.blocks()) <= _WEIGHTED]
     if results.ratio(models or tried) > _FAR:
         return
-    if not models and families == "auto":
+    if not models and families == "auto" and trial.source.names:
         known = zip(trial.schema.names, trial.schema.families, strict=True)
         others = [name for name, own in known if own not in {*_WEIGHTED, DROP}]  # also dates, and numbers in text
         view = View.of(trial, families, BINNED | dict.fromkeys(others, "binned"))
