@@ -36,6 +36,7 @@ from .held_out import HeldOut, Trial
 Array = NDArray[Any]
 
 ROWS = 40_000  # to which a chosen logistic model is fitted at most
+_MUCH = 1 << 26  # products of shares of columns; with more, only some rows show whether weights are worth it
 _FEW_ROWS = 2000  # which are read once more for every split sooner than statistics are added
 
 
@@ -192,13 +193,16 @@ class WeightedCandidate(Candidate):
         return self._known
 
     def _fit(self, trial: Trial, left_out: int) -> Weighting:
-        """The weights of all rows but those of a part; -1 leaves out none."""
+        """The weights of the rows that do not belong to a part, or of some of many; -1 means those of all rows."""
         if left_out not in self._fits:
-            own_prior = trial.log_prior[np.arange(len(trial.code)), trial.code]
-            used = (trial.counted > 0) & np.isfinite(own_prior) & (trial.parts != left_out)
-            rows = WeightedShares(
-                self._shares(trial)[used], trial.code[used], trial.counted[used], trial.log_prior[used]
-            )
+            shares = self._shares(trial)
+            is_much = left_out >= 0 and shares.size * shares.shape[2] > _MUCH
+            used = trial.some_rows if is_much else np.arange(len(trial.code))
+            used = used[trial.parts[used] != left_out]
+            possible = np.isfinite(trial.log_prior[used, trial.code[used]])
+            used = used[(trial.counted[used] > 0) & possible]
+            own = trial.code[used], trial.counted[used], trial.log_prior[used]
+            rows = WeightedShares(shares[used], *own)
             self._fits[left_out] = rows.fit(next(iter(self._fits.values()), None))
         return self._fits[left_out]
 
