@@ -906,6 +906,7 @@ def test_errors_are_one_line_and_leave_nothing_behind(places, tmp_path, refused,
     ("arguments", "message"),
     [
         ("predict {} both.csv --prior Emu=1", "unknown: 'Emu'"),
+        ("predict {} both.csv --prior adeli=1", "unknown: 'adeli'; missing: 'Adelie', 'Chinstrap', 'Gentoo'; did you"),
         ("predict {} both.csv --prior 0.3,0.3,0.3", "must sum to 1"),
         ("predict {} both.csv --outputs odds,llr", "--outputs odds,llr is not known"),
         ("predict {} both.csv -o scores.xls", "ends in .parquet, .csv"),

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import ColumnWarning, DataError, FamilyError, ParameterError, as_family, listed, remedy
+from .errors import ColumnWarning, DataError, FamilyError, ParameterError, alike, as_family, listed, remedy
 from .families import FAMILIES
 from .tables.features import DERIVED, Feature, Steps, at, derived
 from .tables.parsing import temporal
@@ -359,5 +359,5 @@ def _position(key: Any, names: tuple[str, ...], labels: list[Any]) -> int:
         return int(key) % len(names)
     raise DataError(
         f"{remedy('families=', '--families')} names {key!r}, which is neither a column nor a type here; the columns "
-        f"are {listed(names, 10)}"
+        f"are {listed(names, 10)}{alike(str(key), names)}"
     )

@@ -209,7 +209,7 @@ def test_bad_requests_are_refused_with_the_field(birds, case):
 def test_what_a_file_may_hold_json_may_hold(tmp_path):
     n, rng = 60, np.random.default_rng(0)
     label = np.array(["churn", "stay"])[np.arange(n) % 2]
-    rows = {"id": [f"c{i}" for i in range(n)], "same": ["x"] * n, "late": np.where(rng.random(n) < 0.5, "yes", "no")}
+    rows = {"id": [f"c{i}" for i in range(n)], "none": [None] * n, "late": np.where(rng.random(n) < 0.5, "yes", "no")}
     rows |= {"paid": rng.random(n) < 0.5, "age": rng.normal(size=n), "label": label}
     pa.csv.write_csv(pa.table(rows), tmp_path / "rows.csv")
     with pytest.warns(suffice.errors.ColumnWarning):
@@ -223,7 +223,7 @@ def test_what_a_file_may_hold_json_may_hold(tmp_path):
         return answers([Job(body.encode(), served)], Limits())[0]
 
     same = [{}, {"late": True}, {"late": "YES"}, {"late": 1}, {"paid": "true"}, {"age": "1.5"}, {"age": " 1.50 "}]
-    same += [{"id": "c7", "same": [], "label": "stay"}]  # columns that the training data had
+    same += [{"id": "c7", "none": [], "label": "stay"}]  # columns that the training data had
     found = [answer(**row) for row in same]
     assert found == found[:1] * len(same)
     assert answer({"churn": 0.1}) == answer([0.1, 0.9]) != found[0]
@@ -233,7 +233,7 @@ def test_what_a_file_may_hold_json_may_hold(tmp_path):
         ({"prior": {"chrn": 0.1}}, "'chrn' is not a class; the classes are 'churn', 'stay'; did you mean 'churn'?"),
     ):
         assert answer(**row).message == message
-    assert row_schema(served)["properties"].keys() == {"late", "paid", "age", "id", "same", "label"}
+    assert row_schema(served)["properties"].keys() == {"late", "paid", "age", "id", "none", "label"}
     body = b"late,paid,age\nyes,true,1\nno,false,old\n"
     with pytest.raises(RefusedError, match=r"column 'age' must .* \('old'\), first in row 1, counted from 0; leave"):
         scored_csv(body, served, (None, None, None), Limits())

@@ -18,6 +18,7 @@ CLASSES = {  # labels, and whether they are classes
     "many single ones among other rows": (np.r_[np.arange(90), np.repeat([100, 101], 50)], True),
     "single ones in the first rows alone": (np.tile(np.arange(12_000), 2), True),
     "single ones everywhere": (np.arange(24_000), False),
+    "single ones, and missing ones": (np.where(np.arange(200) % 9, np.arange(200.0), np.nan), False),
 }
 
 
@@ -32,7 +33,7 @@ def test_what_is_not_a_class(case, tmp_path):
             refuse_other_labels(source)
             continue
         alone = (np.unique(y, return_counts=True)[1] == 1).sum()
-        with pytest.raises(DataError, match=rf"in {len(y)} rows, {alone} of them in one row alone"):
+        with pytest.raises(DataError, match=rf"in {pd.notna(y).sum()} rows, {alone} of them in one row alone"):
             refuse_other_labels(source)
 
 

@@ -127,7 +127,8 @@ class Data:
 
 
 def telling(rows: Any, target: str, weight: str | None, families: Any) -> tuple[Any, dict[str, str]]:
-    """Return rows without the columns that the automatic choice leaves out, and why these are left out.
+    """Return rows without the columns that the automatic choice leaves out, and why these are left out. Columns with
+    one value stay: they may vary in a model that this one is merged with.
 
     Parameters
     ----------
@@ -140,11 +141,12 @@ def telling(rows: Any, target: str, weight: str | None, families: Any) -> tuple[
     """
     from ..schema import Schema
     from ..sources import as_source
+    from ..tables.recognition import SAME
     from ..tables.table import LOOK
 
     table = as_source(rows, target, weight).spread(LOOK)
     schema = Schema.of(table, families, is_sample=len(table) >= LOOK)
-    left_out = schema.left_out()
+    left_out = {name: reason for name, reason in schema.left_out().items() if reason != SAME}
     for name in left_out:
         (told,) = (each for each in schema.warnings if each.startswith(f"column {name!r} is left out: "))
         warnings.warn(told, ColumnWarning, stacklevel=2)

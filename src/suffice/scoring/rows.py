@@ -107,12 +107,17 @@ def reduce_scores(
         Whether cells that cannot be read are an error, rather than missing values with a warning.
     """
     own = source if features is None else features
+
+    def table_of(batch: Batch) -> Table:
+        return batch.table if features is None else features.of(batch.table)
+
     reading = Reading(density, own.names, own.decimal)
 
     def scored(batch: Batch) -> T:
         scores = np.empty((len(batch), density.n_classes))
-        table = batch.table if features is None else features.of(batch.table)
-        if not in_steps(density, reading, table, scores, lambda x, out: density.score(x, all=out, relative=relative)):
+        if not in_steps(
+            density, reading, table_of(batch), scores, lambda x, out: density.score(x, all=out, relative=relative)
+        ):
             raise _UnscorableError
         return of(batch, scores)
 
@@ -122,20 +127,19 @@ def reduce_scores(
         refuse(own)
         raise
     if strict:
-        _refuse_words(source, reading, own)
+        _refuse_words(source, reading, table_of)
     reading.warn()
     return found
 
 
-def _refuse_words(source: Source, reading: Reading, own: Source) -> None:
+def _refuse_words(source: Source, reading: Reading, table_of: Callable[[Batch], Table]) -> None:
     """Raise an error if some cells could not be read; it names the column and the first such row."""
     column, message = next(iter(reading.messages().items()), (None, ""))
     if column is None:
         return
 
     def of(batch: Batch) -> list[tuple[int, Array]]:
-        table = own.of(batch.table) if isinstance(own, ColumnsSource) else batch.table
-        return [(len(batch), reading.lost(table, column))]
+        return [(len(batch), reading.lost(table_of(batch), column))]
 
     parts = source.reduce(of, operator.add)
     starts = np.cumsum([0, *(n for n, _ in parts)])
