@@ -149,6 +149,8 @@ def test_what_cannot_be_written_is_said(tmp_path, monkeypatch):
         suffice.GaussianClassifier(predictive=True).fit(X, LABELS).to_onnx(path)
     with pytest.raises(DataError, match="cannot be written as ONNX"):
         suffice.MultinomialClassifier(predictive=True).fit(COUNTS, LABELS).to_onnx(path)
+    with pytest.raises(DataError, match="the words of column 'note' cannot be written as ONNX"):
+        suffice.MultinomialClassifier().fit(pd.Series(["good film", "bad film"], name="note"), [0, 1]).to_onnx(path)
     clf = suffice.GaussianClassifier("diag").fit(X, LABELS)
     scores = exported.scores
     monkeypatch.setattr(exported, "scores", lambda *given: exported.Scores(scores(*given).relative * 1.0001))

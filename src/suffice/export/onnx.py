@@ -62,6 +62,11 @@ def to_onnx(
 
 def _inputs(graph: Graph, density: Any, names: Sequence[str]) -> dict[int, Value]:
     """One input X (n, d) where all columns hold numbers; else one (n, 1) for each column that is read."""
+    if texts := density.columns_of_text():
+        raise DataError(
+            f"the words of column {', '.join(repr(names[j]) for j in sorted(texts))} cannot be written as ONNX; score "
+            "the rows with predict, or leave the column out"
+        )
     if not density.categories_of_columns():
         x = graph.input("X", "number", density.n_features)
         return {j: x.columns([j]) for j in range(density.n_features)}

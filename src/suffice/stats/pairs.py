@@ -154,13 +154,16 @@ class PairStats(Statistics):
         return pair, *np.divmod(within, np.maximum(width, 1))
 
     def margins(self) -> Iterator[tuple[Array, Array, Array]]:
-        """Return the weight of every single category in each pair: those of the first columns, then of the second.
+        """Yield the weight of every single category in each pair: those of the first columns, then of the second.
 
-        Returns
-        -------
-        iterator of tuples of three arrays
-            The index of the pair (n,), the index of the category among those of all columns (n,), and its weight in
-            the rows that have both cells, (k, n).
+        Yields
+        ------
+        pair : array of int of shape (n,)
+            The index of the pair.
+        category : array of int of shape (n,)
+            The index of the category among those of all columns.
+        weight : array of shape (k, n)
+            Its weight in the rows that have both cells.
         """
         pair, *codes = self.cells()
         start, width = self.single.bounds[self.pairs], np.diff(self.single.bounds)[self.pairs]
