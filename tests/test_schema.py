@@ -356,6 +356,23 @@ def test_text_is_converted_to_the_numbers_that_are_asked_for(values, asked, expe
     np.testing.assert_array_equal(found.features[0].values(table.columns()[0])[:3], expected)
 
 
+def test_numbers_in_text_and_durations_have_the_kind_of_numbers():
+    """Also for `changed`, by which the automatic choice tries other families."""
+    cells = [f"${1000 + 37 * i:,}.50" for i in range(39)] + ["unknown"]
+    table = as_table(pd.DataFrame({"paid": cells, "n": [str(i * i) for i in range(40)], "word": ["a", "b"] * 20}))
+    waits = as_table(pd.DataFrame({"wait": pd.to_timedelta(np.arange(40) ** 2, unit="s"), "word": ["a", "b"] * 20}))
+    for schema in (Schema.of(waits, {"integer": "binned"}), Schema.of(waits).changed({"integer": "binned"}, waits)):
+        assert [feature.steps[0] for feature in schema.features] == [("duration",)]
+        assert schema.families == ("binned", "categorical")
+    asked = {"float": "yeo_johnson", "integer": "binned"}
+    for schema in (Schema.of(table, asked), Schema.of(table).changed(asked, table)):
+        assert schema.families == ("yeo_johnson", "binned", "categorical")
+        assert schema.reasons[:2] == ("asked for float", "asked for integer")
+        assert [feature.steps[0] for feature in schema.features] == [("number", ".")] * 2
+        low, high = schema.features[0].steps[1][-2:]
+        assert (low, high) == (1000.5, 2406.5)
+
+
 def test_text_without_a_number_is_refused_where_numbers_are_asked_for():
     assert schema(FRAME, {"sex": "gaussian"}).features == ()
     with pytest.raises(DataError, match="column 'sex' cannot be 'log'"):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,12 +114,13 @@ def held_towards_one(
         The scaling of the other rows, for each part: one step of Newton's method from that of all rows, whose gradient
         and Hessian are those of all rows less those of the part.
     """
-    rows = _Scaled.of(scores, code, weight, log_prior)
+    rows = (_ScaledTwo if scores.shape[1] == 2 else _Scaled).of(scores, code, weight, log_prior)
     theta = rows.start()
+    center, penalty = np.eye(1, len(theta))[0], np.diag(rows.penalty(len(theta)))
     loss, p = rows.posterior(theta)
     for _ in range(_STEPS):
         gradient, hessian = rows.derivatives(p)
-        gradient, hessian = gradient + theta - _center(theta), hessian + np.eye(len(theta))  # of the penalty
+        gradient, hessian = gradient + penalty @ (theta - center), hessian + penalty
         step = np.linalg.solve(hessian, gradient)
         decrease, size = float(gradient @ step), 1.0
         while True:
@@ -133,21 +134,10 @@ def held_towards_one(
     without = []
     if part is not None:
         every = [rows.derivatives(p, np.flatnonzero(part == f)) for f in range(int(part.max()) + 1)]
-        gradient = np.sum([own for own, _ in every], axis=0) + theta - _center(theta)
-        hessian = np.sum([own for _, own in every], axis=0) + np.eye(len(theta))
+        gradient = np.sum([own for own, _ in every], axis=0) + penalty @ (theta - center)
+        hessian = np.sum([own for _, own in every], axis=0) + penalty
         without = [theta - np.linalg.solve(hessian - h, gradient - g) for g, h in every]
-    return _scaling(theta), list(map(_scaling, without))
-
-
-def _center(theta: Array) -> Array:
-    """The scale and the offsets that leave scores as they are."""
-    return np.asarray(np.eye(1, len(theta))[0])
-
-
-def _scaling(theta: Array) -> Scaling:
-    if theta[0] <= 0:
-        return 0.0, np.zeros(len(theta) - 1)
-    return float(theta[0]), theta[1:] - theta[1:].mean()
+    return rows.scaling(theta), list(map(rows.scaling, without))
 
 
 @dataclass(frozen=True)
@@ -160,7 +150,7 @@ class _Scaled:
     weight: Array  # (n,)
 
     @classmethod
-    def of(cls, scores: Array, code: Array, weight: Array, log_prior: Array) -> _Scaled:
+    def of(cls, scores: Array, code: Array, weight: Array, log_prior: Array) -> Self:
         impossible = np.isneginf(scores + log_prior)
         weight = np.where(impossible[np.arange(len(code)), code], 0.0, weight)  # no map helps there
         evidence = np.where(impossible, 0.0, scores)
@@ -174,6 +164,18 @@ class _Scaled:
         theta[0] = min(1.0, 10.0 / max(float(np.median(-self.evidence.min(axis=1))), 1e-300))
         return theta
 
+    @staticmethod
+    def penalty(m: int) -> Array:
+        """What the square of each of m numbers costs, times two."""
+        return np.ones(m)
+
+    @staticmethod
+    def scaling(theta: Array) -> Scaling:
+        """The scale, not negative, and the offsets of the classes, with mean 0."""
+        if theta[0] <= 0:
+            return 0.0, np.zeros(len(theta) - 1)
+        return float(theta[0]), theta[1:] - theta[1:].mean()
+
     def posterior(self, theta: Array) -> tuple[float, Array]:
         """The loss with its penalty, and the posteriors (n, k)."""
         logit = self.base + theta[0] * self.evidence + theta[1:]
@@ -181,7 +183,7 @@ class _Scaled:
         share = np.exp(logit)
         total = share.sum(axis=1)
         own = logit[np.arange(len(self.code)), self.code]
-        loss = self.weight @ (np.log(total) - own) + 0.5 * ((theta - _center(theta)) ** 2).sum()
+        loss = self.weight @ (np.log(total) - own) + 0.5 * ((theta[0] - 1) ** 2 + theta[1:] @ theta[1:])
         share /= total[:, None]
         return float(loss), share
 
@@ -198,6 +200,44 @@ class _Scaled:
         hessian[1:, 1:] = np.diag(error.sum(axis=0)) - error.T @ p
         error[np.arange(len(code)), code] -= weight
         return np.append(np.vdot(error, evidence), error.sum(axis=0)), hessian
+
+
+class _ScaledTwo(_Scaled):
+    """The same of two classes, whose log odds are enough: theta = (scale, offset of the second less that of the
+    first)."""
+
+    @classmethod
+    def of(cls, scores: Array, code: Array, weight: Array, log_prior: Array) -> Self:
+        both = _Scaled.of(scores, code, weight, log_prior)
+        evidence, base = (own[:, 1] - own[:, 0] for own in (both.evidence, both.base))
+        return cls(evidence, base, np.where(code == 1, 1.0, -1.0), both.weight)
+
+    def start(self) -> Array:
+        return np.array([min(1.0, 10.0 / max(float(np.median(np.abs(self.evidence))), 1e-300)), 0.0])
+
+    @staticmethod
+    def penalty(m: int) -> Array:  # noqa: ARG004
+        return np.array([1.0, 0.5])
+
+    @staticmethod
+    def scaling(theta: Array) -> Scaling:
+        return _Scaled.scaling(np.array([theta[0], -0.5 * theta[1], 0.5 * theta[1]]))
+
+    def posterior(self, theta: Array) -> tuple[float, Array]:
+        """The loss with its penalty, and the posteriors (n,) of the other class than the true one."""
+        against = -self.code * (self.base + theta[0] * self.evidence + theta[1])
+        small = np.exp(-np.abs(against))
+        loss = self.weight @ (np.maximum(against, 0.0) + np.log1p(small))
+        loss += 0.5 * (theta[0] - 1) ** 2 + 0.25 * theta[1] ** 2
+        return float(loss), np.where(against > 0, 1.0, small) / (1 + small)
+
+    def derivatives(self, p: Array, rows: Any = slice(None)) -> tuple[Array, Array]:
+        p, evidence, weight = p[rows], self.evidence[rows], self.weight[rows]
+        error = -self.code[rows] * p * weight
+        curved = weight * p * (1 - p)
+        across = float(curved @ evidence)
+        hessian = np.array([[(curved * evidence) @ evidence, across], [across, curved.sum()]])
+        return np.array([error @ evidence, error.sum()]), hessian
 
 
 @dataclass(frozen=True)

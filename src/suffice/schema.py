@@ -15,7 +15,7 @@ from .errors import ColumnWarning, DataError, FamilyError, ParameterError, alike
 from .families import FAMILIES
 from .tables.features import DERIVED, Feature, Steps, at, derived
 from .tables.parsing import temporal
-from .tables.recognition import are_whole, convertible, identifies_rows, lost, reading, tells_nothing
+from .tables.recognition import are_whole, as_numbers, convertible, identifies_rows, lost, reading, tells_nothing
 from .tables.summary import ColumnSummary
 from .tables.table import LOOK, Column, Table, looked_at
 from .tables.tokens import holds_tokens
@@ -23,6 +23,8 @@ from .tables.tokens import holds_tokens
 Array = NDArray[Any]
 
 DROP = "drop"  # in place of a family, of columns that nothing is learnt from
+_NUMBERS = ("number", "duration")  # steps that read a column as numbers which may be transformed like others
+_PLAIN = ("float", "integer", "boolean")  # kinds of columns that hold numbers
 _KINDS: dict[Any, str] = {float: "float", int: "integer", bool: "boolean", str: "text"}
 
 
@@ -112,13 +114,15 @@ class Schema:
 
     def changed(self, families: Mapping[str, str], table: Table) -> Schema:
         """Return the schema with other families for columns of some kinds, such as {"float": "binned"}, and of some
-        names."""
+        names. Numbers in text, and durations, have the kind of numbers."""
         columns = [looked_at(column) for column in table.columns()]
-        asked = {j: families.get(self.names[j], families.get(column.kind)) for j, column in enumerate(columns)}
-        new = {j: family for j, family in asked.items() if family is not None and self.families[j] != DROP}
         reads = {feature.source: feature.reads for feature in self.features}
+        numbers = {j for j, own in reads.items() if own and own[0][0] in _NUMBERS}
+        kinds = [as_numbers(one, reads[j]).kind if j in numbers else one.kind for j, one in enumerate(columns)]
+        asked = {j: families.get(self.names[j], families.get(kind)) for j, kind in enumerate(kinds)}
+        new = {j: family for j, family in asked.items() if family is not None and self.families[j] != DROP}
         own = [new.get(j, family) for j, family in enumerate(self.families)]
-        why = [f"asked for {columns[j].kind}" if j in new else reason for j, reason in enumerate(self.reasons)]
+        why = [f"asked for {kinds[j]}" if j in new else reason for j, reason in enumerate(self.reasons)]
         kept = [feature for feature in self.features if feature.source not in new]
         found = [
             feature
@@ -344,10 +348,22 @@ def _labels(frame: Any) -> list[Any]:
 
 
 def _of_type(key: Any, columns: list[Column]) -> list[int] | None:
-    """Return the indices of the columns of a kind or dtype; None if the key is neither."""
+    """Return the indices of the columns of a kind or dtype; None if the key is neither. Text and durations that are
+    read as numbers are also of their kind."""
     kind = _KINDS.get(key, key) if isinstance(key, type | str) else str(key) if isinstance(key, np.dtype) else None
-    indices = [j for j, column in enumerate(columns) if kind in (column.kind, column.dtype)]
+    hidden = kind in ("float", "integer")
+    indices = [
+        j
+        for j, column in enumerate(columns)
+        if kind in (column.kind, column.dtype) or (hidden and column.kind not in _PLAIN and _kind_read(column) == kind)
+    ]
     return indices if indices or (isinstance(key, type) and key in _KINDS) or kind in _KINDS.values() else None
+
+
+def _kind_read(column: Column) -> str | None:
+    """The kind of the numbers that a column of text or of durations is read as; None if it is not."""
+    found = reading(column)
+    return found.column.kind if found is not None and found.steps[0][0] in _NUMBERS else None
 
 
 def _position(key: Any, names: tuple[str, ...], labels: list[Any]) -> int:

@@ -269,15 +269,18 @@ def _controller(n_modules: int) -> Any:  # noqa: ARG001  modules imported since 
     return ThreadpoolController()
 
 
+_limited: list[bool] = []  # not empty within a block of the main thread
+
+
 @contextmanager
 def single_threaded_blas() -> Iterator[None]:
     """Give BLAS one thread for the length of a ``with`` block.
 
     Threads that each start BLAS threads of their own would slow one another down. One BLAS thread also makes results
     the same for any number of threads. The setting is the whole process's, and OpenBLAS takes it from the main thread
-    only; in another thread the block changes nothing.
+    only; in another thread, and within another such block, the block changes nothing.
     """
-    if threading.get_ident() != threading.main_thread().ident:
+    if threading.get_ident() != threading.main_thread().ident or _limited:
         yield
         return
     controller = _controller(len(sys.modules))
@@ -286,6 +289,7 @@ def single_threaded_blas() -> Iterator[None]:
     try:
         try:
             with controller.limit(limits=1, user_api="blas"):
+                _limited.append(True)
                 yield
         except KeyboardInterrupt:  # it may have come before the block, or while threadpoolctl restored the numbers
             _set_threads(before)
@@ -293,6 +297,8 @@ def single_threaded_blas() -> Iterator[None]:
     except KeyboardInterrupt:  # Ctrl-C was pressed again in the lines above
         _set_threads(before)
         raise
+    finally:
+        _limited.clear()
 
 
 def _set_threads(libraries: list[tuple[Any, int]]) -> None:

@@ -63,6 +63,16 @@ def test_fits_are_scikit_learns_in_the_order_asked_for(load):
         np.testing.assert_allclose(fit.slope, theirs.coef_ - theirs.coef_.mean(axis=0) * (y.max() > 1), atol=5e-3)
 
 
+def test_a_rough_fit_is_refined(monkeypatch):
+    X, y = standardised(load_wine)
+    monkeypatch.setattr("suffice.regression.newton.CHEAP", 0)
+    expected = peer(X, y, 0.1).coef_
+    path = LogisticPath(X, y, np.ones(len(y)), 3, roughly=True)
+    away = [np.abs(fit(0.1)[0] - expected).max() for fit in (path.fit, path.refined)]
+    assert away[1] < 0.02
+    assert away[1] < 0.5 * away[0]
+
+
 @pytest.mark.parametrize("load", [load_iris, load_breast_cancer])
 def test_folds_are_refits_to_the_others(load):
     X, y = standardised(load)

@@ -28,6 +28,7 @@ from suffice.errors import (
 )
 from suffice.selection import automatic, held_out
 from suffice.selection.candidates import POWERS
+from suffice.sources.files.source import FileSource
 from suffice.tables.labels import SoftLabels
 
 PENGUINS = pd.read_csv(resources.files("suffice") / "data/penguins.csv")
@@ -453,12 +454,16 @@ def test_an_interrupt_leaves_the_best_so_far(monkeypatch):
 
 
 def test_large_tables_and_files_are_compared_on_some_rows_and_learnt_from_all(monkeypatch, tmp_path):
+    """Bins and powers come from the sample: files are read twice, once for the sample and once for the model."""
+    passes, read = [], FileSource._reduce
+    monkeypatch.setattr(FileSource, "_reduce", lambda *args: (passes.append(args), read(*args))[1])
     monkeypatch.setattr(automatic, "ROWS", 200)
     PENGUINS.to_parquet(tmp_path / "birds.parquet")
     for data in (PENGUINS, tmp_path / "birds.parquet"):
         found = suffice.fit(data, "species", generative=True)
         assert found.choice_.n_rows == 200
         assert found.statistics_.weight.sum() == 344
+    assert len(passes) == 2
 
 
 def test_a_logistic_model_of_a_large_table_learns_more_rows_than_were_compared(monkeypatch):

@@ -1,5 +1,7 @@
 """Features of columns: bins, transforms, and their inverses."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -125,9 +127,20 @@ def test_fewer_values_have_fewer_bins(n, bins):
 def test_a_yeo_johnson_power_is_that_of_scipy(rng):
     x = rng.gamma(2, 3, 2000)
     (feature,) = found("yeo_johnson", x)
-    _, center, scale, power = feature.steps[0]
+    _, center, scale, power, *_ = feature.steps[0]
     assert power == pytest.approx(stats.yeojohnson_normmax((x - center) / scale), abs=6e-3)  # two digits
     np.testing.assert_allclose(feature.values(column(x)), stats.yeojohnson((x - center) / scale, power), rtol=1e-9)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_inverse_of_a_power_stays_within_what_was_seen(sign):
+    """A power below 0 has a bound, which a little step beyond the values takes to immense numbers."""
+    x = sign * RNG.lognormal(0, 2, 500)
+    (feature,) = found("yeo_johnson", x)
+    back = feature.restored(np.array([-50.0, *feature.values(column(x[:3])), 50.0, np.nan]), np.full(6, 0.5))
+    np.testing.assert_allclose(back, [x.min(), *x[:3], x.max(), np.nan], rtol=1e-6)
+    before = replace(feature, steps=(feature.steps[0][:4],))  # as in files of earlier versions
+    np.testing.assert_allclose(before.restored(feature.values(column(x[:3])), np.full(3, 0.5)), x[:3], rtol=1e-6)
 
 
 def test_zeros_apart_from_the_rest():

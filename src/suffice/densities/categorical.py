@@ -133,16 +133,19 @@ class CategoricalDensity(Density):
             The density of the classes of the statistic.
         """
         one_of("unknown", unknown, POLICIES)
-        table, unseen = np.empty_like(stats.count), np.zeros((len(stats.classes), stats.n_features))
-        for j, ((a, b), pseudo) in enumerate(zip(pairwise(stats.bounds), pseudo_counts(alpha, stats), strict=True)):
-            if a == b:
-                continue  # never observed: it says nothing
-            count = stats.count[:, a:b] + pseudo
-            none = count.sum(axis=1, keepdims=True) == 0  # not observed in this class: what all classes say
-            count = np.where(none, stats.count[:, a:b].sum(axis=0), count)
-            total = count.sum(axis=1, keepdims=True)
-            table[:, a:b] = log(count / total)
-            unseen[:, j] = log(pseudo.mean() / total[:, 0]) if unknown == "smooth" else 0.0
+        widths = np.diff(stats.bounds)
+        some = np.flatnonzero(widths)  # a column that was never observed says nothing
+        starts, widths = stats.bounds[some], widths[some]
+        pseudo = np.concatenate([np.empty(0), *pseudo_counts(alpha, stats)])
+        count = stats.count + pseudo
+        total = np.add.reduceat(count, starts, axis=1) if len(some) else count
+        if (total == 0).any():  # a column that was not observed in this class: what all classes say
+            count = np.where(np.repeat(total == 0, widths, axis=1), stats.count.sum(axis=0), count)
+            total = np.add.reduceat(count, starts, axis=1)
+        unseen = np.zeros((len(stats.classes), stats.n_features))
+        if unknown == "smooth" and len(some):
+            unseen[:, some] = log(np.add.reduceat(pseudo, starts) / widths / total)
+        table = log(count / np.repeat(total, widths, axis=1))
         return cls(stats.categories, table, unseen, seen_classes(stats), unknown)
 
     @classmethod

@@ -27,8 +27,9 @@ Estimate = Callable[[MomentStats], "GaussianDensity"]
 
 _LOG_2PI = float(np.log(2 * np.pi))
 _TOLERANCE = 1e-9  # of means and covariances, in standard deviations
+_ROUGHLY = 0.01  # the same where a rough estimate will do
 _STEPS = 200
-_FEW = 3  # steps of an estimate that is improved later
+_FEW = 1  # rounds of two or three steps, of an estimate that is improved later
 _SLOW = 0.3  # a rate of convergence above which steps are extrapolated
 
 
@@ -67,14 +68,14 @@ def completed(
         warnings.simplefilter("ignore", SufficeWarning)  # of estimates on the way
         if start is not None:
             return rows.expected(estimate(rows.expected(start)[0]))[0]
-        density = estimate(rows.start(names, lenient))
+        density, tolerance = estimate(rows.start(names, lenient)), _ROUGHLY if lenient else _TOLERANCE
         for _ in range(_FEW if lenient else _STEPS):
             one = estimate(rows.expected(density)[0])
             moments, score = rows.expected(one)
             two = estimate(moments)
             change = _change(density, one), _change(one, two)
             rate = min(change[1] / change[0], 1 - 1e-6) if change[0] else 0.0
-            if change[1] <= _TOLERANCE * (1 - rate):  # the steps to come add up to a multiple
+            if change[1] <= tolerance * (1 - rate):  # the steps to come add up to a multiple
                 return moments
             density, before = two, density
             if rate > _SLOW and (further := _extrapolated(before, one, two)) is not None:

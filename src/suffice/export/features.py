@@ -50,7 +50,7 @@ def _signed_log(x: Expression, scale: float) -> Expression:
     return case((x == Infinity("-"), x), (x < Number(0.0), down), (x < Infinity(), up), else_=x)
 
 
-def _yeo_johnson(x: Expression, center: float, scale: float, power: float) -> Expression:
+def _yeo_johnson(x: Expression, center: float, scale: float, power: float, *_: float) -> Expression:
     z = (x - Number(center)) * Number(1 / scale)
     up, down = _boxed(_log_size(z), power), Number(-1.0) * _boxed(_log_size(Number(-1.0) * z), 2.0 - power)
     return case((x == Infinity("-"), x), (x < Number(center), down), (x < Infinity(), up), else_=x)

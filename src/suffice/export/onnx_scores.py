@@ -360,7 +360,7 @@ def _signed_log(x: Value, scale: float) -> Value:
     return sign * _log1p(x.graph.node("Abs", x) / scale)
 
 
-def _yeo_johnson(x: Value, center: float, scale: float, power: float) -> Value:
+def _yeo_johnson(x: Value, center: float, scale: float, power: float, *_: float) -> Value:
     z = (x - center) / scale
     zero = x.graph.constant(0.0)
     up, down = (_log1p(x.graph.node("Max", each, zero)) for each in (z, z * -1.0))

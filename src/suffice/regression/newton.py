@@ -20,7 +20,8 @@ CHEAP = 1 << 24  # products for a Hessian that is faster than an iteration of co
 _TOL = 1e-4  # of the loss of the prior alone: what the last step may have improved
 _SAME = 0.05  # of the curvature
 _STEPS = 50
-_ROUGHLY = 1e-2  # the squared error of a step, of what it was at first
+_ERROR = 1e-2  # the squared error of a step, of what it was at first
+_ROUGHLY = 10 * _TOL, 5 * _ERROR  # both, where many unknowns need not be known exactly
 _PRODUCTS = 25  # of the Hessian in a step, from which on it is taken anew
 
 
@@ -44,14 +45,16 @@ class Factor:
 
 class Solver:
     """Newton's method. The Hessian is collected at every step where that is cheap. Elsewhere the one of the last
-    penalty, or its blocks for each class, or its diagonal, preconditions conjugate gradients."""
+    penalty, or its blocks for each class, or its diagonal, preconditions conjugate gradients; `roughly` makes fewer of
+    these steps."""
 
-    def __init__(self, problem: LogisticProblem) -> None:
+    def __init__(self, problem: LogisticProblem, roughly: bool = False) -> None:
         k, p, n = problem.n_outputs, problem.n_columns + 1, problem.n_rows
         work = n * (k * p) ** 2
         self.whole = k * p <= (OF_TWO if k == 1 else UNKNOWNS) and work <= WORK
         self.blocks = p <= BLOCK and n * k * p * p <= WORK
         self.cheap = self.whole and work <= CHEAP
+        self.roughly = roughly
         self.few = n > 50 * k * p and not self.cheap  # unknowns: one row has little influence
         self.curved: Array | None = None  # by the intercepts, where the Hessian was taken
         self.most = float(-problem.prior @ np.log(problem.prior))  # the loss of the prior
@@ -98,6 +101,7 @@ class Solver:
         """
         loss, gradient = _loss(problem, theta)
         factor = None
+        tolerance, error = _ROUGHLY if self.roughly and not self.cheap else (_TOL, _ERROR)
         for _ in range(_STEPS):
             if self.information is None or (self.cheap and not fold):
                 self.collect(problem)
@@ -108,7 +112,7 @@ class Solver:
             if exact:
                 change = factor.solve(gradient)
             else:
-                change, n_products = _conjugate_gradients(problem, factor, gradient)
+                change, n_products = _conjugate_gradients(problem, factor, gradient, error)
             gain = 0.5 * float((gradient * change).sum())
             size, last = 1.0, loss
             while True:
@@ -117,7 +121,7 @@ class Solver:
                     break
                 size *= 0.5
             theta, gradient = theta - size * change, new
-            if (gain <= _TOL * self.most and size == 1.0) or size < 1e-6:
+            if (gain <= tolerance * self.most and size == 1.0) or size < 1e-6:
                 break
             if n_products > _PRODUCTS and not fold:  # far from where the Hessian was taken
                 self.collect(problem)
@@ -130,8 +134,9 @@ def _loss(problem: LogisticProblem, theta: Array) -> tuple[float, Array]:
     return loss, np.column_stack([by_slope, by_intercept])
 
 
-def _conjugate_gradients(problem: LogisticProblem, factor: Factor, gradient: Array) -> tuple[Array, int]:
-    """Solve for the Newton step, roughly. Also returns how many products with the Hessian that took."""
+def _conjugate_gradients(problem: LogisticProblem, factor: Factor, gradient: Array, error: float) -> tuple[Array, int]:
+    """Solve for the Newton step, up to a squared error of what it was at first. Also returns how many products with the
+    Hessian that took."""
     change, rest = np.zeros_like(gradient), gradient.copy()
     direction = toward = factor.solve(rest)
     size = first = float((rest * toward).sum())
@@ -146,7 +151,7 @@ def _conjugate_gradients(problem: LogisticProblem, factor: Factor, gradient: Arr
         rest -= step * curved
         toward = factor.solve(rest)
         before, size = size, float((rest * toward).sum())
-        if size <= _ROUGHLY * first:
+        if size <= error * first:
             break
         direction = toward + size / before * direction
     return change, n_products

@@ -55,6 +55,8 @@ class LogisticPath:
         a time, approximately, or deals five folds if there are too many unknowns for that.
     n_jobs : int or None
         Threads.
+    roughly : bool, default=False
+        Whether fits with many unknowns need not be exact, as to compare them; `refined` makes one exact.
 
     Examples
     --------
@@ -73,11 +75,12 @@ class LogisticPath:
         *,
         folds: Array | None = None,
         n_jobs: int | None = None,
+        roughly: bool = False,
     ) -> None:
         self.code, self.weight = code, weight
         rows, self._back = _row_space(rows)
         whole = LogisticProblem.of(rows, code, weight, n_classes, 0.0, thread_count(n_jobs))
-        self._solver = Solver(whole)
+        self._solver = Solver(whole, roughly)
         self._whole = whole if self._solver.cheap else whole.single()
         self._thetas = {np.inf: whole.start()}  # by penalty
         self._scores = dict[float, Array]()  # (n, k) of held-out rows, by penalty
@@ -107,6 +110,26 @@ class LogisticPath:
                 self._thetas[penalty] = self._solver.solve(self._problem(penalty), close)
         theta = self._thetas[penalty]
         return self._back(theta[:, :-1]), theta[:, -1].copy()
+
+    def refined(self, penalty: float, start: tuple[Array, Array] | None = None) -> tuple[Array, Array]:
+        """Fit all rows exactly, and from then on, also where fits were rough so far.
+
+        Parameters
+        ----------
+        penalty, start
+            As in `fit`.
+
+        Returns
+        -------
+        slope, intercept : arrays of shape (outputs, p) and (outputs,)
+            As `fit` returns them.
+        """
+        self.fit(penalty, start)
+        if self._solver.roughly:
+            self._solver.roughly = False
+            with single_threaded_blas():
+                self._thetas[penalty] = self._solver.solve(self._problem(penalty), self._thetas[penalty])
+        return self.fit(penalty)
 
     def held_out(self, penalty: float, folds: Sequence[int] | None = None) -> HeldOutFit:
         """Fit all rows, and score every row by a fit without it.

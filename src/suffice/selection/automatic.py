@@ -81,7 +81,7 @@ def fit(
         `typicality`; a logistic model, which is often better on large tables, has none of these.
     cv : int, splitter or iterable of (train, test), default=None
         The number of folds, or how to split the rows, as in scikit-learn: TimeSeriesSplit() for rows in the order of
-        time. Each row is held out at most once. None means ten folds, and five for 1000 rows or more.
+        time. Each row is held out at most once. None means ten folds, and five for 400 rows or more.
     groups : array-like of shape (n,), default=None
         Rows of one group, such as one patient, are held out together.
     scoring : {"log_loss", "error"} or cost, default="log_loss"

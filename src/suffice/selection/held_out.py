@@ -26,7 +26,7 @@ Split = tuple[Array, Array]  # the indices of training and held-out rows
 MOST = -np.log(1e-6)  # the largest loss of a row: one that seemed impossible must not decide alone
 _PARTS = 4  # of the rows: the scores of each are calibrated by those of the others
 _ENOUGH = 2000  # rows for the two or more numbers of a calibration, while candidates are compared
-_SMALL = 1000  # rows, below which ten folds are used instead of five
+_SMALL = 400  # rows, below which ten folds are used instead of five
 _FIRST = 2  # splits, the scores of each of which are calibrated by those of the other
 
 

@@ -286,7 +286,8 @@ class LogisticFits:
         if not np.isfinite(design.rows.sum()):
             refuse_nonfinite(self.view.source)
             raise UnfitError("some values are too large; rescale the columns")
-        return design, LogisticPath(design.rows, code, weight, int(code.max()) + 1, n_jobs=self.n_jobs)
+        n_classes = int(code.max()) + 1
+        return design, LogisticPath(design.rows, code, weight, n_classes, n_jobs=self.n_jobs, roughly=True)
 
     def _model(self, split: int | None, penalty: float) -> LogisticModel:
         trial, rows = self.trial, self._rows(split)
@@ -295,7 +296,9 @@ class LogisticFits:
         return design.model(trial.classes, count / count.sum(), *path.fit(penalty))
 
     def fitted(self, source: Source, penalty: float) -> LogisticClassifier:
-        """Return the model of all rows, or of `ROWS` of them."""
+        """Return the model of all rows, or of `ROWS` of them; others would change that one more than exact steps do."""
+        if not self.trial.is_sample:
+            self._path(None)[1].refined(penalty)
         model = self._model(None, penalty)
         if self.trial.is_sample:
             some = sampled(source, ROWS, 0)
@@ -306,7 +309,8 @@ class LogisticFits:
             design, path = self._encoded(table, code, weight)
             start = design.start(model) if np.array_equal(classes, model.classes) else None
             prior = np.bincount(code, weight) / weight.sum()
-            model = design.model(classes, prior, *path.fit(penalty, start))
+            fit = path.refined if some.n_rows < ROWS else path.fit
+            model = design.model(classes, prior, *fit(penalty, start))
         return LogisticClassifier._of(model, source.names, **self.estimator(penalty).get_params())
 
 

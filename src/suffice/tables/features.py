@@ -26,7 +26,7 @@ Steps = tuple[tuple[Any, ...], ...]  # the name of each step, followed by its pa
 BINS = 16  # at most, unless single values have bins of their own
 ENOUGH = 100_000  # values from which parameters are found: more of them change nothing that matters
 _LAMBDAS = (-3.0, 5.0)  # of Yeo-Johnson transforms
-_PRECISE = 0.02  # of such a power
+_POWERS = 13  # that are tried at a time
 _MANY = 500  # values, which such a power is found from
 
 
@@ -215,7 +215,11 @@ def features_from_arrays(arrays: Mapping[str, Array], n_features: int = 1 << 31)
         if not (isinstance(source, int) and 0 <= source < n_features and words and known):
             raise ValueError(f"the feature {name!r} is not known")
         feature = Feature(source, name, family, asked, tuple(tuple(map(_plain, step)) for step in steps))
-        feature.values(ArrayColumn.of(np.zeros(1)))  # which fails where parameters do not fit
+        try:  # which fails where parameters do not fit
+            feature.values(ArrayColumn.of(np.zeros(1)))
+            feature.restored(np.zeros(1), np.zeros(1))
+        except (IndexError, TypeError) as error:
+            raise ValueError(f"the feature {name!r} is damaged: {error}") from None
         found.append(feature)
     return tuple(found)
 
@@ -254,13 +258,13 @@ def _per_unit_of_bin(x: Array, edges: tuple[float, ...], low: tuple[float, ...],
     return np.where((x >= ends[0]) & (x <= ends[-1]) & (width > 0), 1.0 / width, 0.0)
 
 
-def _yeo_johnson(x: Array, center: float, scale: float, power: float) -> Array:
+def _yeo_johnson(x: Array, center: float, scale: float, power: float, *_: float) -> Array:
     z = (x - center) / scale
     up, down = np.log1p(np.maximum(z, 0.0)), np.log1p(np.maximum(-z, 0.0))
     return np.asarray(_boxed(up, power) - _boxed(down, 2.0 - power))
 
 
-def _slope_of_yeo_johnson(x: Array, center: float, scale: float, power: float) -> Array:
+def _slope_of_yeo_johnson(x: Array, center: float, scale: float, power: float, *_: float) -> Array:
     z = (x - center) / scale
     return np.asarray(np.exp((power - 1.0) * np.sign(z) * np.log1p(np.abs(z))) / scale)
 
@@ -270,9 +274,13 @@ def _boxed(log_value: Array, power: float) -> Array:
     return np.expm1(power * log_value) / power if abs(power) > 1e-9 else log_value
 
 
-def _from_yeo_johnson(y: Array, _: Array, center: float, scale: float, power: float) -> Array:
+def _from_yeo_johnson(
+    y: Array, _: Array, center: float, scale: float, power: float, low: float = -np.inf, high: float = np.inf
+) -> Array:
+    """The inverse, between the least and the greatest value that were seen: a little beyond, it can be immense."""
     up, down = _unboxed(np.maximum(y, 0.0), power), _unboxed(np.maximum(-y, 0.0), 2.0 - power)
-    return np.asarray(center + scale * (np.expm1(up) - np.expm1(down)))
+    with np.errstate(over="ignore"):
+        return np.asarray(np.clip(center + scale * (np.expm1(up) - np.expm1(down)), low, high))
 
 
 def _unboxed(value: Array, power: float) -> Array:
@@ -318,7 +326,7 @@ _IN_WORDS: dict[str, Callable[..., str]] = {
     "bin": lambda edges, *_: f"{len(edges) + 1} bins",
     "log": lambda _: "logarithm",
     "signed_log": lambda _: "signed logarithm",
-    "yeo_johnson": lambda _, __, power: f"power {power:g}",
+    "yeo_johnson": lambda _, __, power, *___: f"power {power:g}",
     "is_zero": lambda: "is zero",
     "not_zero": lambda: "not zero",
     "part": lambda part: str(part),
@@ -392,36 +400,39 @@ def _by_power(x: Array) -> Found:
     center = float(np.median(x)) if len(x) else 0.0
     quartiles = np.quantile(x, [0.25, 0.75]) if len(x) else np.zeros(2)
     scale = float(quartiles[1] - quartiles[0]) or float(x.std() if len(x) else 0.0) or 1.0
-    return [("", "gaussian", (("yeo_johnson", center, scale, _best_power(x, center, scale)),))]
+    ends = (float(x.min()), float(x.max())) if len(x) else ()
+    return [("", "gaussian", (("yeo_johnson", center, scale, _best_power(x, center, scale), *ends),))]
 
 
 def _best_power(x: Array, center: float, scale: float) -> float:
-    """The power of most likelihood, by golden sections: the likelihood has one maximum."""
+    """The power of most likelihood, on a grid and on a finer one: the likelihood has one maximum."""
     if not len(x) or x.min() == x.max():
         return 1.0
     if len(x) > _MANY:
         x = np.sort(x)[((np.arange(_MANY) + 0.5) * len(x) / _MANY).astype(np.intp)]
     z = (x - center) / scale
-    jacobian = float((np.sign(z) * np.log1p(np.abs(z))).mean())
+    up, down = np.log1p(np.maximum(z, 0.0)), np.log1p(np.maximum(-z, 0.0))
+    jacobian = float((up - down).mean())
+    low, high = _LAMBDAS
+    for _ in range(2):
+        powers = np.linspace(low, high, _POWERS)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            spread = np.log((_boxes(up, powers) - _boxes(down, 2.0 - powers)).std(axis=1))
+        loss = np.where(np.isfinite(spread), spread - (powers - 1.0) * jacobian, np.inf)
+        i = int(loss.argmin())
+        low, high = powers[max(i - 1, 0)], powers[min(i + 1, _POWERS - 1)]
+    best, bent = float(powers[i]), np.inf
+    if 0 < i < _POWERS - 1:  # the lowest point of the parabola through three of them
+        bent = loss[i - 1] - 2 * loss[i] + loss[i + 1]
+    if 0 < bent < np.inf:
+        best += float((powers[1] - powers[0]) * (loss[i - 1] - loss[i + 1]) / (2 * bent))
+    return round(best, 2)
 
-    def loss(power: float) -> float:
-        with np.errstate(over="ignore", invalid="ignore"):
-            spread = float(np.log(_yeo_johnson(x, center, scale, power).std()))
-        return spread - (power - 1) * jacobian if np.isfinite(spread) else np.inf
 
-    golden, (a, b) = (np.sqrt(5) - 1) / 2, _LAMBDAS
-    c, d = b - golden * (b - a), a + golden * (b - a)
-    left, right = loss(c), loss(d)
-    while b - a > _PRECISE:
-        if left <= right:
-            b, d, right = d, c, left
-            c = b - golden * (b - a)
-            left = loss(c)
-        else:
-            a, c, left = c, d, right
-            d = a + golden * (b - a)
-            right = loss(d)
-    return round(float((a + b) / 2), 2)
+def _boxes(log_value: Array, powers: Array) -> Array:
+    """As `_boxed` for some powers, (powers, n)."""
+    divisor = np.where(np.abs(powers) > 1e-9, powers, 1.0)[:, None]
+    return np.where(divisor == powers[:, None], np.expm1(powers[:, None] * log_value) / divisor, log_value)
 
 
 def _zero_inflated(x: Array) -> Found:

@@ -47,7 +47,7 @@ def reading(column: Column) -> Reading | None:
     if kind is not None:
         steps: Steps = (("date", "ymd"),) if kind == "date" else (("duration",),)
         family, unit = ("date", "") if kind == "date" else (None, " in seconds")
-        return Reading(steps, _as_numbers(column, steps), f"{column.dtype}{unit}", family)
+        return Reading(steps, as_numbers(column, steps), f"{column.dtype}{unit}", family)
     if column.kind != "text" or column.dtype.startswith(CATEGORIES):
         return None  # categories are meant
     tried: list[_Try] = [_truths, _dates, _some_numbers]
@@ -77,7 +77,7 @@ def _truths(column: Column, words: list[str], cells: Array) -> Reading | None:
         for one in sorted(set(meant))
     )
     steps: Steps = (("truth", no, yes),)
-    return Reading(steps, _as_numbers(column, steps), f"{column.dtype}, only {no} and {yes}", "bernoulli")
+    return Reading(steps, as_numbers(column, steps), f"{column.dtype}, only {no} and {yes}", "bernoulli")
 
 
 def _dates(column: Column, words: list[str], cells: Array) -> Reading | None:
@@ -86,7 +86,7 @@ def _dates(column: Column, words: list[str], cells: Array) -> Reading | None:
         if _are_enough(is_date, cells, len(words) > FEW):
             steps: Steps = (("date", order),)
             lost = _lost(words, cells, is_date, "dates")
-            return Reading(steps, _as_numbers(column, steps), f"{column.dtype} of dates", "date", lost)
+            return Reading(steps, as_numbers(column, steps), f"{column.dtype} of dates", "date", lost)
     return None
 
 
@@ -98,7 +98,7 @@ def _some_numbers(column: Column, words: list[Any], cells: Array) -> Reading | N
         return None
     steps: Steps = (("number", decimal),)
     said = f"{column.dtype} of numbers"
-    return Reading(steps, _as_numbers(column, steps), said, lost=_lost(words, cells, is_number, "numbers"))
+    return Reading(steps, as_numbers(column, steps), said, lost=_lost(words, cells, is_number, "numbers"))
 
 
 def _are_enough(fine: Array, cells: Array, many: bool) -> bool:
@@ -126,7 +126,7 @@ def _lost(words: list[Any], cells: Array, fine: Array, what: str) -> str:
     )
 
 
-def _as_numbers(column: Column, steps: Steps) -> Column:
+def as_numbers(column: Column, steps: Steps) -> Column:
     """The numbers of a column: integers where all of them are."""
     x = read(column, steps)
     whole = len(x) and not np.isnan(x).any() and bool((x == np.rint(x)).all()) and np.abs(x).max() < 1 << 53

@@ -29,12 +29,19 @@ def vocabulary(values: Array) -> tuple[Array, Array]:
     >>> vocabulary(np.array([10, 9.0, "x"], object))[0]
     array(['10', '9', 'x'], dtype=object)
     """
+    if _are_exact(values):
+        return np.unique(values.astype(np.int64, copy=False), return_inverse=True)
     items = _named(values)
     if _kind_of(items) is None:
         items = [text(item) for item in items]
     names = sorted(set(items))
     index = {name: i for i, name in enumerate(names)}
     return _array(names), np.array([index[item] for item in items], dtype=np.intp)
+
+
+def _are_exact(values: Array) -> bool:
+    """Whether values are integers that are exact as floats, too, and so need no look at each of them."""
+    return values.dtype.kind == "i" and bool(len(values)) and bool(-(2**53) < values.min() <= values.max() < 2**53)
 
 
 def _named(values: Array) -> list[Any]:
@@ -123,11 +130,21 @@ class Places:
     """
 
     def __init__(self, categories: Array) -> None:
-        self._names: list[Any] = categories.tolist()
-        self._kind = _kind_of(self._names)
+        self._categories = categories
+
+    @cached_property
+    def _names(self) -> list[Any]:
+        return list(self._categories.tolist())
+
+    @cached_property
+    def _kind(self) -> type | None:
+        return _kind_of(self._names)
 
     def of(self, values: Array) -> Array:
         """Return the index of each value; -1 for unknown categories."""
+        if _are_exact(values) and _are_exact(self._categories):
+            place = np.searchsorted(self._categories, values).clip(max=len(self._categories) - 1)
+            return np.where(self._categories[place] == values, place, -1)
         items = _named(values)
         if self._kind is not None and _kind_of(items) == self._kind:
             index = self._own
@@ -146,9 +163,6 @@ class Places:
 
 def positions(values: Array, categories: Array) -> Array:
     """Return the index of each value among the categories; -1 for unknown categories."""
-    if values.dtype.kind == categories.dtype.kind == "i" and len(categories):
-        index = np.searchsorted(categories, values).clip(max=len(categories) - 1)
-        return np.where(categories[index] == values, index, -1)
     return Places(categories).of(values)
 
 
