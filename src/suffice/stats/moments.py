@@ -293,18 +293,17 @@ class MomentStats(Statistics):
         order = np.argsort(code, kind="stable")
         present, begins = np.unique(code[order], return_index=True)
         cubic = np.zeros_like(mean if layout == "quartic" else scatter)
+        quartic = np.zeros(k) if layout == "quartic" else np.zeros_like(scatter)
         with np.errstate(over="ignore", invalid="ignore"):  # is_finite reports it
-            z = X - mean[code]
-            if layout == "coquartic":
-                quartic = np.zeros_like(scatter)
-                for c, some in zip(present, np.split(order, begins[1:]), strict=True):
-                    squares = z[some] ** 2
-                    weighted = (squares * w[some, None]).T
-                    cubic[c], quartic[c] = weighted @ z[some], weighted @ squares
-                return cls(classes, n, mean, scatter, layout, cubic, quartic)
-            square = np.einsum("ij,ij->i", z, z)
-            cubic[present] = np.add.reduceat((z * (w * square)[:, None])[order], begins)
-            quartic = np.bincount(code, w * square**2, minlength=k)
+            for c, rows in zip(present, map(contiguous, np.split(order, begins[1:])), strict=True):
+                z = X[rows] - mean[c]
+                if layout == "coquartic":
+                    squares = z**2
+                    weighted = (squares * w[rows, None]).T
+                    cubic[c], quartic[c] = weighted @ z, weighted @ squares
+                else:
+                    square = np.einsum("ij,ij->i", z, z)
+                    cubic[c], quartic[c] = (w[rows] * square) @ z, w[rows] @ square**2
         return cls(classes, n, mean, scatter, layout, cubic, quartic)
 
     def _skipping_missing(self, X: Array, column_moments: Callable[[Array, Array], kernels.Moments]) -> Self:
