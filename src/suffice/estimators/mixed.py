@@ -124,9 +124,6 @@ class MixedClassifier(MixedTable, GenerativeClassifier):
         `edges_`.
     joint : list of pairs of columns, or None
         Columns of categories that depend on each other in any case, by name or index.
-    categories : dict, list or None
-        Categories of columns, by name, or for all columns in order (None for those that declare none). They count even
-        if no row has them, as in CategoricalClassifier.
     tokens : Tokens or None
         How columns of text are cut into words; None means `Tokens()`.
     shrinkage_target : {"variances", "identity"}
@@ -139,6 +136,9 @@ class MixedClassifier(MixedTable, GenerativeClassifier):
         maximum likelihood.
     ddof : {0, 1}
         1 divides the sums of squares of the Gaussian columns by n - 1, as in GaussianClassifier.
+    categories : dict, list or None
+        Categories of columns, by name, or for all columns in order (None for those that declare none). They count even
+        if no row has them, as in CategoricalClassifier.
     n_jobs : int or None
         Threads.
 
