@@ -252,9 +252,9 @@ class MomentStats(Statistics):
             n, mean, scatter = kernels.active.full_moments(table.numbers(), code, weight, k, layout == "pooled")
             return cls(classes, n, mean, scatter, layout)
         X = table.floats()
-        total = cls.zeros(classes, X.shape[1], layout)
-        step = max(256, (1 << 17) // X.shape[1])
-        for start in range(0, len(X), step):  # in the cache, so that X itself is read once
+        step = max(256, (1 << 17) // X.shape[1])  # in the cache, so that X itself is read once
+        total = cls._of_block(X[:step], classes, code[:step], None if weight is None else weight[:step], layout)
+        for start in range(step, len(X), step):
             rows = slice(start, start + step)
             w = None if weight is None else weight[rows]
             total = total._merged(cls._of_block(X[rows], classes, code[rows], w, layout))
@@ -290,12 +290,11 @@ class MomentStats(Statistics):
         if not len(X):
             return cls.zeros(classes, X.shape[1], layout)
         w = np.ones(len(X)) if weight is None else weight
-        order = np.argsort(code, kind="stable")
-        present, begins = np.unique(code[order], return_index=True)
         cubic = np.zeros_like(mean if layout == "quartic" else scatter)
         quartic = np.zeros(k) if layout == "quartic" else np.zeros_like(scatter)
         with np.errstate(over="ignore", invalid="ignore"):  # is_finite reports it
-            for c, rows in zip(present, map(contiguous, np.split(order, begins[1:])), strict=True):
+            for c in np.flatnonzero(n):
+                rows = contiguous(np.flatnonzero(code == c))
                 z = X[rows] - mean[c]
                 if layout == "coquartic":
                     squares = z**2
