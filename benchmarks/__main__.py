@@ -21,12 +21,27 @@ from suffice import kernels
 from . import tables
 from .case import Call, Case, Goal, Grade
 from .memory import extra_memory
+from .names import changed_import
 from .timing import race
 
 MARKS = {Grade.AIM: "[green]★[/]", Grade.MUST: "[yellow]✓[/]", Grade.MISSED: "[red]✗[/]"}
-COLUMNS = "ours ms", "peers ms", "ratio", "must", "aim", "ref. ms", "ref. ratio", "extra MB", "limits", "reached"
+IMPORT = "changed\nimport only"
+COLUMNS = (
+    "ours ms",
+    "peers ms",
+    "ratio",
+    IMPORT,
+    "must",
+    "aim",
+    "ref. ms",
+    "ref. ratio",
+    "extra MB",
+    "limits",
+    "reached",
+)
 CAPTION = (
     "ratio: time of the fastest peer / our time; ref.: the same with the reference kernels\n"
+    "changed import only: the same for the peer's own call, with the class that has its name in suffice.sklearn\n"
     "limits: our time / time of X.sum(), of the bare matrix product or of reading; extra MB: beyond input and output\n"
     f"{MARKS[Grade.AIM]} target reached  {MARKS[Grade.MUST]} requirement met  {MARKS[Grade.MISSED]} missed; "
     "reached: the worst mark of the row"
@@ -79,6 +94,8 @@ def row(case: Case, rounds: int, seconds: float) -> list[str]:
         calls["reference"] = with_reference(ours)
     if case.limit:
         calls["limit"] = case.limit(data)
+    if changed := changed_import(case.peers.values()):
+        calls["import"] = changed(data)
     time = race(calls, case.peers, case.rounds or rounds, 0 if case.rounds else seconds)
 
     peers = sorted((time[name], name) for name in case.peers)
@@ -98,6 +115,7 @@ def row(case: Case, rounds: int, seconds: float) -> list[str]:
         number(time["ours"]),
         "\n".join(f"{name} {number(ms)}" for ms, name in peers),
         graded(fastest / time["ours"], case.ratio, "x"),
+        f"{number(fastest / time['import'])}x" if "import" in time else "",
         f"{number(case.ratio.must)}x",
         f"{number(case.ratio.aim)}x",
         number(reference) if reference else "",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -18,10 +19,20 @@ from sklearn import (
 
 from suffice import sklearn as ours
 
-from .case import Call, Case, Goal
+from .case import Call, Case, Goal, Prepare
 from .gaussian import Data, blobs, fit, iris, predict
 
 SIZE = 500_000, 32, 10  # rows, columns, classes
+
+
+def changed_import(peers: Iterable[Prepare]) -> Prepare | None:
+    """The call of the first peer whose name is in `suffice.sklearn`, with our class; None if there is no such peer."""
+    for peer in peers:
+        model = peer.args[0] if isinstance(peer, partial) and peer.args else None
+        name, home = type(model).__name__, type(model).__module__
+        if home.startswith("sklearn.") and name in ours.__all__:
+            return partial(peer.func, getattr(ours, name)(**model.get_params()))  # type: ignore[union-attr]
+    return None
 
 
 def counts(n: int, d: int, k: int) -> Data:

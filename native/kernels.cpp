@@ -5,7 +5,7 @@ namespace suffice::SUFFICE_ISA {
 
 #define DENSE(T) \
     {diag_moments<T>, full_moments<T>, soft_diag_moments<T>, soft_full_moments<T>, \
-     diag_scores<T>, full_scores<T>, linear_scores<T>, dense_counts<T>}
+     diag_scores<T>, full_scores<T>, linear_scores<T>, count_scores<T>, dense_counts<T>}
 #define CATEGORIES(T) {category_counts<T>, soft_category_counts<T>, pair_counts<T>, category_scores<T>, tree_scores<T>}
 #define SPARSE(V) \
     {sparse_counts<V, std::int32_t>, sparse_scores<V, std::int32_t>}, {sparse_counts<V, std::int64_t>, sparse_scores<V, std::int64_t>}

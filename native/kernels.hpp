@@ -76,6 +76,10 @@ struct Kernels {
                         const double* constant, const Scores&);
     bool (*linear_scores)(const Matrix<T>&, Index classes, const double* center, const double* slope,
                           const double* constant, const Scores&);
+    // Scores that are linear in counts, or in their presence: 1 above zero. Returns whether every value was a count, as
+    // below, and none is missing; otherwise the scores mean nothing.
+    bool (*count_scores)(const Matrix<T>&, Index classes, bool presence, const double* slope, const double* constant,
+                         const Scores&);
     // Returns whether every value was a count: finite and, unless only its presence counts, not negative; NaN is missing.
     bool (*dense_counts)(const Matrix<T>&, const Labels&, bool presence, double* count, double* missing);
 };

@@ -166,6 +166,13 @@ void bind(nb::module_& m) {
     score("full_scores", &Kernels<T>::full_scores);
     score("linear_scores", &Kernels<T>::linear_scores);
 
+    m.def("count_scores",
+          [](Rows<T> X, ConstDoubles slope, ConstDoubles constant, bool presence, Wanted all, Best best, Wanted evidence) {
+              return kernels<Kernels<T>>().count_scores(matrix<T>(X), Index(constant.shape(0)), presence, slope.data(),
+                                                        constant.data(), wanted(all, best, evidence));
+          },
+          nb::arg().noconvert(), nb::arg(), nb::arg(), nb::arg(), nb::arg().noconvert().none(), nb::arg().noconvert().none(),
+          nb::arg().noconvert().none(), free);
     m.def("dense_counts",
           [](Rows<T> X, Codes code, Weights weight, bool presence, Doubles count, Doubles missing) {
               return kernels<Kernels<T>>().dense_counts(matrix<T>(X), {code.data(), pointer(weight), Index(count.shape(0))},

@@ -200,15 +200,16 @@ bool full_scores(const Matrix<T>& X, Index k, const double* mean, const double* 
     });
 }
 
-// Classes are taken n at a time.
-template <class T, int n>
+// Classes are taken n at a time; prepare(x, lanes, used) may change the rows of a block.
+template <int n, class T, class Prepare>
 bool linear_tiles(const Matrix<T>& X, Index k, const double* center, const double* slope, const double* constant,
-                  const Scores& out) {
+                  const Scores& out, const Prepare& prepare) {
     const Index d = X.cols;
     Scratch packed(round_up(k, n) * d);  // [tile of classes][feature][n classes]
     for (Index c = 0; c < k; ++c)
         for (Index j = 0; j < d; ++j) packed[c / n * n * d + n * j + c % n] = slope[c * d + j];
-    return score_blocks(X, center, k, out, [&](const double* x, Index lanes, Index used, double* s) {
+    return score_blocks(X, center, k, out, [&](double* x, Index lanes, Index used, double* s) {
+        prepare(x, lanes, used);
         for (Index r = 0; r < used; r += kLanes)
             for (Index c0 = 0; c0 < k; c0 += n) {
                 v4 z[n][2];
@@ -219,12 +220,40 @@ bool linear_tiles(const Matrix<T>& X, Index k, const double* center, const doubl
     });
 }
 
+template <class T, class Prepare>
+bool prepared_scores(const Matrix<T>& X, Index k, const double* center, const double* slope, const double* constant,
+                     const Scores& out, const Prepare& prepare) {
+    const Index tiles = round_up(k, 6) / 6, width = (k + tiles - 1) / tiles;  // as even as can be
+    if (width <= 2) return linear_tiles<2>(X, k, center, slope, constant, out, prepare);
+    if (width <= 4) return linear_tiles<4>(X, k, center, slope, constant, out, prepare);
+    if (width == 5) return linear_tiles<5>(X, k, center, slope, constant, out, prepare);
+    return linear_tiles<6>(X, k, center, slope, constant, out, prepare);
+}
+
 template <class T>
 bool linear_scores(const Matrix<T>& X, Index k, const double* center, const double* slope, const double* constant,
                    const Scores& out) {
-    const Index tiles = round_up(k, 6) / 6, width = (k + tiles - 1) / tiles;  // as even as can be
-    const auto run = width <= 2 ? linear_tiles<T, 2> : width <= 4 ? linear_tiles<T, 4> : width == 5 ? linear_tiles<T, 5> : linear_tiles<T, 6>;
-    return run(X, k, center, slope, constant, out);
+    return prepared_scores(X, k, center, slope, constant, out, [](double*, Index, Index) {});
+}
+
+template <class T>
+bool count_scores(const Matrix<T>& X, Index k, bool presence, const double* slope, const double* constant, const Scores& out) {
+    if (presence)
+        return prepared_scores(X, k, nullptr, slope, constant, out, [&](double* x, Index lanes, Index used) {
+            for (Index j = 0; j < X.cols; ++j, x += lanes)
+                for (Index r = 0; r < used; r += 4) store(x + r, load(x + r) > v4{} ? broadcast(1.0) : v4{});
+        });
+    bool negative = false;
+    const bool finite = prepared_scores(X, k, nullptr, slope, constant, out, [&](double* x, Index lanes, Index used) {
+        v4 least = {};
+        for (Index j = 0; j < X.cols; ++j, x += lanes)
+            for (Index r = 0; r < used; r += 4) {
+                const v4 v = load(x + r);
+                least = v < least ? v : least;
+            }
+        negative |= least[0] < 0.0 || least[1] < 0.0 || least[2] < 0.0 || least[3] < 0.0;
+    });
+    return finite && !negative;
 }
 
 }  // namespace

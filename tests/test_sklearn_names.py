@@ -280,3 +280,17 @@ def test_a_script_runs_unchanged(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["suffice.sklearn"])
     with pytest.raises(SystemExit, match="2"):
         main()
+
+
+@pytest.mark.parametrize("name", ["GaussianNB", "MultinomialNB", "ComplementNB", "BernoulliNB", "LogisticRegression"])
+@pytest.mark.parametrize("n", [5, 4000])  # scored at once, and piece by piece
+def test_cells_that_are_not_finite_are_refused_as_scikit_learn_does(name, n):
+    rng = np.random.default_rng(0)
+    X, y = rng.poisson(1.0, (4000, 8)).astype(float), np.arange(4000) % 3
+    model = getattr(ours, name)().fit(X, y)
+    for bad, word in ((np.nan, "NaN"), (np.inf, "infinity")):
+        holed = X[:n].copy()
+        holed[3, 2] = bad
+        for call in (model.predict, model.predict_proba):
+            with pytest.raises(ValueError, match=f"X contains {word}"):
+                call(holed)

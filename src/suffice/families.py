@@ -113,9 +113,12 @@ class Family(Recipe):
 
     def for_block(self, choices: Choices, columns: tuple[int, ...]) -> dict[str, Any]:
         """The parameters for some columns of a table: what names columns by index does so within the block."""
-        if "joint" not in self.defaults or not choices.get("joint"):
-            return dict(choices)
-        return {**choices, "joint": tuple((_in_block(a, columns), _in_block(b, columns)) for a, b in choices["joint"])}
+        own = dict(choices)
+        if "joint" in self.defaults and own.get("joint"):
+            own["joint"] = tuple((_in_block(a, columns), _in_block(b, columns)) for a, b in own["joint"])
+        if "categories" in self.defaults and isinstance(given := own.get("categories"), tuple):
+            own["categories"] = tuple(given[j] if j < len(given) else None for j in columns)
+        return own
 
     def adopted(self, statistics: Any, choices: Choices) -> Any:
         if not self.is_held_by(statistics):
@@ -145,12 +148,20 @@ class Mixed(Recipe):
     classifies = True
     floor_by = "within"  # which variance of a Gaussian column the variance floor is relative to
     defaults: Choices = MappingProxyType(
-        {**_OF_BLOCKS, "degenerate": "pooled", "structure": None, "joint": None, "tokens": None}
+        {
+            **_OF_BLOCKS,
+            "degenerate": "pooled",
+            "ddof": 0,
+            "structure": None,
+            "joint": None,
+            "categories": None,
+            "tokens": None,
+        }
     )
 
     def check_choices(self, choices: dict[str, Any]) -> None:
         if "joint" in choices:
-            choices["joint"] = _pairs_in(choices["joint"])
+            choices["joint"], choices["categories"] = _pairs_in(choices["joint"]), _declared(choices["categories"])
         if isinstance(choices["shrinkage"], str) and choices["shrinkage"] == "loo":
             raise DataError(
                 'MixedClassifier has no shrinkage="loo"; fit a GaussianClassifier to the numbers and pass its '
@@ -161,8 +172,9 @@ class Mixed(Recipe):
 
     def collector(self, choices: Choices, blocks: Blocks | None = None, features: Features = ()) -> Collector:
         assert blocks is not None
-        if choices.get("joint") and not any("joint" in FAMILIES[name].defaults for name in blocks):
-            raise DataError(f"joint={list(choices['joint'])!r} needs columns of categories, and there are none")
+        for name in ("joint", "categories"):
+            if choices.get(name) and not any(name in FAMILIES[block].defaults for block in blocks):
+                raise DataError(f"{name}={choices[name]!r} needs columns of categories, and there are none")
         collectors = {
             name: (columns, FAMILIES[name].in_table(FAMILIES[name].for_block(choices, columns)))
             for name, columns in blocks.items()
@@ -288,9 +300,7 @@ def _gaussian_held_out(statistics: Any, density: Any, choices: Choices) -> leave
         raise no_closed_form("predictive models")
     if isinstance(shrinkage, str):
         raise no_closed_form(f"shrinkage={shrinkage!r}")
-    if choices.get("ddof"):
-        raise no_closed_form("ddof=1")
-    rest = (choices[name] for name in ("variance_floor", "shrinkage_target", "degenerate"))
+    rest = (choices[name] for name in ("variance_floor", "shrinkage_target", "degenerate", "ddof"))
     return leave_one_out.GaussianLeaveOneOut(statistics, density, float(shrinkage or 0.0), *rest)
 
 
@@ -523,7 +533,9 @@ def _declared_for(statistics: Any, categories: Any, names: Names) -> list[Any]:
     if isinstance(categories, dict):
         names = names or statistics.names or ()
         if unknown := [name for name in categories if name not in names]:
-            raise DataError(f"categories= names {listed(unknown)}, which is no column; these are {listed(names, 10)}")
+            raise DataError(
+                f"categories= names {listed(unknown)}, which is no column of categories; these are {listed(names, 10)}"
+            )
         categories = tuple(categories.get(name) for name in names)
     if categories is None:
         return [None] * statistics.n_features

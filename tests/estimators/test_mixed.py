@@ -951,3 +951,23 @@ def test_a_stream_leaves_no_column_out():
     clf = MixedClassifier().partial_fit(rows, np.arange(100) % 2)
     assert clf.schema_.families == ("gaussian", "categorical", "gaussian")
     clf.partial_fit(rows.assign(month=2), np.arange(100) % 2)
+
+
+def test_divisors_and_declared_categories_are_those_of_the_blocks(tmp_path):
+    """The Gaussian columns as GaussianClassifier(ddof=1) has them, the others as CategoricalClassifier(categories=)."""
+    table = pd.DataFrame({"kg": [3.0, 4.0, 6.0, 5.0, 9.0], "fur": list("abaab"), "cm": [1.0, 3.0, 2.0, 5.0, 6.0]})
+    y, furs = np.array([0, 0, 0, 1, 1]), {"fur": ["c", "a"]}
+    expected = GaussianClassifier("diag", ddof=1).fit(table[["kg", "cm"]], y).log_likelihood(table[["kg", "cm"]])
+    expected = expected + CategoricalClassifier(categories=furs).fit(table[["fur"]], y).log_likelihood(table[["fur"]])
+    for categories in (furs, [None, ["c", "a"], None]):
+        clf = MixedClassifier(ddof=1, categories=categories).fit(table, y)
+        np.testing.assert_allclose(clf.log_likelihood(table), expected)
+        clf.save(tmp_path / "model")
+        np.testing.assert_array_equal(load(tmp_path / "model").log_likelihood(table), clf.log_likelihood(table))
+    np.testing.assert_allclose(
+        clf.leave_one_out(table, y)[2],
+        clone(clf).fit(table.drop(2), np.delete(y, 2)).log_likelihood(table.iloc[[2]])[0],
+    )
+    for X, message in [(table, "'kg', which is no column of categories"), (table[["kg"]], "there are none")]:
+        with pytest.raises(DataError, match=message):
+            MixedClassifier(categories={"kg": [3]}).fit(X, y).predict(X)

@@ -386,6 +386,27 @@ def test_dense_counts(dtype, kind, presence):
             np.testing.assert_allclose(missing - 2, expected_missing, rtol=1e-12, atol=1e-12, err_msg=order)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("presence", [False, True])
+def test_count_scores(dtype, presence):
+    rng = np.random.default_rng(8)
+    for n, d, k in [(1, 1, 1), (7, 4, 3), (65, 5, 2), (130, 9, 11), (300, 33, 7)]:
+        X = (rng.poisson(1.0, (n, d)) - presence).astype(dtype)
+        slope, constant = rng.normal(size=(k, d)), rng.normal(size=k)
+        scores = constant + (X > 0 if presence else X).astype(np.float64) @ slope.T
+        for x in layouts_in_memory(X).values():
+            args = x, slope, constant, presence
+            assert_reduced(
+                scores, lambda *wanted, args=args: None if kernels.active.count_scores(*args, *wanted) else 0
+            )
+        for bad in (np.nan, np.inf, -1.0):
+            for r, j in {(0, 0), (n // 2, d // 2), (n - 1, d - 1)}:
+                spoilt = X.copy()
+                spoilt[r, j] = bad
+                fine = kernels.active.count_scores(spoilt, slope, constant, presence, None, np.empty(n, np.int64), None)
+                assert fine is (presence and bad == -1.0)
+
+
 @pytest.mark.parametrize("bad", [np.inf, -np.inf, -1.0])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("presence", [False, True])

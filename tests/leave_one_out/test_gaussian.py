@@ -60,6 +60,12 @@ def test_it_equals_n_fits(kind, covariance, shrinkage):
     assert_it_equals_n_fits(GaussianClassifier(covariance, shrinkage), X, y, weight)
 
 
+@pytest.mark.parametrize(("kind", "covariance", "shrinkage"), pairs(KINDS[:5], COVARIANCES, [None, 0.1]))
+def test_it_equals_n_fits_that_divide_as_r_does(kind, covariance, shrinkage):
+    X, y, weight = rows(kind)
+    assert_it_equals_n_fits(GaussianClassifier(covariance, shrinkage, ddof=1), X, y, weight)
+
+
 @pytest.mark.parametrize(("covariance", "shrinkage", "size"), pairs(COVARIANCES, [None, 0.1], [1e4, 1e8]))
 def test_a_row_that_outweighs_all_others_together(covariance, shrinkage, size):
     """What is left without it has lost its digits: the other rows are read again."""

@@ -154,6 +154,17 @@ def neutral(mean: Array, scatter: Array, weight: Array, variance: Array, kind: S
     return np.where(unknown, grand, mean), np.where(never, 1.0, variance)
 
 
+def unbiased_factor(weight: Array, kind: Structure) -> Array:
+    """What covariances of maximum likelihood are multiplied by to have R's divisors, (..., g, d) or (..., g, 1), given
+    the weights (..., k, d) of the columns."""
+    free = weight - (weight > 0)
+    if kind.tied:
+        weight, free = (each.sum(axis=-2, keepdims=True) for each in (weight, free))
+    if kind.shape == "spherical":
+        weight, free = (each.sum(axis=-1, keepdims=True) for each in (weight, free))
+    return np.asarray(np.divide(weight, free, out=np.ones(weight.shape), where=free > 0))
+
+
 def _estimated(stats: MomentStats, kind: Structure, shrinkage: Shrinkage, alpha: Array, mean: Array) -> Array:
     """How far "oas" or "ledoit_wolf" pull covariances of this evenness, (g,)."""
     n, d = _weight(stats, kind), stats.n_features
@@ -239,7 +250,7 @@ class PseudoRows(NamedTuple):
     """Rows that have no correlations, one for each direction in which a class does not vary."""
 
     weight: Array  # (g,) of the rows that covariances come from
-    varies: Array  # (d,) bool, columns that vary within classes: others are left to the floor
+    varies: Array  # (g, d) bool, columns that vary: others are left to the floor
 
 
 def floored_full(
@@ -261,9 +272,11 @@ def floored_full(
         root, below = _floored_root(matrix, floor)
         if below.any():
             floored[g] = below
-        if pseudo is not None and (rows := null_directions(matrix[np.ix_(pseudo.varies, pseudo.varies)], floor)):
-            n = pseudo.weight[g]
-            root, _ = _floored_root((n * matrix + rows * np.diag(pseudo.varies)) / (n + rows), floor)
+        if pseudo is not None:
+            n, block = pseudo.weight[g], np.ix_(pseudo.varies[g], pseudo.varies[g])
+            if rows := null_directions(matrix[block], floor):
+                matrix[block] = (n * matrix[block] + rows * np.eye(len(block[0]))) / (n + rows)
+                root, _ = _floored_root(matrix, floor)
         inverse = triangular_inverse(np.asarray(np.linalg.qr(root.T, mode="r")).T)
         covariance[g] = (root @ root.T) * unit * unit[:, None]
         log_det[g] = 2 * (np.log(unit) - np.log(np.abs(np.diag(inverse)))).sum()

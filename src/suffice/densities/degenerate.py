@@ -3,13 +3,13 @@
 A column is degenerate in a class if the class varies less in it, over all its rows, than a single row does on average
 within all classes. Either the class is different: if it were like the others, some of its rows should have had other
 values. Or such values are rare in all classes, and the class just has none yet. Maximum likelihood cannot tell; it lets
-these columns decide everything. So the class gets the variance within all classes, divided by 1 + e^2, where e is the
+these columns decide everything. So the class gets the variance within all classes, divided by 1 + e^4, where e is the
 number of rows that should have had other values.
 
-A full covariance gets the variances in the same way; if a quarter of the columns are degenerate, all classes share
-the covariance of these columns instead. It also gets pseudo-rows with the variances within all classes, one for each
-direction in which the class does not vary. Classes without such columns and directions keep the estimate of maximum
-likelihood, to the last digit.
+In a full covariance, such columns have these variances and no correlations; if a quarter of the columns are degenerate,
+all classes share the covariance of these columns instead. The other columns also get pseudo-rows with the variances
+within all classes, one for each direction in which the class does not vary. Classes without such columns and directions
+keep the estimate of maximum likelihood, to the last digit.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def pooled_variances(
     if not low.any():
         return variance, low
     rows = 0.0 if kind.shape == "spherical" else expected_rows(weight, mean, scatter)
-    return np.where(low, np.maximum(variance, unit[..., None, :] / (1 + rows**2)), variance), low
+    return np.where(low, np.maximum(variance, unit[..., None, :] / (1 + rows**4)), variance), low
 
 
 def shared_columns(covariance: Array, low: Array, weight: Array, unit: Array, varies: Array) -> bool:
@@ -169,7 +169,7 @@ def regular(
     """
     varies = varying(stats.variation.sum(axis=0), stats.column_weight.sum(axis=0), own, kind)
     if kind.tied:
-        return covariance, {}, PseudoRows(np.array([stats.total]), varies) if kind.shape == "full" else None
+        return covariance, {}, PseudoRows(np.array([stats.total]), varies[None]) if kind.shape == "full" else None
     full = kind.shape == "full"
     variance = np.einsum("kii->ki", covariance) if full else covariance
     moments = stats.column_weight, stats.mean, stats.variation
@@ -179,6 +179,9 @@ def regular(
     found = {int(g): low[g] for g in np.flatnonzero(low.any(axis=1))}
     if not full:
         return np.ascontiguousarray(raised), found, None
-    if found and not shared_columns(covariance, low, stats.weight, own, varies):
-        covariance[low.nonzero()[0], low.nonzero()[1], low.nonzero()[1]] = raised[low]
-    return covariance, found, PseudoRows(stats.weight, varies)
+    alone = low
+    if found and shared_columns(covariance, low, stats.weight, own, varies):
+        alone = np.zeros_like(low)
+    covariance[alone[:, :, None] | alone[:, None, :]] = 0.0
+    np.einsum("kii->ki", covariance)[alone] = raised[alone]
+    return covariance, found, PseudoRows(stats.weight, varies & ~alone)

@@ -30,6 +30,7 @@ from .covariance import (
     floored_full,
     neutral,
     shrinkage_towards,
+    unbiased_factor,
     warn_of_floor,
     whitened,
 )
@@ -217,7 +218,7 @@ class GaussianDensity(Density):
         else:
             covariance, whitening, log_det, floored = floored_diagonal(covariance, own, floor)
         if pseudo is not None:
-            singular = {g: columns & pseudo.varies for g, columns in floored.items() if (columns & pseudo.varies).any()}
+            singular = {g: low & pseudo.varies[g] for g, low in floored.items() if (low & pseudo.varies[g]).any()}
             pooled, floored = {**singular, **pooled}, {g: low for g, low in floored.items() if g not in singular}
         for done, found in ((POOLED, pooled), (FLOORED, floored)):
             told = {g: columns for g, columns in sorted(found.items()) if kind.tied or seen[g]}
@@ -244,13 +245,7 @@ class GaussianDensity(Density):
                 f"ddof=1 needs complete rows for covariance={kind.name!r}; use ddof=0, leave rows with missing values "
                 'out, or take covariance="diag"'
             )
-        rows = np.broadcast_to(stats.column_weight, self.mean.shape)
-        free = rows - (rows > 0)
-        if kind.tied:
-            rows, free = (each.sum(axis=0, keepdims=True) for each in (rows, free))
-        if kind.shape == "spherical":
-            rows, free = (each.sum(axis=1, keepdims=True) for each in (rows, free))
-        return self._scaled(np.divide(rows, free, out=np.ones(rows.shape), where=free > 0))
+        return self._scaled(unbiased_factor(np.broadcast_to(stats.column_weight, self.mean.shape), kind))
 
     def _scaled(self, factor: Array) -> Self:
         """The density with covariances multiplied by factors (g, d) or (g, 1), equal in all columns of a matrix."""

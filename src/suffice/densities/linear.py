@@ -54,12 +54,56 @@ class Counts:
         return np.asarray(matrix.sum(axis=1)).reshape(-1)
 
 
+class DenseCounts(Counts):
+    """Counts of a dense table. Scores tell whether they are counts; else they are looked through when asked for."""
+
+    ones = False
+    table: Table
+    presence: bool
+    floats: Array  # (n, d) as they are in the table
+
+    def __init__(self, table: Table, presence: bool) -> None:
+        vars(self).update(table=table, presence=presence, floats=table.floats())
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    @cached_property
+    def values(self) -> Array:
+        X = self.floats
+        X = (X > 0).astype(np.float64) if self.presence else X
+        return X if self.missing is None else np.where(self.missing, 0.0, X)
+
+    @cached_property
+    def missing(self) -> Array | None:
+        X = self.floats
+        with np.errstate(invalid="ignore", over="ignore"):
+            if np.isfinite(X.sum()) and (self.presence or X.min(initial=0.0) >= 0):
+                return None
+        if np.isinf(X).any() or (not self.presence and (X < 0).any()):
+            refuse_counts(self.table, self.presence)
+        return np.isnan(X) if np.isnan(X).any() else None
+
+    def score(self, slopes: Array, constant: Array, *wanted: Array | None) -> bool:
+        """Write constant (k,) + slopes (k, d) x where it is wanted; False if some cells are missing, or no counts."""
+        whole = bool(kernels.active.count_scores(as_float(self.floats), slopes, constant, self.presence, *wanted))
+        if whole:
+            vars(self)["missing"] = None
+        return whole
+
+
 @dataclass(frozen=True)
 class Slopes:
     """Finite slopes (k, d), dense; or sparse about one slope for each class."""
 
     table: Any  # (k, d): an array, or csr with what is to be added to the slope of the class
     by_class: Array | None = None  # (k,)
+
+    def score_whole(self, X: Counts, constant: Array, *wanted: Array | None) -> bool:
+        """The same as `score` of rows that nobody has looked at; False if they have to be looked at first."""
+        if self.by_class is not None or not isinstance(X, DenseCounts):
+            return False
+        return X.score(np.ascontiguousarray(self.table), constant, *wanted)
 
     def score(self, X: Counts, constant: Array, *wanted: Array | None) -> None:
         """Write constant (k,) + slopes x where it is wanted, as the kernels do."""
@@ -186,17 +230,7 @@ class LinearDensity(Density):
     def read(self, table: Table) -> Counts:
         if isinstance(table, Sparse):
             return self._read_sparse(table)
-        X = table.floats()
-        with np.errstate(invalid="ignore", over="ignore"):
-            fine = np.isfinite(X.sum()) and (self.presence or X.min(initial=0.0) >= 0)
-        missing = None
-        if not fine:
-            if np.isinf(X).any() or (not self.presence and (X < 0).any()):
-                refuse_counts(table, self.presence)
-            missing = np.isnan(X) if np.isnan(X).any() else None
-        if self.presence:
-            X = (X > 0).astype(np.float64)
-        return Counts(X if missing is None else np.where(missing, 0.0, X), missing)
+        return DenseCounts(table, self.presence)
 
     def _read_sparse(self, table: Sparse) -> Counts:
         table.check()
@@ -219,10 +253,11 @@ class LinearDensity(Density):
 
     def _score(self, X: Counts, offset: Array | float, wanted: Wanted, relative: bool) -> bool:
         constant = np.where(self.seen, self.constant, -np.inf) + offset
-        if X.missing is None and self.violations is None:
-            self.slopes.score(X, constant, *wanted)
-        else:
-            kernels.active.reduce(self._scores(X, constant), *wanted)
+        if self.violations is not None or not self.slopes.score_whole(X, constant, *wanted):
+            if X.missing is None and self.violations is None:
+                self.slopes.score(X, constant, *wanted)
+            else:
+                kernels.active.reduce(self._scores(X, constant), *wanted)
         if not relative:
             written = [out for out in (wanted.all, wanted.evidence) if out is not None]
             shared = self._shared(X) if written else 0.0

@@ -68,7 +68,7 @@ class GaussianClassifier(GenerativeClassifier):
         maximum likelihood.
     ddof : {0, 1}
         0 divides by the number n of rows: maximum likelihood. 1 divides by n - 1, and by n - k where k classes share a
-        covariance, as R's `lda`, `qda` and `naiveBayes` do; `leave_one_out`, "loo" and predictive models take 0 only.
+        covariance, as R's `lda`, `qda` and `naiveBayes` do; "loo" and predictive models take 0 only.
     n_jobs : int or None
         Threads; None uses every processor unless SUFFICE_NUM_THREADS or OMP_NUM_THREADS says otherwise.
 

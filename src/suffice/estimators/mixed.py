@@ -134,6 +134,11 @@ class MixedClassifier(MixedTable, GenerativeClassifier):
         towards those within all classes, where all its rows together vary less than one row does on average; "floor"
         applies the variance floor alone. A warning names the classes and the columns. All others keep the estimate of
         maximum likelihood.
+    ddof : {0, 1}
+        1 divides the sums of squares of the Gaussian columns by n - 1, as in GaussianClassifier.
+    categories : dict, list or None
+        Categories of columns, by name, or for all columns in order (None for those that declare none). They count even
+        if no row has them, as in CategoricalClassifier.
     n_jobs : int or None
         Threads.
 
@@ -169,6 +174,8 @@ class MixedClassifier(MixedTable, GenerativeClassifier):
         tokens: Tokens | None = None,
         shrinkage_target: str = "variances",
         degenerate: str = "pooled",
+        ddof: int = 0,
+        categories: Any = None,
         n_jobs: int | None = None,
     ) -> None:
         self.families = families
@@ -183,6 +190,8 @@ class MixedClassifier(MixedTable, GenerativeClassifier):
         self.tokens = tokens
         self.shrinkage_target = shrinkage_target
         self.degenerate = degenerate
+        self.ddof = ddof
+        self.categories = categories
         self.n_jobs = n_jobs
 
     @property

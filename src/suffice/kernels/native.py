@@ -99,6 +99,7 @@ def _checked(score: Callable[..., bool]) -> Callable[..., bool]:
 diag_scores = _checked(_native.diag_scores)
 full_scores = _checked(_native.full_scores)
 linear_scores = _checked(_native.linear_scores)
+count_scores = _checked(_native.count_scores)
 
 
 def _categories(X: Array, lo: Array, width: Array, rows: int, table: Array) -> Array:

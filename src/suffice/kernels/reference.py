@@ -234,6 +234,20 @@ def linear_scores(X: Array, center: Array, slope: Array, constant: Array, *wante
     return score_blocks(X, lambda x: np.asarray(slope @ x.T), constant - slope @ center, reduce, *wanted)
 
 
+def count_scores(X: Array, slope: Array, constant: Array, presence: bool, *wanted: Array | None) -> bool:
+    """Scores constant + slope x of counts x, or of their presence: 1 above zero.
+
+    Returns whether X is finite and, unless only presence counts, not negative; otherwise the scores mean nothing.
+    """
+    good, center = True, np.zeros(X.shape[1])
+    for rows in _blocks(len(X), max(X.shape[1], len(constant))):
+        x = X[rows]
+        good &= bool(np.isfinite(x).all() and (presence or (x >= 0).all()))
+        counts = (x > 0).astype(np.float64) if presence else x
+        linear_scores(counts, center, slope, constant, *(None if out is None else out[rows] for out in wanted))
+    return good
+
+
 def _write_positive(scores: Array, all: Array | None, best: Array | None, evidence: Array | None) -> None:  # noqa: ARG001
     np.greater(scores[0], 0.0, out=best, casting="unsafe")
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..densities import GaussianDensity
-from ..densities.covariance import feature_variance, neutral, variances, yardstick
+from ..densities.covariance import feature_variance, neutral, unbiased_factor, variances, yardstick
 from ..densities.degenerate import LARGE, pooled_variances, varying
 from ..stats import MomentStats
 from ..stats.base import FAINT, faint
@@ -40,6 +40,7 @@ class GaussianLeaveOneOut(LeaveOneOut):
     floor: float
     target: str  # of the shrinkage
     degenerate: str  # what becomes of columns in which a class does not vary
+    ddof: int = 0  # 1 divides by n - 1
 
     @cached_property
     def unit(self) -> Array:
@@ -89,9 +90,10 @@ class GaussianLeaveOneOut(LeaveOneOut):
     def scores(self, table: Table, code: Array, weight: Array) -> tuple[Array, Array]:
         X = table.floats().astype(np.float64, copy=False)
         structure, out = self.density.structure, np.empty((len(X), len(self.moments.classes)))
-        if self.moments.observed is not None or (self._moves_target and structure.shape == "diag"):
+        full, diag = structure.shape == "full", structure.shape == "diag"
+        if self.moments.observed is not None or (self._moves_target and diag) or (self.ddof and not full):
             return self._side_by_side(X, code, weight)
-        if self._moves_target and structure.shape == "full":
+        if full and (self._moves_target or self.ddof):
             return out, np.ones(len(X), bool)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             safe = self._closed(X, code, weight, out) & self._is_far
@@ -187,6 +189,8 @@ class GaussianLeaveOneOut(LeaveOneOut):
             varies = varying(scatter.sum(axis=-2), n.sum(axis=-2), unit, kind)
             variance, _ = pooled_variances(variance, n, known, scatter, unit, varies, kind)
         variance = np.maximum(variance, np.maximum(self.floor * unit, np.finfo(np.float64).tiny)[:, None])
+        if self.ddof:
+            variance = variance * unbiased_factor(n, kind)
         terms = _LOG_2PI + np.log(variance) + (x[:, None] - mean) ** 2 / variance
         scores = -0.5 * np.where(missing[:, None], 0.0, terms).sum(axis=-1)
         total = np.tile(moments.weight, (m, 1))

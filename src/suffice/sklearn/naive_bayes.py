@@ -191,6 +191,9 @@ class DiscreteNB(NaiveBayes):
         self._update_feature_log_prob(self._check_alpha())  # type: ignore[attr-defined]
         self._update_class_log_prior(class_prior=self.class_prior)  # type: ignore[attr-defined]
 
+    def _takes(self, X: Any) -> bool:
+        return is_plain(self, X, is_finite=True)  # or the scores tell
+
     def _parameters(self) -> list[Array]:
         return [self.feature_log_prob_, self.class_count_]
 

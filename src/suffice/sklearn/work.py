@@ -372,13 +372,17 @@ def _scored(
     """What `work` writes for every row: at once where there are few, else piece by piece on several threads."""
     results = RowResults("score", labels, dtype)
     source = rows(X)
-    if X.shape[0] * X.shape[1] > _FEW:
-        try:
-            return np.asarray(score_rows(source, density, work, results))
-        except DataError:
+
+    def complete(x: Any, out: Array) -> bool:
+        return work(x, out) and getattr(x, "missing", None) is None
+
+    try:
+        if X.shape[0] * X.shape[1] > _FEW:
+            return np.asarray(score_rows(source, density, complete, results))
+        out = results.empty(source.n_rows)
+        if not complete(density.read(source.table), out):
             assert_all_finite(X, input_name="X")
-            raise
-    out = results.empty(source.n_rows)
-    if not work(density.read(source.table), out):
+        return out
+    except DataError:
         assert_all_finite(X, input_name="X")
-    return out
+        raise

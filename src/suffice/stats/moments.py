@@ -252,9 +252,9 @@ class MomentStats(Statistics):
             n, mean, scatter = kernels.active.full_moments(table.numbers(), code, weight, k, layout == "pooled")
             return cls(classes, n, mean, scatter, layout)
         X = table.floats()
-        total = cls.zeros(classes, X.shape[1], layout)
-        step = max(256, (1 << 17) // X.shape[1])
-        for start in range(0, len(X), step):  # in the cache, so that X itself is read once
+        step = max(256, (1 << 17) // X.shape[1])  # in the cache, so that X itself is read once
+        total = cls._of_block(X[:step], classes, code[:step], None if weight is None else weight[:step], layout)
+        for start in range(step, len(X), step):
             rows = slice(start, start + step)
             w = None if weight is None else weight[rows]
             total = total._merged(cls._of_block(X[rows], classes, code[rows], w, layout))
@@ -290,21 +290,19 @@ class MomentStats(Statistics):
         if not len(X):
             return cls.zeros(classes, X.shape[1], layout)
         w = np.ones(len(X)) if weight is None else weight
-        order = np.argsort(code, kind="stable")
-        present, begins = np.unique(code[order], return_index=True)
         cubic = np.zeros_like(mean if layout == "quartic" else scatter)
+        quartic = np.zeros(k) if layout == "quartic" else np.zeros_like(scatter)
         with np.errstate(over="ignore", invalid="ignore"):  # is_finite reports it
-            z = X - mean[code]
-            if layout == "coquartic":
-                quartic = np.zeros_like(scatter)
-                for c, some in zip(present, np.split(order, begins[1:]), strict=True):
-                    squares = z[some] ** 2
-                    weighted = (squares * w[some, None]).T
-                    cubic[c], quartic[c] = weighted @ z[some], weighted @ squares
-                return cls(classes, n, mean, scatter, layout, cubic, quartic)
-            square = np.einsum("ij,ij->i", z, z)
-            cubic[present] = np.add.reduceat((z * (w * square)[:, None])[order], begins)
-            quartic = np.bincount(code, w * square**2, minlength=k)
+            for c in np.flatnonzero(n):
+                rows = contiguous(np.flatnonzero(code == c))
+                z = X[rows] - mean[c]
+                if layout == "coquartic":
+                    squares = z**2
+                    weighted = (squares * w[rows, None]).T
+                    cubic[c], quartic[c] = weighted @ z, weighted @ squares
+                else:
+                    square = np.einsum("ij,ij->i", z, z)
+                    cubic[c], quartic[c] = (w[rows] * square) @ z, w[rows] @ square**2
         return cls(classes, n, mean, scatter, layout, cubic, quartic)
 
     def _skipping_missing(self, X: Array, column_moments: Callable[[Array, Array], kernels.Moments]) -> Self:
