@@ -396,6 +396,9 @@ def test_the_automatic_model_uses_text():
     clf = suffice.fit(TICKETS, "team")
     assert "text" not in clf.choice_.left_out
     assert clf.choice_.beats_baseline
+    without = [one for one in clf.choice_.candidates if "'text': 'drop'" in one.name]
+    assert without
+    assert all(one.log_loss > clf.choice_.candidates[0].log_loss + 0.5 for one in without)  # what text gains
 
 
 def test_top_words():

@@ -95,6 +95,7 @@ def candidates(
             tried.append(model)
             yield model
         yield from _with_tree(trial, best)
+        yield from _without_text(trial, families, best)
     for curved in () if generative else _curved(trial, families, n_jobs, tried, results):
         logistic.append(curved)
         yield curved
@@ -230,6 +231,17 @@ def _with_tree(trial: Trial, best: StatisticCandidate) -> Iterator[StatisticCand
     if len(columns) > 1 and different.sum() ** 2 * len(trial.classes) <= _PAIRS:
         estimator = clone(best.estimator).set_params(structure="tree")
         yield replace(best, estimator=estimator, sums=FoldSums(estimator, schema, best.view.source))
+
+
+def _without_text(trial: Trial, families: Any, best: StatisticCandidate) -> Iterator[StatisticCandidate]:
+    """Yield a model without the columns of text, if there are others, to show what text gains."""
+    schema = best.view.schema
+    text = [name for name, family in zip(schema.names or (), schema.families, strict=False) if family == "text"]
+    if families == "auto" and text and not set(schema.families) <= {"text", DROP}:
+        own = {} if best.view.families == "auto" else best.view.families
+        view = View.of(trial, families, own | dict.fromkeys(text, DROP))
+        estimator = clone(best.estimator).set_params(families=view.families)
+        yield StatisticCandidate(estimator, FoldSums(estimator, view.schema, view.source), view)
 
 
 def _n_patterns(numbers: Sequence[Column]) -> int:
