@@ -369,7 +369,8 @@ class TestPredict:
     def test_warnings_are_one_line(self, tmp_path):
         (tmp_path / "a.csv").write_text("x,y\nred,a\nblue,b\n")
         (tmp_path / "b.csv").write_text("x\ngreen\n")
-        shell("fit", "a.csv", "-t", "y", "--model", "categorical", "--set", "alpha=0", cwd=tmp_path)
+        options = ["--model", "categorical", "--set", "alpha=0", "--set", "unknown=smooth"]
+        shell("fit", "a.csv", "-t", "y", *options, cwd=tmp_path)
         done = shell("predict", "model.safetensors", "b.csv", "--outputs", "decision", cwd=tmp_path)
         assert done.returncode == 0
         assert done.stdout == '"x","decision"\n"green","a"\n'

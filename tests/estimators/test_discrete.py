@@ -24,6 +24,7 @@ from suffice import (
     BernoulliClassifier,
     CategoricalClassifier,
     GaussianClassifier,
+    MixedClassifier,
     MultinomialClassifier,
     PoissonClassifier,
     kernels,
@@ -244,7 +245,9 @@ def test_pseudo_counts_of_each_column():
 def test_pseudo_counts_of_each_category():
     """(count + alpha) / (rows + sum of alpha), by hand; what is not declared has the mean of what is."""
     table = pd.DataFrame({"fur": ["b", "a", "b", "d"], "eyes": ["x", "x", "y", "x"]})
-    clf = CategoricalClassifier([[4, 2, 0], 1], categories={"fur": ["b", "c", "a"]}).fit(table, [0, 0, 1, 1])
+    clf = CategoricalClassifier([[4, 2, 0], 1], categories={"fur": ["b", "c", "a"]}, unknown="smooth").fit(
+        table, [0, 0, 1, 1]
+    )
     assert clf.categories_[0].tolist() == ["a", "b", "c", "d"]
     np.testing.assert_allclose(clf.probabilities_[0], np.array([[1, 5, 2, 2], [0, 5, 2, 3]]) / 10)
     np.testing.assert_allclose(clf.probabilities_[1], [[3 / 4, 1 / 4], [2 / 4, 2 / 4]])
@@ -1308,3 +1311,11 @@ def test_a_tidy_explanation_converts_the_table_once(monkeypatch):
         {"row": 1, "column": "b", "value": "v"},
         {"row": 2, "column": "b", "value": "v"},
     ]
+
+
+@pytest.mark.parametrize("model", [CategoricalClassifier(), CategoricalClassifier(structure="tree"), MixedClassifier()])
+def test_what_no_class_has_had_is_no_evidence_for_rare_classes(model):
+    table = pd.DataFrame({"plan": ["a", "b", "c", "b"] * 250, "other": ["u", "v"] * 500})
+    clf = model.fit(table, np.where(np.arange(1000) % 250, "ok", "fraud"))
+    strange = clf.predict_proba(pd.DataFrame({"plan": ["d", "d"], "other": ["z", None]}))
+    np.testing.assert_allclose(strange, np.broadcast_to(clf.prior_, (2, 2)), rtol=1e-9)

@@ -585,7 +585,7 @@ def test_unseen_categories():
 
 
 def test_what_is_impossible_is_decided_by_the_prior():
-    clf = MixedClassifier({"year": "drop"}, alpha=0).fit(X, Y)
+    clf = MixedClassifier({"year": "drop"}, alpha=0, unknown="smooth").fit(X, Y)
     nowhere = X[:1].assign(island="Atlantis")
     assert np.isneginf(clf.log_likelihood(nowhere)).all()
     with pytest.warns(ImpossibleWarning, match="1 row has"):

@@ -213,9 +213,10 @@ class CategoricalClassifier(GenerativeClassifier):
     alpha : float or list
         Pseudo-count of every category that was declared, or seen in any class; 0 is maximum likelihood. Or a list with
         one for each column: a number, or a list with a number for each of the column's `categories`, in their order.
-    unknown : {"smooth", "ignore", "error"}
-        What to do with an unknown category, one that was never seen in training: score it like one that the class
-        never had, ignore it like a missing value, or raise an error. `unknown_cells` finds them.
+    unknown : {"ignore", "smooth", "error"}
+        What to do with an unknown category, one that was never seen in training: ignore it like a missing value, score
+        it like one that the class never had (which favours classes with few rows), or raise an error. `unknown_cells`
+        finds them.
     prior : array, dict, "uniform" or None
         Class probabilities for decisions, unless a call gives others.
     structure : {None, "tree"}
@@ -254,7 +255,7 @@ class CategoricalClassifier(GenerativeClassifier):
     def __init__(
         self,
         alpha: Any = 1.0,
-        unknown: str = "smooth",
+        unknown: str = "ignore",
         prior: Prior = None,
         *,
         structure: str | None = None,

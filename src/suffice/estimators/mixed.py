@@ -111,8 +111,9 @@ class MixedClassifier(MixedTable, GenerativeClassifier):
         Pseudo-counts of the discrete families; 0 is maximum likelihood.
     covariance : {"diag", "full", "tied", "tied_diag", "spherical", "tied_spherical"}
         Of the Gaussian columns.
-    unknown : {"smooth", "ignore", "error"}
-        What a category is worth that was never seen in training.
+    unknown : {"ignore", "smooth", "error"}
+        What to do with a category that was never seen in training: ignore it like a missing value, score it like one
+        that the class never had, or raise an error.
     prior : array, dict, "uniform" or None
         Class probabilities for decisions, unless a call gives others.
     shrinkage : float in [0, 1], "oas", "ledoit_wolf" or None
@@ -164,7 +165,7 @@ class MixedClassifier(MixedTable, GenerativeClassifier):
         families: Any = "auto",
         alpha: float = 1.0,
         covariance: str = "diag",
-        unknown: str = "smooth",
+        unknown: str = "ignore",
         prior: Prior = None,
         *,
         shrinkage: float | str | None = None,

@@ -73,8 +73,9 @@ class MixtureModel(DensityMixin, Iterated, MixedTable):
         How far the covariances of the Gaussian columns are pulled towards a multiple of `shrinkage_target`.
     variance_floor : float
         The least variance in any direction, relative to the variance of each column in all rows.
-    unknown : {"smooth", "ignore", "error"}
-        What a category is worth that was never seen in training.
+    unknown : {"ignore", "smooth", "error"}
+        What to do with a category that was never seen in training: ignore it like a missing value, score it like one
+        that the class never had, or raise an error.
     random_state : int, RandomState or None
         Of the starts.
     shrinkage_target : {"variances", "identity"}
@@ -133,7 +134,7 @@ class MixtureModel(DensityMixin, Iterated, MixedTable):
         pseudo_rows: float | None = None,
         shrinkage: float | str | None = None,
         variance_floor: float = 1e-6,
-        unknown: str = "smooth",
+        unknown: str = "ignore",
         random_state: Any = None,
         shrinkage_target: str = "variances",
         n_jobs: int | None = None,
