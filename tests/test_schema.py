@@ -340,6 +340,8 @@ def test_cells_that_become_missing_are_named():
 
 ASKED_OF_TEXT = {
     "gaussian": (["1,5", "2,5", "x"] * 9, "gaussian", [1.5, 2.5, np.nan]),
+    "points between thousands": (["950 €", "1.329 €", "x"] * 9, "gaussian", [950, 1329, np.nan]),
+    "three decimals": (["950 €", "0.329 €", "1.329 €"] * 9, "gaussian", [950, 0.329, 1.329]),
     "binned": (["$5", "$1,000", "(3)"] * 9, "binned", [1, 2, 0]),
     "poisson": (["1", "2", ""] * 9, "poisson", [1, 2, np.nan]),
     "bernoulli": (["yes", "no", "YES"] * 9, "bernoulli", [1, 0, 1]),

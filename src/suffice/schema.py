@@ -60,6 +60,7 @@ class Schema:
         *,
         leaves_out: bool = True,
         is_sample: bool = False,
+        decimal: str | None = None,
     ) -> Schema:
         """Infer the schema of a table from its rows, or from a sample; `families` overrides it for some columns.
 
@@ -71,10 +72,11 @@ class Schema:
         frame : the table as it came, for such functions
         leaves_out : whether columns from which nothing can be learnt, or that identify rows, are left out
         is_sample : whether there are more rows, so that what is constant here may vary
+        decimal : the decimal mark of the file that the rows come from, where it is known
         """
         names = table.names or tuple(f"x{j}" for j in range(table.n_features))
         columns = [looked_at(column) for column in table.columns()]
-        chosen = {j: Found(*own) for j, own in asked_for(families, names, columns, frame).items()}
+        chosen = {j: Found(*own) for j, own in asked_for(families, names, columns, frame, decimal).items()}
         unfit = [name for j, name in enumerate(names) if j not in chosen and _is_unfit(columns[j])]
         if unfit:
             dtypes = listed(sorted({columns[names.index(name)].dtype for name in unfit}))
@@ -87,16 +89,16 @@ class Schema:
         found = []
         for j, column in enumerate(columns):
             try:
-                found.append(chosen.get(j) or inferred(column, own[j], leaves_out, is_sample))
+                found.append(chosen.get(j) or inferred(column, own[j], leaves_out, is_sample, decimal))
             except DataError as error:
                 raise DataError(f"column {own[j]!r}: {error}") from None
         if all(each.family == DROP for each in found):  # rather all that were not to be dropped than none
-            found = [chosen.get(j) or inferred(column) for j, column in enumerate(columns)]
+            found = [chosen.get(j) or inferred(column, decimal=decimal) for j, column in enumerate(columns)]
         if all(each.family == DROP for each in found):
             raise DataError("every column is dropped: there is nothing to learn from")
         for j, column in enumerate(columns):
             if j in chosen and names[j] not in known and found[j].family not in (DROP, "categorical", "text"):
-                found[j] = found[j]._replace(steps=convertible(column))
+                found[j] = found[j]._replace(steps=convertible(column, decimal))
         features = _features(found, names, columns, known)
         for feature in features:
             j = feature.source
@@ -254,7 +256,13 @@ class Found(NamedTuple):
     warning: str = ""
 
 
-def inferred(column: Column, name: str | int = 0, leaves_out: bool = False, is_sample: bool = False) -> Found:
+def inferred(
+    column: Column,
+    name: str | int = 0,
+    leaves_out: bool = False,
+    is_sample: bool = False,
+    decimal: str | None = None,
+) -> Found:
     """Return what a column becomes by its type and values.
 
     Parameters
@@ -267,13 +275,15 @@ def inferred(column: Column, name: str | int = 0, leaves_out: bool = False, is_s
         Whether a column from which nothing can be learnt is left out.
     is_sample : bool
         Whether there are more rows, so that what is constant here may vary.
+    decimal : str or None
+        The decimal mark of the file that it comes from, where it is known.
     """
     summary = ColumnSummary(column)
     if holds_tokens(column):
         return Found(*_suggested(summary))
     if leaves_out and not is_sample and (reason := tells_nothing(summary)):
         return Found(DROP, reason, warning=f"is left out: {reason}" if isinstance(name, str) else "")
-    read = reading(column)
+    read = reading(column, decimal)
     if read is not None:
         family, reason = _suggested(ColumnSummary(read.column))
         why = read.reason if read.family or family == "gaussian" else f"{read.reason}, {reason.partition(', ')[2]}"
@@ -290,7 +300,9 @@ def _suggested(summary: ColumnSummary) -> tuple[str, str]:
     return next((name, reason) for name, reason in reasons if reason is not None)
 
 
-def asked_for(families: Any, names: tuple[str, ...], columns: list[Column], frame: Any) -> dict[int, tuple[str, str]]:
+def asked_for(
+    families: Any, names: tuple[str, ...], columns: list[Column], frame: Any, decimal: str | None = None
+) -> dict[int, tuple[str, str]]:
     """Return the families that the user chose, by column index. Names take precedence over functions, and functions
     over types."""
     if isinstance(families, str):
@@ -313,7 +325,7 @@ def asked_for(families: Any, names: tuple[str, ...], columns: list[Column], fram
             key = np.dtype(key)
         if callable(key) and not isinstance(key, type):
             by_function |= dict.fromkeys(_selected(key, names, frame), (family, "asked for by a selector"))
-        elif (indices := _of_type(key, columns)) is not None and not (isinstance(key, str) and key in names):
+        elif (indices := _of_type(key, columns, decimal)) is not None and not (isinstance(key, str) and key in names):
             by_type |= {j: (family, f"asked for {_KINDS.get(key, key)}") for j in indices}
         else:
             by_name[_position(key, names, _labels(frame))] = (family, "asked for")
@@ -347,7 +359,7 @@ def _labels(frame: Any) -> list[Any]:
     return list(frame.columns) if hasattr(frame, "iloc") else []
 
 
-def _of_type(key: Any, columns: list[Column]) -> list[int] | None:
+def _of_type(key: Any, columns: list[Column], decimal: str | None) -> list[int] | None:
     """Return the indices of the columns of a kind or dtype; None if the key is neither. Text and durations that are
     read as numbers are also of their kind."""
     kind = _KINDS.get(key, key) if isinstance(key, type | str) else str(key) if isinstance(key, np.dtype) else None
@@ -355,14 +367,15 @@ def _of_type(key: Any, columns: list[Column]) -> list[int] | None:
     indices = [
         j
         for j, column in enumerate(columns)
-        if kind in (column.kind, column.dtype) or (hidden and column.kind not in _PLAIN and _kind_read(column) == kind)
+        if kind in (column.kind, column.dtype)
+        or (hidden and column.kind not in _PLAIN and _kind_read(column, decimal) == kind)
     ]
     return indices if indices or (isinstance(key, type) and key in _KINDS) or kind in _KINDS.values() else None
 
 
-def _kind_read(column: Column) -> str | None:
+def _kind_read(column: Column, decimal: str | None) -> str | None:
     """The kind of the numbers that a column of text or of durations is read as; None if it is not."""
-    found = reading(column)
+    found = reading(column, decimal)
     return found.column.kind if found is not None and found.steps[0][0] in _NUMBERS else None
 
 

@@ -91,6 +91,11 @@ SNIFFED = {
     "no decimals in a file with semicolons": ("a;b\n1;2\n", ";", ","),
     "points in a file with semicolons": ("a;b\n1.5;2\n", ";", "."),
     "thousands": ("a;b\n1,234;2.5\n", ";", "."),
+    "points between thousands": ("a;b\n950;0,5\n1.329;0,7\n", ";", ","),
+    "only points between thousands": ("a,b\n950 €,x\n1.329 €,y\n", ",", ","),
+    "three decimals": ("a;b\n0.950;x\n1.329;y\n", ";", "."),
+    "three decimals or thousands": ("a;b\n2.950;x\n1.329;y\n", ";", "."),
+    "money": ("a;b\n1.950,50 €;x\n15,00 €;y\n", ";", ","),
     "dates are not decimals": ("a;b\n01.02.2020;1,5\n", ";", ","),
     "a separator in quotes": ('a,b\n"x;y;z",1\n"u;v;w",2\n', ",", "."),
     "one ragged row": ("a;b;c\n" + "1;2;3\n" * 20 + "1;2\n", ";", ","),
@@ -103,6 +108,26 @@ def test_separators_and_decimal_marks_are_sniffed(case):
     text, sep, decimal = SNIFFED[case]
     found = sniffed(text, TextOptions(), ",\t;|")
     assert (found.sep, found.decimal) == (sep, decimal)
+    assert found.doubtful == (("a", "1.329") if case == "three decimals or thousands" else None)
+
+
+@pytest.mark.parametrize("given", [{}, {"decimal": ","}])
+@pytest.mark.parametrize("unit", ["", " €"])
+def test_the_decimal_mark_of_a_file_holds_for_all_columns(tmp_path, unit, given):
+    path, amounts = tmp_path / "a.csv", [x + 5 for x in range(600, 1900, 10)]
+    cells = [f"{x:,}".replace(",", ".") for x in amounts]
+    path.write_text("".join(["a;b;y\n", *(f"{x}{unit};0,{i};{i % 2}\n" for i, x in enumerate(cells))]))
+    for clf in (MixedClassifier(), MixedClassifier({"a": "gaussian"}), MixedClassifier({"integer": "binned"})):
+        clf.fit(files(path, **given), "y")
+        assert clf.schema_.by_name()["a"][0].reads == (("number", ","),)
+
+
+def test_a_decimal_mark_that_may_separate_thousands_is_warned_of(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("a,label\n2.950,x\n1.329,y\n")
+    with pytest.warns(FormatWarning, match=r"holds 1\.329, which is read as 1\.329; if '\.' separates thousands"):
+        assert read(path)[0]["a"] == [2.95, 1.329]
+    assert read(path, decimal=".")[0]["a"] == [2.95, 1.329]
 
 
 HEADERS = {

@@ -144,8 +144,9 @@ def telling(rows: Any, target: str, weight: str | None, families: Any) -> tuple[
     from ..tables.recognition import SAME
     from ..tables.table import LOOK
 
-    table = as_source(rows, target, weight).spread(LOOK)
-    schema = Schema.of(table, families, is_sample=len(table) >= LOOK)
+    source = as_source(rows, target, weight)
+    table = source.spread(LOOK)
+    schema = Schema.of(table, families, is_sample=len(table) >= LOOK, decimal=source.decimal)
     left_out = {name: reason for name, reason in schema.left_out().items() if reason != SAME}
     for name in left_out:
         (told,) = (each for each in schema.warnings if each.startswith(f"column {name!r} is left out: "))

@@ -17,7 +17,7 @@ from ..regression import EXPANSIONS, Design, LogisticModel, LogisticProblem, exp
 from ..schema import Schema
 from ..scoring.model import Model, Prior
 from ..scoring.notes import ColumnNotes
-from ..sources import LocalSource, as_source
+from ..sources import LocalSource, Source, as_source
 from ..stats import CollectMoments
 from ..stats.scatter import refuse_overflow
 from ..tables.labels import SoftLabels, encode
@@ -166,7 +166,7 @@ class LogisticClassifier(LLRClassifier):
             raise DecisionError("a class with prior 0 cannot be learnt; give a prior without zeros")
         weight = weight * (prior * whole / total)[code]
 
-        design, schema = self._design(batch.table, source.frame, weight)
+        design, schema = self._design(batch.table, source, weight)
         rows = _plain_rows(batch.table, self.expansion) if design is None else design.rows
         with np.errstate(over="ignore", invalid="ignore"):
             is_finite = np.isfinite(rows.sum())
@@ -181,7 +181,7 @@ class LogisticClassifier(LLRClassifier):
             learner._set_columns(source.names, source.n_features)
         return self
 
-    def _design(self, table: Table, frame: Any, weight: Array) -> tuple[Design | None, Schema | None]:
+    def _design(self, table: Table, source: Source, weight: Array) -> tuple[Design | None, Schema | None]:
         """The features of a table with categories, missing values or columns to standardise, or None where the columns
         are the features; and its schema, where it has one."""
         quadratic = self.expansion == "quadratic"
@@ -194,7 +194,8 @@ class LogisticClassifier(LLRClassifier):
             names = table.names_of(range(table.n_features))
             schema = Schema(names, ("gaussian",) * len(names), ("a number",) * len(names))
         else:
-            schema = Schema.of(table, _NUMBERS if self.families is None else self.families, frame)
+            families = _NUMBERS if self.families is None else self.families
+            schema = Schema.of(table, families, source.frame, decimal=source.decimal)
             schema.warn(stacklevel=4, left_out=False)
         special = self.families is not None or "categorical" in schema.families or schema.features or quadratic
         if not special and self.standardize is not True:

@@ -38,7 +38,8 @@ class MixedTable(Estimated):
         known = isinstance(self.families, Schema)
         table = source.head(LOOK) if known else source.spread(LOOK)
         # A sample in any case: a column that is constant here may vary in a model that this one is merged with.
-        schema = Schema.of(table, self.families, source.frame, leaves_out=not more, is_sample=True)
+        how: dict[str, Any] = {"leaves_out": not more, "is_sample": True, "decimal": source.decimal}
+        schema = Schema.of(table, self.families, source.frame, **how)
         schema.warn(stacklevel=5)
         return schema.joined() if depends(self._validate()) else schema
 

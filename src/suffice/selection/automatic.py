@@ -316,11 +316,11 @@ def _is_more_than_chance(trial: Trial, losses: Array) -> bool:
 def _telling(source: ArraySource, families: Any) -> tuple[ArraySource, Schema, dict[str, str]]:
     """Return the source without columns of which nothing can be learnt, its schema, and why these are left out."""
     table = encoded(source.table)
-    schema = Schema.of(table, families, source.frame)
+    schema = Schema.of(table, families, source.frame, decimal=source.decimal)
     schema.warn(stacklevel=4)
     left_out = schema.left_out() if source.names else {}
     kept = [j for j, name in enumerate(schema.names) if name not in left_out]
     schema, table = schema.take(kept), table.take(kept) if left_out else table
     some = ArraySource(with_features(table, schema.features), source.y, source.weight, source.frame)
-    some.n_jobs = source.n_jobs
+    some.n_jobs, some.decimal = source.n_jobs, source.decimal
     return some, schema, left_out

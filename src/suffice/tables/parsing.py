@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any
@@ -24,8 +24,8 @@ _MONTHS = 12
 # Numbers as people write them: signs, currencies, percent, thousands; negative ones in parentheses.
 _WRITTEN = re.compile(r"([(]?)([-+]?)[$€£¥₹]?([-+]?)([\d.,'_]+)(?:[eE]([-+]?\d+))?[$€£¥₹%]?([)]?)")
 _PLAIN = {
-    ".": re.compile(r"\d*\.?\d+|\d+\.|\d{1,3}([,'_]\d{3})+(\.\d*)?"),
-    ",": re.compile(r"\d*,?\d+|\d+,|\d{1,3}([.'_]\d{3})+(,\d*)?"),
+    ".": re.compile(r"\d*\.?\d+|\d+\.|[1-9]\d{0,2}([,'_]\d{3})+(\.\d*)?"),
+    ",": re.compile(r"\d*,?\d+|\d+,|[1-9]\d{0,2}([.'_]\d{3})+(,\d*)?"),
 }
 _SIMPLE = re.compile(r"-?\d+\.\d+")
 _BLANKS = re.compile(r"\s+")  # which includes narrow and protected ones
@@ -64,6 +64,29 @@ def number_of(word: Any, decimal: str = ".") -> float:
     separators = ",'_" if decimal == "." else ".'_"
     value = float(digits.translate(dict.fromkeys(map(ord, separators))).replace(decimal, ".") + f"e{exponent or 0}")
     return -value if opened or "-" in (sign, other) else value
+
+
+def decimal_of(words: Collection[Any]) -> str:
+    """Return the decimal mark that numbers show: "." or ",", "?" where they can be read with both, or "" where they
+    have no mark, or where a word is no number.
+
+    >>> decimal_of(["1.5", "2"]), decimal_of(["1.329", "2.450,5"]), decimal_of(["950", "1.329"]), decimal_of(["950"])
+    ('.', ',', ',', '')
+    >>> decimal_of(["1.329", "2.450"]), decimal_of(["0.125", "2.450"]), decimal_of(["1329", "2.450"])
+    ('?', '.', '.')
+    """
+    ways = [mark for mark in ".," if all(not np.isnan(number_of(word, mark)) for word in words)]
+    marks = {mark for word in words for mark in str(word) if mark in ".,"}
+    if not ways or not marks:
+        return ""
+    if len(ways) == 1 or len(marks) > 1:
+        return ways[0] if len(ways) == 1 else "?"
+    (mark,) = marks  # with groups of three digits after it, everywhere
+    others = [sum(map(str.isdigit, str(word))) for word in words if mark not in str(word)]
+    if not others:
+        return "?"
+    is_decimal = max(others) > 3  # or else there would be a mark in them, too
+    return mark if is_decimal else ".,".replace(mark, "")
 
 
 def is_code(word: Any) -> bool:

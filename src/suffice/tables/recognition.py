@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -41,8 +42,9 @@ class Reading:
     lost: str = ""  # which cells become missing, if any do
 
 
-def reading(column: Column) -> Reading | None:
-    """Return how a column of text, dates or durations is read as numbers, or None if it is not."""
+def reading(column: Column, decimal: str | None = None) -> Reading | None:
+    """Return how a column of text, dates or durations is read as numbers, or None if it is not; `decimal` is the
+    decimal mark of the file that it comes from, where that is known."""
     kind = parsing.temporal(column)
     if kind is not None:
         steps: Steps = (("date", "ymd"),) if kind == "date" else (("duration",),)
@@ -50,11 +52,12 @@ def reading(column: Column) -> Reading | None:
         return Reading(steps, as_numbers(column, steps), f"{column.dtype}{unit}", family)
     if column.kind != "text" or column.dtype.startswith(CATEGORIES):
         return None  # categories are meant
-    tried: list[_Try] = [_truths, _dates, _some_numbers]
+    numbers = partial(_some_numbers, decimal)
+    tried: list[_Try] = [_truths, _dates, numbers]
     if len(column) > _FIRST:  # these rows are enough to see of most text that it is nothing else
         words, cells = parsing.words_of(column[np.arange(0, len(column), len(column) // _FIRST)])
         tried = [_truths] if len(words) <= FEW else []
-        for each, of, ways in ((_dates, parsing.time_of, parsing.ORDERS), (_some_numbers, parsing.number_of, ".,")):
+        for each, of, ways in ((_dates, parsing.time_of, parsing.ORDERS), (numbers, parsing.number_of, ".,")):
             if any(cells[_are_known(of, words, how)].sum() >= _SOME * cells.sum() for how in ways):
                 tried.append(each)
     if not tried:
@@ -90,15 +93,25 @@ def _dates(column: Column, words: list[str], cells: Array) -> Reading | None:
     return None
 
 
-def _some_numbers(column: Column, words: list[Any], cells: Array) -> Reading | None:
-    found = {decimal: _are_known(parsing.number_of, words, decimal) for decimal in ".,"}
-    decimal = max(found, key=lambda one: (cells[found[one]].sum(), one == "."))
-    is_number = found[decimal]
+def _some_numbers(known: str | None, column: Column, words: list[Any], cells: Array) -> Reading | None:
+    decimal, is_number = _decimal(known, words, cells)
     if not _are_enough(is_number, cells, is_number.sum() > FEW) or any(map(parsing.is_code, words)):
         return None
     steps: Steps = (("number", decimal),)
     said = f"{column.dtype} of numbers"
     return Reading(steps, as_numbers(column, steps), said, lost=_lost(words, cells, is_number, "numbers"))
+
+
+def _decimal(known: str | None, words: list[Any], cells: Array) -> tuple[str, Array]:
+    """The decimal mark by which most cells are numbers, and which words are; where both marks read them, it is that of
+    the file or, where nothing is known of a file, the one that the numbers show."""
+    found = {mark: _are_known(parsing.number_of, words, mark) for mark in ".,"}
+    points, commas = (cells[found[mark]].sum() for mark in ".,")
+    if points == commas:
+        shown = known or parsing.decimal_of([words[i] for i in np.flatnonzero(found["."] & found[","])])
+        return ("," if shown == "," else "."), found["," if shown == "," else "."]
+    decimal = "." if points > commas else ","
+    return decimal, found[decimal]
 
 
 def _are_enough(fine: Array, cells: Array, many: bool) -> bool:
@@ -144,18 +157,19 @@ def are_whole(column: Column, steps: Steps) -> bool:
     return len(x) > 0 and bool((x == np.rint(x)).all())
 
 
-def convertible(column: Column) -> Steps:
+def convertible(column: Column, decimal: str | None = None) -> Steps:
     """Return the step that reads a column as numbers for somebody who asks for a family of numbers; nothing for a
     column of numbers, or where no word is a number."""
     if column.kind in ("float", "integer", "boolean"):
         return ()
-    found = reading(column)
+    found = reading(column, decimal)
     if found is not None:
         return found.steps
     if column.kind != "text":
         return ()
     words, cells = parsing.words_of(column)
-    ways: dict[Steps, Array] = {(("number", d),): _are_known(parsing.number_of, words, d) for d in ".,"}
+    mark, are_numbers = _decimal(decimal, words, cells)
+    ways: dict[Steps, Array] = {(("number", mark),): are_numbers}
     ways |= {(("date", order),): _are_known(parsing.time_of, words, order) for order in parsing.ORDERS}
     most = max(ways, key=lambda steps: cells[ways[steps]].sum())
     return most if ways[most].any() else ()

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from ...errors import DataError, as_type, remedy
+from ...tables.parsing import number_of
 from . import text
 from .dialect import Dialect, TextOptions, sniffed
 from .discovery import File
@@ -68,6 +69,17 @@ class CsvFormat(TextFormat):
             )
         if self.short:
             yield f"some rows of {file.path} have fewer cells than there are columns; the others are missing values"
+        if self.dialect.doubtful:
+            name, cell = self.dialect.doubtful
+            other = ".,".replace(self.decimal, "")
+            options = [
+                (f"suffice.files(path, decimal={mark!r})", f"--decimal {mark}") for mark in (other, self.decimal)
+            ]
+            thousands, decimals = (remedy(*each) for each in options)
+            yield (
+                f"column {name!r} of {file.path} holds {cell}, which is read as {number_of(cell, self.decimal):g}; if "
+                f"{self.decimal!r} separates thousands in it, give {thousands}, and if it does not, {decimals}"
+            )
         if self.guesses_header:
             given = remedy("suffice.files(path, header=False) or header=True", "--no-header or --header")
             yield (

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import islice, pairwise
 
 from ...errors import DataError
+from ...tables.parsing import decimal_of
 
 SPACES = " "  # the separator that stands for any number of spaces and tabs
 _ROWS = 300  # to sniff
@@ -23,9 +24,6 @@ _MISSING = (
 # Cells that are missing values where all other cells of their columns are numbers; elsewhere they may be categories.
 _MISSING_NUMBERS = {"-", "--", ".", "..", "*", "na", "N.A.", "n.a.", "None", "none", "missing", "Missing"}
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-_WITH_POINT = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
-_WITH_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
-_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
 _QUOTED_NUMBER = re.compile(r'"[+-]?\d+[.,]?\d*"')
 _RUNS = re.compile(rb'("[^"]*")|^[ \t]+|[ \t]+(?=\r?$)|([ \t]+)', re.MULTILINE)
 
@@ -68,6 +66,7 @@ class Dialect:
     na: tuple[str, ...] = _MISSING
     padded: bool = False  # whether spaces follow the separators
     quotes_all: bool = False  # whether even numbers are quoted, so that quotes do not make a cell text
+    doubtful: tuple[str, str] | None = None  # a column and a cell of it, where a guess of the decimal mark may be wrong
 
     @property
     def delimiter(self) -> str:
@@ -110,10 +109,11 @@ def sniffed(sample: str, options: TextOptions, separators: str) -> Dialect:
     header = options.header if options.header is not None else not _is_data(rows[0])
     body = rows[1:] if header else rows
     columns = [{*column} - {*_MISSING} for column in zip(*_whole(body), strict=True)]
-    decimal = options.decimal or _decimal(columns, sep)
+    decimal, doubtful = (options.decimal, None) if options.decimal else _decimal(columns, sep)
     names = _names(rows[0], body) if header else tuple(f"x{j}" for j in range(max(map(len, rows))))
     missing = (*_MISSING, *options.na, *_missing_numbers(columns, decimal))
-    return Dialect(sep, names, header, decimal, missing, padded, _QUOTED_NUMBER.search(sample) is not None)
+    doubt = None if doubtful is None else (names[doubtful], min(cell for cell in columns[doubtful] if decimal in cell))
+    return Dialect(sep, names, header, decimal, missing, padded, _QUOTED_NUMBER.search(sample) is not None, doubt)
 
 
 def _rows(text: str, sep: str) -> Iterator[list[str]]:
@@ -204,16 +204,16 @@ def numbered(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _decimal(columns: list[set[str]], sep: str) -> str:
-    """Return the mark by which more columns are numbers."""
-
-    def numbers(mark: re.Pattern[str]) -> int:
-        plain = re.compile(rf"{mark.pattern}|[+-]?\d+")
-        fits = [column for column in columns if column and all(map(plain.fullmatch, column))]
-        return sum(any(mark.fullmatch(cell) and not _THOUSANDS.fullmatch(cell) for cell in column) for column in fits)
-
-    points, commas = numbers(_WITH_POINT), numbers(_WITH_COMMA)
-    return "," if commas > points or (sep == ";" and not points) else "."
+def _decimal(columns: list[set[str]], sep: str) -> tuple[str, int | None]:
+    """Return the mark that more columns of numbers show, and a column that could as well hold thousands, as 1.234,
+    where no other column tells."""
+    shown = [decimal_of(column - _MISSING_NUMBERS) for column in columns]
+    points, commas = shown.count("."), shown.count(",")
+    if points or commas:
+        return "," if commas > points else ".", None
+    doubtful = {mark: j for j, own in enumerate(shown) if own == "?" for mark in ".," if mark in "".join(columns[j])}
+    mark = "," if sep == ";" and "." not in doubtful else "."
+    return mark, doubtful.get(mark)
 
 
 def _missing_numbers(columns: list[set[str]], decimal: str) -> list[str]:
