@@ -266,6 +266,7 @@ REAL = {
     ),
     "numbers as text": ([str(x) for x in COUNTS], "poisson", "str of numbers, small and spread like counts"),
     "codes": ([f"{x:05.0f}" for x in NUMBERS], "drop", "it has"),
+    "phone numbers": ([f"+49 30 {x:.0f}" for x in NUMBERS * 100], "drop", "it has"),
     "few numbers as text": (["1", "2"] * (N // 2), "categorical", "str"),
     "yes and no": (["Yes", "No", "yes", "NO"] * (N // 4), "bernoulli", "str, only No and yes"),
     "true and false": (["true", "false"] * (N // 2), "bernoulli", "str, only false and true"),

@@ -29,6 +29,8 @@ _PLAIN = {
 }
 _SIMPLE = re.compile(r"-?\d+\.\d+")
 _BLANKS = re.compile(r"\s+")  # which includes narrow and protected ones
+_GROUPS = re.compile(r"(?<![\d.,])\d{1,3}(?:\s\d{3})+(?!\d)")  # thousands with blanks between them
+_PARTS = re.compile(r"\d\s+\d")  # of a phone number, say
 _LEADING_ZERO = re.compile(r"[-+]?0\d+")  # a code, such as a postal code, rather than a number
 
 TRUTHS = {("no", "yes"), ("n", "y"), ("false", "true"), ("f", "t"), ("off", "on")}
@@ -50,12 +52,15 @@ def number_of(word: Any, decimal: str = ".") -> float:
 
     >>> number_of("$90,000.00"), number_of("14.07%"), number_of("1 234,5", ","), number_of("(12)"), number_of("?")
     (90000.0, 14.07, 1234.5, -12.0, nan)
+    >>> number_of("+49 30 882308")  # a phone number: its groups are no thousands
+    nan
     """
     if not isinstance(word, str):
         return float(word) if isinstance(word, int | float | np.number | Decimal) else np.nan
     if word.isdecimal() or (decimal == "." and _SIMPLE.fullmatch(word)):  # most are, and this is quick
         return float(word)
-    found = _WRITTEN.fullmatch(_BLANKS.sub("", word).replace("\u2212", "-"))
+    text = _GROUPS.sub(lambda groups: _BLANKS.sub("", groups[0]), word)
+    found = None if _PARTS.search(text) else _WRITTEN.fullmatch(_BLANKS.sub("", text).replace("\u2212", "-"))
     if found is None:
         return np.nan
     opened, sign, other, digits, exponent, closed = found.groups()
