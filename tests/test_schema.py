@@ -347,6 +347,11 @@ ASKED_OF_TEXT = {
     "poisson": (["1", "2", ""] * 9, "poisson", [1, 2, np.nan]),
     "bernoulli": (["yes", "no", "YES"] * 9, "bernoulli", [1, 0, 1]),
     "gaussian dates": (["1970-01-03", "1970-02-01", ""] * 9, "gaussian", [2, 31, np.nan]),
+    "the day first, as some cells tell": (["01/02/1970", "02/02/1970", "31/01/1970"] * 9, "date", [31, 32, 30]),
+    "the day first, as points tell": (["1.2.1970", "2.2.1970", ""] * 9, "date", [31, 32, np.nan]),
+    "the month first, as slashes suggest": (["1/2/1970", "1/3/1970", ""] * 9, "date", [1, 2, np.nan]),
+    "the day first": (["1/2/1970", "2/2/1970", ""] * 9, "dmy", [31, 32, np.nan]),
+    "the month first": (["1.2.1970", "1.3.1970", ""] * 9, "mdy", [1, 2, np.nan]),
     "a date": (["1970-01-03", "1970-02-01", ""] * 9, "date", [2, 31, np.nan]),
 }
 
@@ -355,8 +360,21 @@ ASKED_OF_TEXT = {
 def test_text_is_converted_to_the_numbers_that_are_asked_for(values, asked, expected):
     table = as_table(beside(values))
     found = Schema.of(table, {"x": asked})
-    assert found.families[0] == asked
+    assert found.families[0] == ("date" if asked in ("dmy", "mdy") else asked)
     np.testing.assert_array_equal(found.features[0].values(table.columns()[0])[:3], expected)
+
+
+def test_dates_that_leave_day_and_month_open_are_warned_of():
+    cells = [f"{month:02}{{}}{day:02}{{}}1970" for month in range(1, 13) for day in range(1, 13)]
+    slashes, points = (beside([cell.replace("{}", mark) for cell in cells]) for mark in "/.")
+    (told,) = schema(slashes).warnings
+    assert told == (
+        "column 'x' is read with the month first, but 01/02/1970 can also have the day first; use "
+        "families={'x': 'dmy'} if it does, and families={'x': 'mdy'} if it does not"
+    )
+    for found in (schema(points), schema(slashes, {"x": "dmy"})):
+        assert not found.warnings
+        assert found.features[0].steps == (("date", "dmy"),)
 
 
 def test_numbers_in_text_and_durations_have_the_kind_of_numbers():

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from .errors import ColumnWarning, DataError, FamilyError, ParameterError, alike, as_family, listed, remedy
 from .families import FAMILIES
 from .tables.features import DERIVED, Feature, Steps, at, derived
-from .tables.parsing import temporal
+from .tables.parsing import ORDERS, temporal
 from .tables.recognition import are_whole, as_numbers, convertible, identifies_rows, lost, reading, tells_nothing
 from .tables.summary import ColumnSummary
 from .tables.table import LOOK, Column, Table, looked_at
@@ -76,7 +76,7 @@ class Schema:
         """
         names = table.names or tuple(f"x{j}" for j in range(table.n_features))
         columns = [looked_at(column) for column in table.columns()]
-        chosen = {j: Found(*own) for j, own in asked_for(families, names, columns, frame, decimal).items()}
+        chosen = {j: _chosen(*own) for j, own in asked_for(families, names, columns, frame, decimal).items()}
         unfit = [name for j, name in enumerate(names) if j not in chosen and _is_unfit(columns[j])]
         if unfit:
             dtypes = listed(sorted({columns[names.index(name)].dtype for name in unfit}))
@@ -97,7 +97,8 @@ class Schema:
         if all(each.family == DROP for each in found):
             raise DataError("every column is dropped: there is nothing to learn from")
         for j, column in enumerate(columns):
-            if j in chosen and names[j] not in known and found[j].family not in (DROP, "categorical", "text"):
+            is_open = j in chosen and names[j] not in known and not found[j].steps
+            if is_open and found[j].family not in (DROP, "categorical", "text"):
                 found[j] = found[j]._replace(steps=convertible(column, decimal))
         features = _features(found, names, columns, known)
         for feature in features:
@@ -256,6 +257,11 @@ class Found(NamedTuple):
     warning: str = ""
 
 
+def _chosen(family: str, reason: str) -> Found:
+    """What a column becomes by the family that somebody chose; an order of day, month and year stands for a date."""
+    return Found("date", reason, (("date", family),)) if family in ORDERS else Found(family, reason)
+
+
 def inferred(
     column: Column,
     name: str | int = 0,
@@ -288,7 +294,10 @@ def inferred(
         family, reason = _suggested(ColumnSummary(read.column))
         why = read.reason if read.family or family == "gaussian" else f"{read.reason}, {reason.partition(', ')[2]}"
         keep = f"; these become missing values; use {as_family(name, 'categorical')} to keep the text"
-        return Found(read.family or family, why, read.steps, read.lost and read.lost + keep)
+        doubt = f"is read with the month first, but {read.doubtful} can also have the day first; use "
+        doubt += f"{as_family(name, 'dmy')} if it does, and {as_family(name, 'mdy')} if it does not"
+        told = read.lost and read.lost + keep, read.doubtful and doubt
+        return Found(read.family or family, why, read.steps, "; it ".join(filter(None, told)))
     if leaves_out and isinstance(name, str) and not summary.is_prose and (reason := identifies_rows(summary, name)):
         keep = "gaussian" if column.kind == "integer" else "categorical"
         return Found(DROP, reason, warning=f"is left out: {reason}; use {as_family(name, keep)} to keep it")
@@ -333,7 +342,7 @@ def asked_for(
 
 
 def _family(family: Any) -> str:
-    known = [*FAMILIES, *DERIVED, DROP]
+    known = [*FAMILIES, *DERIVED, *ORDERS, DROP]
     if not (isinstance(family, str) and family in known):
         raise ParameterError(f"the family {family!r} is not known; choose one of {listed(known, 20)}")
     return str(family)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..densities.scorer import Scorer
 from ..errors import ColumnWarning, DataError, listed
 from ..tables.features import Steps, read
-from ..tables.parsing import EXAMPLES, ORDERS, WORDS, words_of
+from ..tables.parsing import EXAMPLES, ORDERS, WORDS, date_mark, words_of
 from ..tables.table import ArrayColumn, Frame, Table, looked_at
 
 Array = NDArray[Any]
@@ -132,8 +132,17 @@ class Reading:
 
 
 def _wanted(steps: Steps, words: Sequence[Any]) -> str:
-    """What a column must hold, with an example where some of the words are written in another way."""
+    """What a column must hold, with an example where some of the words are written in another way.
+
+    >>> _wanted((("date", "dmy"),), ["01/31/2024"]), _wanted((("date", "dmy"),), ["soon"])
+    ('dates such as 31/03/2026', 'dates')
+    """
     name, *how = steps[0]
     others = [way for way in _WAYS.get(name, ()) if way not in how]
     written = any(not np.isnan(WORDS[name](word, way)) for way in others for word in words[:_SOME])
-    return f"{_WHAT[name]} such as {EXAMPLES[how[0]]}" if written else _WHAT[name]
+    if not written:
+        return _WHAT[name]
+    example = EXAMPLES[how[0]]
+    marks = (date_mark(word) for word in words) if name == "date" else ()
+    mark = next(filter(None, marks), "")  # as these rows have it
+    return f"{_WHAT[name]} such as {example.translate(dict.fromkeys(map(ord, './'), mark)) if mark else example}"

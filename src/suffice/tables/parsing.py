@@ -43,7 +43,7 @@ _DATES = {
 _DATES["dmy"] = _DATES["mdy"]
 ORDERS = tuple(_DATES)  # of year, month and day
 # What is written in each way: with a decimal mark, or with an order of year, month and day.
-EXAMPLES = {".": "1,234.5", ",": "1.234,5", "ymd": "2026-03-31", "mdy": "3/31/2026", "dmy": "31.3.2026"}
+EXAMPLES = {".": "1,234.5", ",": "1.234,5", "ymd": "2026-03-31", "mdy": "03/31/2026", "dmy": "31.03.2026"}
 
 
 @lru_cache(1 << 14)  # tables repeat their words, and are read more than once
@@ -132,6 +132,16 @@ def time_of(word: Any, order: str) -> float:
         return np.nan
     seconds = clock * 3600 + int(minute or 0) * 60 + int(second_of or 0) + float(f"0.{fraction or 0}")
     return day + seconds / 86_400
+
+
+def date_mark(word: Any) -> str:
+    """Return what stands between day, month and year of a date that does not start with the year; "" of other words.
+
+    >>> date_mark("31.03.2026"), date_mark("3/31/2026 12:00"), date_mark("2026-03-31")
+    ('.', '/', '')
+    """
+    found = _DATES["dmy"].fullmatch(text := str(word).strip())
+    return "" if found is None else text[found.end(1)]
 
 
 def truth_of(word: Any, no: str, yes: str) -> float:

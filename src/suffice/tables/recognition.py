@@ -40,6 +40,7 @@ class Reading:
     reason: str
     family: str | None = None  # that it gets, unless its numbers tell
     lost: str = ""  # which cells become missing, if any do
+    doubtful: str = ""  # a cell that could mean another one, as 3/4/2026, where no cell tells
 
 
 def reading(column: Column, decimal: str | None = None) -> Reading | None:
@@ -84,13 +85,29 @@ def _truths(column: Column, words: list[str], cells: Array) -> Reading | None:
 
 
 def _dates(column: Column, words: list[str], cells: Array) -> Reading | None:
-    for order in parsing.ORDERS:
-        is_date = _are_known(parsing.time_of, words, order)
-        if _are_enough(is_date, cells, len(words) > FEW):
-            steps: Steps = (("date", order),)
-            lost = _lost(words, cells, is_date, "dates")
-            return Reading(steps, as_numbers(column, steps), f"{column.dtype} of dates", "date", lost)
-    return None
+    order, is_date, doubtful = _order(words, cells)
+    if not _are_enough(is_date, cells, len(words) > FEW):
+        return None
+    steps: Steps = (("date", order),)
+    lost = _lost(words, cells, is_date, "dates")
+    return Reading(steps, as_numbers(column, steps), f"{column.dtype} of dates", "date", lost, doubtful)
+
+
+def _order(words: list[Any], cells: Array) -> tuple[str, Array, str]:
+    """The order of year, month and day by which most cells are dates, which words are, and one of them that has another
+    meaning by an order that reads as many. Points stand between a day and a month, slashes after a month."""
+    found = {order: _are_known(parsing.time_of, words, order) for order in parsing.ORDERS}
+    counts = {order: cells[known].sum() for order, known in found.items()}
+    best = max(counts.values())
+    able = [order for order in ("ymd", "mdy", "dmy") if counts[order] == best]
+    if able != ["mdy", "dmy"]:
+        return able[0], found[able[0]], ""
+    marks = {parsing.date_mark(word) for word in words} - {""}
+    if marks == {"."}:
+        return "dmy", found["dmy"], ""
+    both = (words[i] for i in np.flatnonzero(found["mdy"]))
+    other = (word for word in both if parsing.time_of(word, "mdy") != parsing.time_of(word, "dmy"))
+    return "mdy", found["mdy"], next(other, "")
 
 
 def _some_numbers(known: str | None, column: Column, words: list[Any], cells: Array) -> Reading | None:
@@ -170,7 +187,8 @@ def convertible(column: Column, decimal: str | None = None) -> Steps:
     words, cells = parsing.words_of(column)
     mark, are_numbers = _decimal(decimal, words, cells)
     ways: dict[Steps, Array] = {(("number", mark),): are_numbers}
-    ways |= {(("date", order),): _are_known(parsing.time_of, words, order) for order in parsing.ORDERS}
+    order, are_dates, _ = _order(words, cells)
+    ways |= {(("date", order),): are_dates}
     most = max(ways, key=lambda steps: cells[ways[steps]].sum())
     return most if ways[most].any() else ()
 
