@@ -197,17 +197,29 @@ def _in_file(path: str, writer: Any) -> Opened:
 def _csv_writer(file: Any, schema: Any) -> Iterator[Any]:
     from pyarrow import csv
 
-    with csv.CSVWriter(file, schema) as writer:
-        yield writer.write_table
+    with csv.CSVWriter(file, _in_seconds(schema.empty_table()).schema) as writer:
+        yield lambda table: writer.write_table(_in_seconds(table))
 
 
 @contextmanager
 def _json_lines(file: Any, schema: Any) -> Iterator[Any]:  # noqa: ARG001
     def write(table: Any) -> None:
-        for row in table.to_pylist():
+        for row in _in_seconds(table).to_pylist():
             file.write((json.dumps(_finite(row), ensure_ascii=False) + "\n").encode())
 
     yield write
+
+
+def _in_seconds(table: Any) -> Any:
+    """A table with durations as seconds, as models read them, for formats that have no durations."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for j, column in enumerate(table.schema):
+        if pa.types.is_duration(column.type):
+            parts = table.column(j).cast(pa.duration("us"), safe=False).cast(pa.int64())
+            table = table.set_column(j, column.name, pc.divide(parts.cast(pa.float64(), safe=False), 1e6))
+    return table
 
 
 def _finite(value: Any) -> Any:

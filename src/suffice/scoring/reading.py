@@ -20,7 +20,7 @@ from ..tables.table import ArrayColumn, Frame, Table, looked_at
 
 Array = NDArray[Any]
 
-_WHAT = {"number": "numbers", "date": "dates", "truth": "Booleans", "duration": "numbers"}
+_WHAT = {"number": "numbers", "date": "dates", "truth": "Booleans", "duration": "durations"}
 _WAYS = {"number": (".", ","), "date": ORDERS}  # in which words are written
 _FEW = 3  # words that are shown
 _SOME = 100  # words that are kept of a batch

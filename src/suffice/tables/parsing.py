@@ -41,6 +41,7 @@ _DATES = {
     "mdy": re.compile(rf"(\d{{1,2}})[-/.](\d{{1,2}})[-/.](\d{{4}}){_CLOCK}"),
 }
 _DATES["dmy"] = _DATES["mdy"]
+_DURATION = re.compile(r"(?:(-?\d+) days?,? )?([-+]?)(\d+):([0-5]\d):([0-5]\d(?:\.\d+)?)")
 ORDERS = tuple(_DATES)  # of year, month and day
 # What is written in each way: with a decimal mark, or with an order of year, month and day.
 EXAMPLES = {".": "1,234.5", ",": "1.234,5", "ymd": "2026-03-31", "mdy": "03/31/2026", "dmy": "31.03.2026"}
@@ -134,6 +135,20 @@ def time_of(word: Any, order: str) -> float:
     return day + seconds / 86_400
 
 
+def duration_of(word: Any) -> float:
+    """Return the seconds of a duration or a time of the day that is written as text, or NaN.
+
+    >>> duration_of("0 days 00:13:56"), duration_of("-1 days +23:59:30"), duration_of("1 day, 0:00:01.5")
+    (836.0, -30.0, 86401.5)
+    """
+    found = _DURATION.fullmatch(str(word).strip())
+    if found is None:
+        return np.nan
+    days, sign, hours, minutes, seconds = found.groups()
+    clock = int(hours) * 3600 + int(minutes) * 60 + float(seconds)
+    return int(days or 0) * 86_400 + (-clock if sign == "-" else clock)
+
+
 def date_mark(word: Any) -> str:
     """Return what stands between day, month and year of a date that does not start with the year; "" of other words.
 
@@ -154,8 +169,18 @@ def truth_of(word: Any, no: str, yes: str) -> float:
     return (meant | {truth_word(no): 0.0, truth_word(yes): 1.0}).get(truth_word(word), np.nan)
 
 
+def _seconds(word: Any) -> float:
+    seconds = duration_of(word)
+    return number_of(word) if np.isnan(seconds) else seconds
+
+
 # What single words mean, by the step that reads columns of them.
-WORDS: dict[str, Callable[..., float]] = {"number": number_of, "date": time_of, "truth": truth_of}
+WORDS: dict[str, Callable[..., float]] = {
+    "number": number_of,
+    "date": time_of,
+    "truth": truth_of,
+    "duration": duration_of,
+}
 
 
 # Columns as numbers.
@@ -184,9 +209,11 @@ def times(column: Column, order: str = "ymd") -> Array:
 
 
 def durations(column: Column) -> Array:
-    """Seconds, of durations and times of the day."""
+    """Seconds, of durations and times of the day, also as text; numbers are seconds already."""
     values = _microseconds(column)
-    return numbers(column) if values is None else values / 1e6
+    if values is not None:
+        return values / 1e6
+    return numbers(column) if column.kind != "text" else _by_word(column, _seconds)
 
 
 def words_of(column: Column) -> tuple[list[Any], Array]:

@@ -19,7 +19,7 @@ from .table import LOOK, ArrayColumn, Column
 
 Array = NDArray[Any]
 
-_WHAT = {"number": "numbers", "date": "dates"}  # that words are read as
+_WHAT = {"number": "numbers", "date": "dates", "duration": "durations"}  # that words are read as
 SAME = "all values are the same"
 MOSTLY = 0.9  # the share of different values from which on text identifies rows
 _FIRST = 100  # rows that are looked at first
@@ -54,12 +54,17 @@ def reading(column: Column, decimal: str | None = None) -> Reading | None:
     if column.kind != "text" or column.dtype.startswith(CATEGORIES):
         return None  # categories are meant
     numbers = partial(_some_numbers, decimal)
-    tried: list[_Try] = [_truths, _dates, numbers]
+    tried: list[_Try] = [_truths, _dates, numbers, _durations]
     if len(column) > _FIRST:  # these rows are enough to see of most text that it is nothing else
         words, cells = parsing.words_of(column[np.arange(0, len(column), len(column) // _FIRST)])
         tried = [_truths] if len(words) <= FEW else []
-        for each, of, ways in ((_dates, parsing.time_of, parsing.ORDERS), (numbers, parsing.number_of, ".,")):
-            if any(cells[_are_known(of, words, how)].sum() >= _SOME * cells.sum() for how in ways):
+        every: list[tuple[_Try, Any, Any]] = [
+            (_dates, parsing.time_of, [(order,) for order in parsing.ORDERS]),
+            (numbers, parsing.number_of, ".,"),
+            (_durations, parsing.duration_of, [()]),
+        ]
+        for each, of, ways in every:
+            if any(cells[_are_known(of, words, *how)].sum() >= _SOME * cells.sum() for how in ways):
                 tried.append(each)
     if not tried:
         return None
@@ -117,6 +122,15 @@ def _some_numbers(known: str | None, column: Column, words: list[Any], cells: Ar
     steps: Steps = (("number", decimal),)
     said = f"{column.dtype} of numbers"
     return Reading(steps, as_numbers(column, steps), said, lost=_lost(words, cells, is_number, "numbers"))
+
+
+def _durations(column: Column, words: list[Any], cells: Array) -> Reading | None:
+    are_durations = _are_known(parsing.duration_of, words)
+    if not _are_enough(are_durations, cells, are_durations.sum() > FEW):
+        return None
+    steps: Steps = (("duration",),)
+    said = f"{column.dtype} of durations in seconds"
+    return Reading(steps, as_numbers(column, steps), said, lost=_lost(words, cells, are_durations, "durations"))
 
 
 def _decimal(known: str | None, words: list[Any], cells: Array) -> tuple[str, Array]:
@@ -188,13 +202,13 @@ def convertible(column: Column, decimal: str | None = None) -> Steps:
     mark, are_numbers = _decimal(decimal, words, cells)
     ways: dict[Steps, Array] = {(("number", mark),): are_numbers}
     order, are_dates, _ = _order(words, cells)
-    ways |= {(("date", order),): are_dates}
+    ways |= {(("date", order),): are_dates, (("duration",),): _are_known(parsing.duration_of, words)}
     most = max(ways, key=lambda steps: cells[ways[steps]].sum())
     return most if ways[most].any() else ()
 
 
-def _are_known(of: Callable[[Any, str], float], words: list[Any], how: str) -> Array:
-    return ~np.isnan(np.fromiter((of(word, how) for word in words), np.float64, len(words)))
+def _are_known(of: Callable[..., float], words: list[Any], *how: str) -> Array:
+    return ~np.isnan(np.fromiter((of(word, *how) for word in words), np.float64, len(words)))
 
 
 def tells_nothing(summary: ColumnSummary) -> str | None:
