@@ -369,22 +369,25 @@ def test_text_among_numbers_is_filled_in_and_reported_on(tmp_path):
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
-def test_durations_are_written_as_seconds_and_read_back(tmp_path, form):
+def test_durations_and_money_are_written_in_ways_that_are_read_back(tmp_path, form):
     model, rows, whole = tmp_path / "m", tmp_path / f"rows.{form}", FRAME.dropna()[["body_mass_g", "species"]]
     whole = whole.assign(took=pd.to_timedelta(whole.pop("body_mass_g") + 0.5, unit="s"))
+    whole["price"] = [f"{1 + i % 7}.{i:03},50 €" for i in range(len(whole))]
     whole.to_parquet(tmp_path / "all.parquet", index=False)
     whole.to_csv(tmp_path / "pandas.csv", index=False)  # 0 days 01:02:30.500000
     run("fit", tmp_path / "all.parquet", "-t", "species", "--model", "mixed", "-o", model)
     asked = ("predict", model, tmp_path / "all.parquet", "--outputs", "llr", "--keep")
-    run(*asked, "took,species", "-o", rows)
+    run(*asked, "took,price,species", "-o", rows)
     found = pd.read_csv(rows) if form == "csv" else pd.read_json(rows, lines=True)
     assert found["took"].tolist() == whole["took"].dt.total_seconds().tolist()
     expected = run("evaluate", model, tmp_path / "all.parquet")
     assert run("evaluate", model, rows) == run("evaluate", model, tmp_path / "pandas.csv") == expected
-    gaps = whole.assign(took=whole["took"].astype(str).mask(np.arange(len(whole)) % 9 == 0))
+    gone = np.arange(len(whole)) % 9 == 0
+    gaps = whole.assign(took=whole["took"].astype(str).mask(gone), price=whole["price"].mask(gone))
     gaps.to_csv(tmp_path / "gaps.csv", index=False)
     filled = pd.read_csv(io.StringIO(run("impute", model, tmp_path / "gaps.csv")))
     assert pd.to_timedelta(filled["took"]).dt.total_seconds().between(2000, 7000).all()
+    assert filled["price"].str.fullmatch(r"\d\.\d{3},\d\d €").all()  # as the others are written
 
 
 def test_text_is_missing_where_numbers_were_learnt_in_every_kind_of_table(tmp_path, monkeypatch):

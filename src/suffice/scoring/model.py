@@ -567,7 +567,10 @@ class Model:
         cells = density.missing(rows)
         if cells.any():
             cells = cells & ~density.missing(filled)  # nothing is known of a column that was never observed
-        return with_cells(source.frame, cells, self._with_whole(density.write(filled)) if cells.any() else None)
+        values = self._with_whole(density.write(filled)) if cells.any() else None
+        numerals = {each.source: each.reads[0] for each in density.features if each.reads}
+        marks = {j: step[1] for j, step in numerals.items() if step[0] == "number"}
+        return with_cells(source.frame, cells, values, marks)
 
     def unknown_cells(self, X: Any) -> Array:
         """Find the cells that hold a category that was never seen in training.

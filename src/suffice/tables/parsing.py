@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Callable, Collection
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any
@@ -31,6 +32,9 @@ _SIMPLE = re.compile(r"-?\d+\.\d+")
 _BLANKS = re.compile(r"\s+")  # which includes narrow and protected ones
 _GROUPS = re.compile(r"(?<![\d.,])\d{1,3}(?:\s\d{3})+(?!\d)")  # thousands with blanks between them
 _PARTS = re.compile(r"\d\s+\d")  # of a phone number, say
+_FORM = re.compile(
+    r"[-+\u2212]?([^\d.,()+-]*)(\d(?:[^eE]*\d)?)([^\d.,()]*)"
+)  # what stands before, in and after the digits
 _LEADING_ZERO = re.compile(r"[-+]?0\d+")  # a code, such as a postal code, rather than a number
 
 TRUTHS = {("no", "yes"), ("n", "y"), ("false", "true"), ("f", "t"), ("off", "on")}
@@ -70,6 +74,30 @@ def number_of(word: Any, decimal: str = ".") -> float:
     separators = ",'_" if decimal == "." else ".'_"
     value = float(digits.translate(dict.fromkeys(map(ord, separators))).replace(decimal, ".") + f"e{exponent or 0}")
     return -value if opened or "-" in (sign, other) else value
+
+
+def written_like(words: Iterable[Any], decimal: str) -> Callable[[float], str]:
+    """Return how numbers are written in a column of such words: with their decimals, thousands and unit.
+
+    >>> written_like(["1.413,98 €", "950,00 €"], ",")(4130.600082), written_like(["$264.33"], ".")(-0.5)
+    ('4.130,60 €', '-$0.50')
+    """
+    known = (word.strip() for word in words if isinstance(word, str) and not np.isnan(number_of(word, decimal)))
+    found = [form.groups() for form in map(_FORM.fullmatch, known) if form is not None]
+    if not found:
+        return lambda x: str(x).replace(".", decimal)
+    (prefix, suffix), _ = Counter((before, after) for before, _, after in found).most_common(1)[0]
+    bodies = [body.partition(decimal) for _, body, _ in found]
+    decimals = max(len(rest) for _, _, rest in bodies)
+    groups = Counter(sign for whole, _, _ in bodies for sign in whole if not sign.isdigit())
+    between = groups.most_common(1)[0][0] if groups else ""
+
+    def write(x: float) -> str:
+        whole, _, rest = f"{abs(x):,.{decimals}f}".partition(".")
+        body = whole.replace(",", between) + (decimal + rest if rest else "")
+        return f"{'-' if x < 0 else ''}{prefix}{body}{suffix}"
+
+    return write
 
 
 def decimal_of(words: Collection[Any]) -> str:

@@ -6,9 +6,10 @@ A column keeps its type where that holds the new values, and takes the next wide
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
@@ -17,13 +18,14 @@ from numpy.typing import NDArray
 from ...tables import vocabulary as vocabularies
 from ...tables.arrow import arrow_column, from_arrow
 from ...tables.labels import is_missing
+from ...tables.parsing import written_like
 from ...tables.readers import library, pandas_column
 from ...tables.table import ArrayColumn, looked_at
 
 Array = NDArray[Any]
 
 
-def with_cells(frame: Any, cells: Array, values: Any) -> Any:
+def with_cells(frame: Any, cells: Array, values: Any, marks: Mapping[int, str] | None = None) -> Any:
     """Return a copy of a table, of the same library, with other values in some cells.
 
     Parameters
@@ -31,9 +33,10 @@ def with_cells(frame: Any, cells: Array, values: Any) -> Any:
     frame : what a source keeps as its `frame`
     cells : (n, d) bool, where the values are to be written
     values : (n, d) an array or an Arrow table
+    marks : the decimal marks of columns of text that are read as numbers, which are written in the same way
     """
-    columns = np.flatnonzero(cells.any(axis=0)).tolist()
-    written = {j: _Cells(cells[:, j], _values(values, j)[cells[:, j]].tolist()) for j in columns}
+    columns, known = np.flatnonzero(cells.any(axis=0)).tolist(), marks or {}
+    written = {j: _Cells(cells[:, j], _values(values, j)[cells[:, j]].tolist(), known.get(j)) for j in columns}
     return _WRITERS[library(frame)](frame, written)
 
 
@@ -77,9 +80,13 @@ class _Cells:
 
     rows: Array  # (n,) bool
     values: list[Any]
+    mark: str | None = None  # the decimal mark of numbers in text
 
-    def like(self, kind: str) -> list[Any]:
-        """Return the values in the type of the column, if it can hold them."""
+    def like(self, kind: str, items: Iterable[Any]) -> list[Any]:
+        """Return the values in the type of the column, if it can hold them; as the other items are written, if they are
+        numbers in text."""
+        if kind == "text" and self.mark is not None:
+            return list(map(written_like(items, self.mark), self.values))
         try:
             return [_like(value, kind) for value in self.values]
         except (KeyError, ValueError):
@@ -88,7 +95,7 @@ class _Cells:
     def among(self, items: list[Any], kind: str) -> list[Any]:
         """Return the items of a column, with the new values at their indices."""
         items = list(items)
-        for row, value in zip(np.flatnonzero(self.rows), self.like(kind), strict=True):
+        for row, value in zip(np.flatnonzero(self.rows), self.like(kind, items), strict=True):
             items[row] = value
         return items
 
@@ -98,6 +105,8 @@ def _like(value: Any, kind: str) -> Any:
         return {"True": True, "False": False}[value] if isinstance(value, str) else value > 0.5
     if kind not in ("float", "integer"):
         return value
+    if isinstance(value, timedelta):
+        value = value.total_seconds()
     if isinstance(value, str):  # numbers beside text are known by their names
         value = int(value) if value.lstrip("-").isdecimal() else float(value)
     return int(value) if kind == "integer" and float(value).is_integer() else value
@@ -124,7 +133,7 @@ def _array_with(X: Array, written: dict[int, _Cells]) -> Array:
     out = X.copy()
     for j, cells in written.items():
         values = np.empty(len(cells.values), object)
-        values[:] = cells.like(looked_at(ArrayColumn.of(X[:, j])).kind)
+        values[:] = cells.like(looked_at(ArrayColumn.of(X[:, j])).kind, X[:, j].tolist())
         if out.dtype != object and any(isinstance(value, str) for value in values):
             out = out.astype(object)
         out[cells.rows, j] = values
