@@ -1,5 +1,6 @@
 """The command line, and an independent check of the numbers it shows."""
 
+import csv
 import dataclasses
 import importlib
 import io
@@ -937,9 +938,21 @@ def test_all_columns_are_repeated_unless_some_are_named(here, tmp_path):
         found = pd.read_csv(io.StringIO(run("predict", MODEL, ROWS, "--outputs", "decision", *how)[1]))
         assert list(found) == [*names, "decision"]
     frame.assign(decision="mine").to_csv(tmp_path / "again.csv", index=False)
-    found = pd.read_csv(io.StringIO(run("predict", MODEL, tmp_path / "again.csv", "--outputs", "decision")[1]))
-    assert list(found) == [*frame, "decision"]
-    assert "mine" not in set(found["decision"])
+    for how in ((), ("--keep", "decision")):
+        with pytest.raises(DataError, match=r"like the results: 'decision'; rename them, or name .* with --keep"):
+            run("predict", MODEL, tmp_path / "again.csv", "--outputs", "decision", *how)
+
+
+@pytest.mark.parametrize("command", ["predict", "impute"])
+def test_columns_that_the_model_does_not_read_are_repeated_as_they_are_written(here, command, tmp_path):
+    cells = ["00123", "12345678901234567891", "NA", "1.10", "TRUE", "", "2026-01-02 "]
+    frame = pd.read_csv(ROWS)
+    frame = frame.head(2).assign(**{f"c{j}": [cell, "x" if j > 5 else cell] for j, cell in enumerate(cells)})
+    frame.to_csv(tmp_path / "ids.csv", index=False)
+    code, text = run(command, MODEL, tmp_path / "ids.csv")
+    assert code == 0
+    found = next(csv.DictReader(io.StringIO(text)))
+    assert [found[f"c{j}"] for j in range(len(cells))] == cells
 
 
 @pytest.mark.parametrize("arguments", [("merge", MODEL), ("forget", MODEL, ROWS, "-t", "species"), ("predict", MODEL)])

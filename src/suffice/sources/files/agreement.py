@@ -16,7 +16,7 @@ from .given import Files
 def agreed_columns(files: Files, found: list[File], y: str | None, weight: str | None) -> tuple[list[File], Any]:
     """Return the readable files and their common columns, or raise an error that names a file with other columns."""
     types = {name: type_of(kind) for name, kind in files.types.items()}
-    guessed = dict.fromkeys(files.texts, pa.string()) | types
+    guessed = dict.fromkeys(files.texts | files.verbatim, pa.string()) | types
     agreed: dict[str, Any] = {}
     kept: list[File] = []
     first: File | None = None

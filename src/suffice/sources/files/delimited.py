@@ -156,15 +156,21 @@ class CsvFormat(TextFormat):
         texts = [column.name for column in found if pa.types.is_binary(column.type) and column.name not in known]
         return pa.schema([column.with_type(pa.string()) if column.name in texts else column for column in found])
 
-    def _parsed(self, content: bytes, columns: Any) -> Any:
+    def _parsed(self, content: bytes, columns: Any, request: Request) -> Any:
         if content.count(b'"') % 2 and (match := self._closed.match(content)) and match.end() < len(content):
             line = content.count(b"\n", 0, match.end()) + 1
             raise pa.ArrowInvalid(f"Row #{line}: quotes are opened and never closed")
-        wanted = {
-            "column_types": {column.name: column.type for column in columns},
-            "include_columns": columns.names,
-        }
-        return self._table(content, wanted)
+        # What is a missing value cannot be said by column, so that cells as they are written need a table of their own.
+        repeated = [column for column in columns if column.name in request.verbatim]
+        read = [column for column in columns if column.name not in request.verbatim]
+        as_written = {"null_values": [""], "quoted_strings_can_be_null": False}
+        found: dict[str, Any] = {}
+        for part, how in ((read, {}), (repeated, as_written)):
+            if part:
+                types = {column.name: column.type for column in part}
+                table = self._table(content, {"column_types": types, "include_columns": list(types), **how})
+                found |= zip(types, table.columns, strict=True)
+        return pa.table([found[name] for name in columns.names], columns.names)
 
     def _decoded(self, content: bytes) -> str:
         """Text of rows: UTF-8 or, where they are not and the user does not name the encoding, Windows-1252."""
@@ -217,9 +223,7 @@ class CsvFormat(TextFormat):
             ),
             pa.csv.ConvertOptions(
                 decimal_point=dialect.decimal,
-                null_values=dialect.na,
                 strings_can_be_null=True,
-                quoted_strings_can_be_null=dialect.quotes_all,
-                **convert,
+                **{"null_values": dialect.na, "quoted_strings_can_be_null": dialect.quotes_all, **convert},
             ),
         )

@@ -90,6 +90,7 @@ class Request:
     filter: Any = None  # an expression
     exact: frozenset[str] = frozenset()  # columns whose integers must stay integers: labels
     threads: bool = True  # whether a reader may use threads of its own
+    verbatim: frozenset[str] = frozenset()  # columns whose cells of text stay as they are written
 
     def of(self, names: list[str]) -> Any:
         """The part of the schema that a file holds; partitions are not in it."""

@@ -52,6 +52,7 @@ class Files:
     checkpoint: AnyPath | None = None
     skipped: list[str] = field(default_factory=list)  # what the last pass could not read
     texts: frozenset[str] = frozenset()  # columns that a model knows as text, whatever they look like
+    verbatim: frozenset[str] = frozenset()  # columns that nobody reads: repeated as they are written
     filesystem: Any = None  # of pyarrow or fsspec, that the paths are on
     _formats: dict[str, Format] = field(default_factory=dict, init=False, repr=False, compare=False)  # of files so far
 
@@ -228,6 +229,13 @@ def is_database(path: AnyPath) -> bool:
 
 def with_texts(X: Any, texts: Collection[str]) -> Any:
     """Return files with the columns that the model knows as text, so that 01 in a CSV file is not read as 1."""
-    if not texts or not are_files(X):
-        return X
-    return replace(X if isinstance(X, Files) else files(X), texts=frozenset(texts))
+    return replace(_given(X), texts=frozenset(texts)) if texts and are_files(X) else X
+
+
+def with_verbatim(X: Any, columns: Collection[str]) -> Any:
+    """Return files with the columns that are only repeated, so that their cells stay as text files have them."""
+    return replace(_given(X), verbatim=frozenset(columns)) if columns and are_files(X) else X
+
+
+def _given(X: Any) -> Files:
+    return X if isinstance(X, Files) else files(X)

@@ -160,7 +160,8 @@ class FileSource(PartedSource):
         from .formats import Request
         from .reading import Reader
 
-        request = Request(self.schema, self.filter, frozenset([self.y or ""]), threads)
+        verbatim = self.files.verbatim.difference(self.files.types, self.filtered)
+        request = Request(self.schema, self.filter, frozenset([self.y or ""]), threads, verbatim)
         return Reader(self.files, self.found, request, self.n_features)
 
 

@@ -64,7 +64,7 @@ class TextFormat(Format):
             return
         columns = request.of([name for name in self._names(request) if name not in piece.file.keys])
         try:
-            table = self._parsed(piece.content, columns)
+            table = self._parsed(piece.content, columns, request)
         except pa.ArrowInvalid:  # integers that have met a fraction are numbers all the same
             wider = [
                 column
@@ -72,7 +72,7 @@ class TextFormat(Format):
                 else column.with_type(pa.float64())
                 for column in columns
             ]
-            table = self._parsed(piece.content, pa.schema(wider))
+            table = self._parsed(piece.content, pa.schema(wider), request)
         for start in range(0, table.num_rows, rows):
             yield table.slice(start, rows)
 
@@ -101,7 +101,7 @@ class TextFormat(Format):
     def _schema(self, header: bytes, content: bytes, types: dict[str, Any]) -> Any: ...
 
     @abstractmethod
-    def _parsed(self, content: bytes, columns: Any) -> Any: ...
+    def _parsed(self, content: bytes, columns: Any, request: Request) -> Any: ...
 
 
 class JsonFormat(TextFormat):
@@ -144,7 +144,7 @@ class JsonFormat(TextFormat):
             ]
         )
 
-    def _parsed(self, content: bytes, columns: Any) -> Any:
+    def _parsed(self, content: bytes, columns: Any, request: Request) -> Any:  # noqa: ARG002
         return self._table(content, pa.json.ParseOptions(explicit_schema=columns, unexpected_field_behavior="ignore"))
 
     def _table(self, content: bytes, parse: Any) -> Any:
