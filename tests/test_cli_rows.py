@@ -285,6 +285,13 @@ class TestCompare:
         run("fit", "two.csv", "-t", "species", "--model", "gaussian", "--columns", FEATURES[0], "-o", "two.safetensors")
         said = refused("compare", "two.csv", "-m", "two.safetensors", "-m", "tied.safetensors")
         assert "models of other classes cannot be compared: tied.safetensors has 'Adelie'" in said
+        for name, labels in (("bits", "01"), ("truths", ("false", "true"))):  # which are equal in Python
+            rows = "".join(f"{x},{labels[x % 2]}\n" for x in (1, 2, 5, 8))
+            Path(f"{name}.csv").write_text(f"x,label\n{rows}")
+            run("fit", f"{name}.csv", "-t", "label", "--model", "gaussian", "-o", f"{name}.safetensors")
+        both = "bits.safetensors", "truths.safetensors"
+        assert "models of other classes" in refused("compare", "bits.csv", "-m", both[0], "-m", both[1])
+        assert "classes 0, 1 and False, True are of different types" in refused("merge", *both, "-o", "sum.safetensors")
         assert "does not say which column holds the labels" in refused("evaluate", "tied.safetensors", "complete.csv")
 
 
