@@ -40,7 +40,7 @@ _OPTIONS = (
         help="The type of a column of text files, as in zip=string. Repeat it for more.",
     ),
     click.option("--drop", help="Columns to leave out, separated by commas."),
-    click.option("--skip", is_flag=True, help="Skip damaged parts of files instead of stopping."),
+    click.option("--skip", is_flag=True, help="Skip damaged lines and row groups of files instead of stopping."),
 )
 _SEPARATORS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";", "pipe": "|"}
 

@@ -69,7 +69,7 @@ class Format(ABC):
         """The requested columns of the rows of a piece, so many rows at a time."""
 
     def parts(self, piece: Piece) -> list[Piece]:
-        """Return the smallest parts of a piece, to read one by one if it is damaged."""
+        """Return smaller parts of a piece, to read one by one if it is damaged; one if it has no parts."""
         return [piece]
 
     def guesses(self, file: File) -> Iterator[str]:  # noqa: ARG002

@@ -75,9 +75,7 @@ class Files:
         """Record a part that cannot be read, or raise an error."""
         if self.on_error == "raise":
             skip = remedy('suffice.files(path, on_error="skip")', "--skip")
-            raise UnreadableError(
-                f"{message}; repair it, or leave out the row group or the 8 MB of text around it with {skip}"
-            )
+            raise UnreadableError(f"{message}; repair it, or leave out damaged lines and row groups with {skip}")
         self.skipped.append(message)
 
 
@@ -138,8 +136,8 @@ def files(
     decimal : {".", ","}, default=None
         The decimal mark of CSV files. None means to sniff it in each file.
     on_error : {"raise", "skip"}, default="raise"
-        What to do with pieces that cannot be read: raise an error, or skip them, list them in `skipped`, and warn. A
-        piece is a row group, or 8 MB of a text file.
+        What to do with row groups and lines of text that cannot be read: raise an error, or skip them, list them in
+        `skipped`, and warn.
     progress : callable, default=None
         A function that is called after every piece, with a `Progress` of rows, bytes and total_bytes.
     checkpoint : str or path-like, default=None

@@ -126,7 +126,7 @@ class FileSource(PartedSource):
         parts = [self.schema.empty_table()]
         for i in chosen:
             with suppress(UnreadableError):  # the pass over all rows says what is wrong
-                whole = pa.concat_tables([parts[0], *reader.tables(pieces[i], n)], promote_options="permissive")
+                whole = pa.concat_tables([parts[0], *reader.readable(pieces[i], n)], promote_options="permissive")
                 parts.append(whole.take(np.arange(0, len(whole), max(1, len(whole) * len(chosen) // n))))
         return arrow_frame(pa.concat_tables(parts, promote_options="permissive").select(self.names))
 
