@@ -239,7 +239,8 @@ class Statistics(ABC):
         self._check_columns(other)
         if len(self.classes) and len(other.classes) and are_booleans(self.classes) != are_booleans(other.classes):
             raise StatisticsError(
-                f"classes {listed(self.classes)} and {listed(other.classes)} are of different types and cannot be merged"
+                f"classes {listed(self.classes)} and {listed(other.classes)} are of different types and cannot be "
+                "merged"
             )
         classes = union(self.classes, other.classes)
         return self.aligned(classes)._merged(other.aligned(classes))
