@@ -37,7 +37,7 @@ from suffice import (
 )
 from suffice.cli import app, main
 from suffice.cli.options import prior_of
-from suffice.errors import ColumnWarning, DataError, FormatWarning, StatisticsError
+from suffice.errors import ColumnWarning, DataError, EmptyClassWarning, FormatWarning, StatisticsError
 from suffice.scoring.calibrated import Calibration
 
 demo_module = importlib.import_module("suffice.cli.demo")
@@ -941,6 +941,23 @@ def test_all_columns_are_repeated_unless_some_are_named(here, tmp_path):
     for how in ((), ("--keep", "decision")):
         with pytest.raises(DataError, match=r"like the results: 'decision'; rename them, or name .* with --keep"):
             run("predict", MODEL, tmp_path / "again.csv", "--outputs", "decision", *how)
+
+
+def test_messages_of_fit_and_forget_name_what_is_there(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven"]
+    notes = [" ".join(words[(i * j) % 11] for j in range(1, 8)) for i in range(40)]
+    lines = [f"{i % 5},{'uv'[i % 2]},{note} {i},{'no ' if i % 3 else 'yes'}" for i, note in enumerate(notes)]
+    Path("rows.csv").write_text("sep=,\n" + "\n".join(["x,g,note,label", *lines]))  # as Excel writes it
+    with pytest.warns(ColumnWarning, match="column 'note' is left out: logistic regression does not read text"):
+        told = run("fit", "rows.csv", "-t", "label", "--model", "logistic", "-o", "m", "--families", "note=text")[1]
+    assert "LogisticClassifier of 2 columns, classes 'no ', yes" in told
+    Path("num.html").touch()
+    with pytest.raises(DataError, match=r"num\.html exists already; give --force to .* another name with --report"):
+        run("fit", "rows.csv", "-t", "label", "-o", "n", "--report", "num.html")
+    run("fit", "rows.csv", "-t", "label", "--model", "gaussian", "--columns", "x", "-o", "g")
+    with pytest.warns(EmptyClassWarning, match="no row is left in the model"):
+        run("forget", "g", "rows.csv", "-o", "none")
 
 
 @pytest.mark.parametrize("command", ["predict", "impute"])

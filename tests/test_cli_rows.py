@@ -173,7 +173,7 @@ class TestOutliers:
             "outliers", "mixed.safetensors", PENGUINS, *args
         )
         text = run("outliers", "mixed.safetensors", PENGUINS, "--level", 1e-9)
-        assert "of 344 rows have a typicality below 1e-09 under every class" in text
+        assert "1 of 344 rows has a typicality below 1e-09 under every class" in text
         assert "must lie between 0 and 1" in refused("outliers", "mixed.safetensors", PENGUINS, "--level", 2)
 
 
@@ -194,6 +194,19 @@ class TestReduce:
             np.testing.assert_allclose(scale, scale[0], rtol=1e-3)
             again = run("reduce", "complete.csv", "--use", tmp_path / f"r{len(options)}")
             np.testing.assert_allclose(table(again), own)
+
+    def test_columns_without_numbers_to_reduce_are_left_out_with_a_warning(self, tmp_path):
+        rows = {"id": range(40), "x": [i * i % 7 + 0.5 for i in range(40)], "z": [i * 3 % 11 + 0.5 for i in range(40)]}
+        frame = pd.DataFrame(rows).assign(empty=np.nan, price=[f"${i}.5" for i in range(40)])
+        frame.to_csv(tmp_path / "rows.csv", index=False)
+        with pytest.warns(ColumnWarning) as told:
+            found = run("reduce", tmp_path / "rows.csv")
+        assert found == run("reduce", tmp_path / "rows.csv", "--columns", "x,z")
+        texts = [str(each.message) for each in told]
+        assert [re.match("column '(.*)' is left out: ", text)[1] for text in texts] == ["id", "empty", "price"]
+        with pytest.warns(ColumnWarning) as told:
+            run("cluster", tmp_path / "rows.csv", "-k", "1", "-o", tmp_path / "clusters")
+        assert any("column 'empty' is left out: all values are missing" in str(each.message) for each in told)
 
     def test_rows_without_labels_have_coordinates_too(self, tmp_path):
         rows = pd.read_csv("complete.csv")

@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -20,6 +21,7 @@ from .text import TextFormat, compression_of
 
 _SAMPLE = 1 << 16  # bytes of text to sniff
 _KINDS = {"int64": "integer", "double": "number", "bool": "Boolean"}  # Arrow's types in messages
+_SEP = re.compile(rb'(?:\xef\xbb\xbf)?[\r\n]*"?sep=([^"\r\n])"?\r?\n')  # the first line that Excel writes
 _PLACES = 4  # of a large file, after its head, where types are inferred, too
 
 
@@ -53,6 +55,8 @@ class CsvFormat(TextFormat):
         if b"\r" in header.rstrip() and not content:
             raise DataError(f"the lines of {file.path} end in CR alone, as those of old Macs; convert them to LF")
         rows = content[: anyhow._end(content[:_SAMPLE]) or len(anyhow._header(content))]
+        if named := _SEP.match(header):
+            header, options = header[named.end() :], replace(options, sep=options.sep or named[1].decode("latin-1"))
         sample = anyhow._decoded(header + rows)
         found = cls(sniffed(sample, options, separators), encoding)
         found.recoded = anyhow.recoded
@@ -117,9 +121,10 @@ class CsvFormat(TextFormat):
         )
 
     def _header(self, head: bytes) -> bytes:
+        named = _SEP.match(head)
+        start = named.end() if named else len(head) - len(head.lstrip(b"\r\n"))
         if not self.dialect.header:
-            return b""
-        start = len(head) - len(head.lstrip(b"\r\n"))
+            return head[:start] if named else b""
         end = head.find(b"\n", start)
         while end >= 0 and head.count(b'"', 0, end) % 2:
             end = head.find(b"\n", end + 1)
