@@ -427,6 +427,7 @@ class TestLayouts:
         for one in told:
             assert "give its encoding, as in --encoding latin-2" in str(one.message)
 
+    @pytest.mark.filterwarnings("ignore:no row is left in the model")
     def test_every_command_takes_the_options(self, messy):
         layout = ("--sep", ":", "--decimal", ",", "--encoding", "cp037", "--no-header", "--format", "csv")
         more = ("--na", "none", "--type", "x1=string", "--drop", "x2")
@@ -762,6 +763,7 @@ class TestMerge:
         assert "weight 167" in output
         self.same(tmp_path / "rest", "one.safetensors")
 
+    @pytest.mark.filterwarnings("ignore:no row is left in the model")
     def test_weights_are_forgotten_as_they_were_learnt(self, here, tmp_path):
         model = ("--model", "gaussian", "--set", "covariance=diag", "--columns", "body_mass_g", "--weight", "rows")
         run("fit", "pair.csv", "-t", "species", "-o", tmp_path / "m", *model)

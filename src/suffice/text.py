@@ -114,16 +114,12 @@ def counted(value: float) -> str:
 
 
 def shown(labels: Any, limit: int = 8) -> str:
-    """Labels between commas, the first few of many, with quotes where spaces or commas are part of one.
-
-    >>> shown(["no ", "yes"])
-    "'no ', yes"
-    """
-    texts = (repr(text) if not text or re.search(r"[\s,]", text) else text for text in map(str, labels[:limit]))
-    return ", ".join(texts) + (" ..." if len(labels) > limit else "")
+    """Labels between commas, the first few of many."""
+    return ", ".join(str(label) for label in labels[:limit]) + (" ..." if len(labels) > limit else "")
 
 
 def described(model: Any) -> str:
-    """A model in one line."""
+    """A model in one line; classes have quotes where spaces or commas are part of one."""
     n = len(model.to_model().density.columns_read)
-    return f"{type(model).__name__} of {numbered(n, 'column')}, classes {shown(model.classes_)}"
+    labels = [repr(text) if re.search(r"[\s,]", text) else text for text in map(str, model.classes_.tolist())]
+    return f"{type(model).__name__} of {numbered(n, 'column')}, classes {shown(labels)}"
