@@ -1,5 +1,6 @@
 """The command line, and an independent check of the numbers it shows."""
 
+import csv
 import dataclasses
 import importlib
 import io
@@ -36,7 +37,7 @@ from suffice import (
 )
 from suffice.cli import app, main
 from suffice.cli.options import prior_of
-from suffice.errors import ColumnWarning, DataError, FormatWarning, StatisticsError
+from suffice.errors import ColumnWarning, DataError, EmptyClassWarning, FormatWarning, StatisticsError
 from suffice.scoring.calibrated import Calibration
 
 demo_module = importlib.import_module("suffice.cli.demo")
@@ -426,6 +427,7 @@ class TestLayouts:
         for one in told:
             assert "give its encoding, as in --encoding latin-2" in str(one.message)
 
+    @pytest.mark.filterwarnings("ignore:no row is left in the model")
     def test_every_command_takes_the_options(self, messy):
         layout = ("--sep", ":", "--decimal", ",", "--encoding", "cp037", "--no-header", "--format", "csv")
         more = ("--na", "none", "--type", "x1=string", "--drop", "x2")
@@ -761,6 +763,7 @@ class TestMerge:
         assert "weight 167" in output
         self.same(tmp_path / "rest", "one.safetensors")
 
+    @pytest.mark.filterwarnings("ignore:no row is left in the model")
     def test_weights_are_forgotten_as_they_were_learnt(self, here, tmp_path):
         model = ("--model", "gaussian", "--set", "covariance=diag", "--columns", "body_mass_g", "--weight", "rows")
         run("fit", "pair.csv", "-t", "species", "-o", tmp_path / "m", *model)
@@ -937,9 +940,38 @@ def test_all_columns_are_repeated_unless_some_are_named(here, tmp_path):
         found = pd.read_csv(io.StringIO(run("predict", MODEL, ROWS, "--outputs", "decision", *how)[1]))
         assert list(found) == [*names, "decision"]
     frame.assign(decision="mine").to_csv(tmp_path / "again.csv", index=False)
-    found = pd.read_csv(io.StringIO(run("predict", MODEL, tmp_path / "again.csv", "--outputs", "decision")[1]))
-    assert list(found) == [*frame, "decision"]
-    assert "mine" not in set(found["decision"])
+    for how in ((), ("--keep", "decision")):
+        with pytest.raises(DataError, match=r"like the results: 'decision'; rename them, or name .* with --keep"):
+            run("predict", MODEL, tmp_path / "again.csv", "--outputs", "decision", *how)
+
+
+def test_messages_of_fit_and_forget_name_what_is_there(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven"]
+    notes = [" ".join(words[(i * j) % 11] for j in range(1, 8)) for i in range(40)]
+    lines = [f"{i % 5},{'uv'[i % 2]},{note} {i},{'no ' if i % 3 else 'yes'}" for i, note in enumerate(notes)]
+    Path("rows.csv").write_text("sep=,\n" + "\n".join(["x,g,note,label", *lines]))  # as Excel writes it
+    with pytest.warns(ColumnWarning, match="column 'note' is left out: logistic regression does not read text"):
+        told = run("fit", "rows.csv", "-t", "label", "--model", "logistic", "-o", "m", "--families", "note=text")[1]
+    assert "LogisticClassifier of 2 columns, classes 'no ', yes" in told
+    Path("num.html").touch()
+    with pytest.raises(DataError, match=r"num\.html exists already; give --force to .* another name with --report"):
+        run("fit", "rows.csv", "-t", "label", "-o", "n", "--report", "num.html")
+    run("fit", "rows.csv", "-t", "label", "--model", "gaussian", "--columns", "x", "-o", "g")
+    with pytest.warns(EmptyClassWarning, match="no row is left in the model"):
+        run("forget", "g", "rows.csv", "-o", "none")
+
+
+@pytest.mark.parametrize("command", ["predict", "impute"])
+def test_columns_that_the_model_does_not_read_are_repeated_as_they_are_written(here, command, tmp_path):
+    cells = ["00123", "12345678901234567891", "NA", "1.10", "TRUE", "", "2026-01-02 "]
+    frame = pd.read_csv(ROWS)
+    frame = frame.head(2).assign(**{f"c{j}": [cell, "x" if j > 5 else cell] for j, cell in enumerate(cells)})
+    frame.to_csv(tmp_path / "ids.csv", index=False)
+    code, text = run(command, MODEL, tmp_path / "ids.csv")
+    assert code == 0
+    found = next(csv.DictReader(io.StringIO(text)))
+    assert [found[f"c{j}"] for j in range(len(cells))] == cells
 
 
 @pytest.mark.parametrize("arguments", [("merge", MODEL), ("forget", MODEL, ROWS, "-t", "species"), ("predict", MODEL)])

@@ -173,7 +173,7 @@ class TestOutliers:
             "outliers", "mixed.safetensors", PENGUINS, *args
         )
         text = run("outliers", "mixed.safetensors", PENGUINS, "--level", 1e-9)
-        assert "of 344 rows have a typicality below 1e-09 under every class" in text
+        assert "1 of 344 rows has a typicality below 1e-09 under every class" in text
         assert "must lie between 0 and 1" in refused("outliers", "mixed.safetensors", PENGUINS, "--level", 2)
 
 
@@ -194,6 +194,19 @@ class TestReduce:
             np.testing.assert_allclose(scale, scale[0], rtol=1e-3)
             again = run("reduce", "complete.csv", "--use", tmp_path / f"r{len(options)}")
             np.testing.assert_allclose(table(again), own)
+
+    def test_columns_without_numbers_to_reduce_are_left_out_with_a_warning(self, tmp_path):
+        rows = {"id": range(40), "x": [i * i % 7 + 0.5 for i in range(40)], "z": [i * 3 % 11 + 0.5 for i in range(40)]}
+        frame = pd.DataFrame(rows).assign(empty=np.nan, price=[f"${i}.5" for i in range(40)])
+        frame.to_csv(tmp_path / "rows.csv", index=False)
+        with pytest.warns(ColumnWarning) as told:
+            found = run("reduce", tmp_path / "rows.csv")
+        assert found == run("reduce", tmp_path / "rows.csv", "--columns", "x,z")
+        texts = [str(each.message) for each in told]
+        assert [re.match("column '(.*)' is left out: ", text)[1] for text in texts] == ["id", "empty", "price"]
+        with pytest.warns(ColumnWarning) as told:
+            run("cluster", tmp_path / "rows.csv", "-k", "1", "-o", tmp_path / "clusters")
+        assert any("column 'empty' is left out: all values are missing" in str(each.message) for each in told)
 
     def test_rows_without_labels_have_coordinates_too(self, tmp_path):
         rows = pd.read_csv("complete.csv")
@@ -285,6 +298,13 @@ class TestCompare:
         run("fit", "two.csv", "-t", "species", "--model", "gaussian", "--columns", FEATURES[0], "-o", "two.safetensors")
         said = refused("compare", "two.csv", "-m", "two.safetensors", "-m", "tied.safetensors")
         assert "models of other classes cannot be compared: tied.safetensors has 'Adelie'" in said
+        for name, labels in (("bits", "01"), ("truths", ("false", "true"))):  # which are equal in Python
+            rows = "".join(f"{x},{labels[x % 2]}\n" for x in (1, 2, 5, 8))
+            Path(f"{name}.csv").write_text(f"x,label\n{rows}")
+            run("fit", f"{name}.csv", "-t", "label", "--model", "gaussian", "-o", f"{name}.safetensors")
+        both = "bits.safetensors", "truths.safetensors"
+        assert "models of other classes" in refused("compare", "bits.csv", "-m", both[0], "-m", both[1])
+        assert "classes 0, 1 and False, True are of different types" in refused("merge", *both, "-o", "sum.safetensors")
         assert "does not say which column holds the labels" in refused("evaluate", "tied.safetensors", "complete.csv")
 
 

@@ -141,6 +141,33 @@ def operating_point(prior: Any, cost_miss: Any, cost_false_alarm: Any) -> tuple[
     return point[0], point[1], point[2]
 
 
+def detection_cost(miss: float, false_alarm: float, target: int = 1) -> list[list[float]]:
+    """Return the cost matrix of the two errors of a detector.
+
+    Parameters
+    ----------
+    miss : float
+        The cost of a row of the class to detect that is taken for the other one.
+    false_alarm : float
+        The cost of the opposite.
+    target : {0, 1}, default=1
+        The index of the class to detect.
+
+    Returns
+    -------
+    list of list of float
+        The cost of each decision, for each true class.
+
+    Examples
+    --------
+    >>> detection_cost(100, 1)
+    [[0.0, 100.0], [1.0, 0.0]]
+    """
+    cost = [[0.0, 0.0], [0.0, 0.0]]
+    cost[1 - target][target], cost[target][1 - target] = float(miss), float(false_alarm)
+    return cost
+
+
 def effective_prior(prior: Any, cost_miss: Any = 1.0, cost_false_alarm: Any = 1.0) -> Any:
     """Return the prior that leads to the same decisions when both errors cost 1.
 

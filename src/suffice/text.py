@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import textwrap
 from collections.abc import Iterable, Sequence
@@ -118,5 +119,7 @@ def shown(labels: Any, limit: int = 8) -> str:
 
 
 def described(model: Any) -> str:
-    """A model in one line."""
-    return f"{type(model).__name__} of {numbered(model.n_features_in_, 'column')}, classes {shown(model.classes_)}"
+    """A model in one line; classes have quotes where spaces or commas are part of one."""
+    n = len(model.to_model().density.columns_read)
+    labels = [repr(text) if re.search(r"[\s,]", text) else text for text in map(str, model.classes_.tolist())]
+    return f"{type(model).__name__} of {numbered(n, 'column')}, classes {shown(labels)}"

@@ -480,7 +480,7 @@ def test_a_loaded_model_writes_the_same(tmp_path):
         ({"outputs": []}, r"outputs=\[\] is not known"),
         ({"columns": ["a"]}, "columns= has 1 names, but the model has 2 columns"),
         ({"columns": {"z": "a"}}, "columns= names 'z', but the model has 'Decision', 'b'"),
-        ({}, "columns named like the results: 'decision'; leave them out of keep="),
+        ({}, "columns named like the results: 'decision'; rename them, or leave them out of keep="),
         ({"table": "", "keep": "b"}, "table='' must be a name"),
         ({"table": (), "keep": "b"}, r"table=\(\) must be a name"),
         ({"table": ("a", 1), "keep": "b"}, "1 is not a name"),

@@ -24,6 +24,7 @@ from suffice.server.documents import row_schema
 from suffice.server.errors import RefusedError
 from suffice.server.limits import Limits
 from suffice.server.models import load
+from suffice.server.rows import asked_of_bulk
 
 from .conftest import serving, tickets
 
@@ -133,9 +134,8 @@ def test_bulk_answers_are_those_of_the_library(server, model_folder, penguins):
     assert status == 200
     assert scored.select(penguins.column_names).equals(penguins)  # the columns of the file come first
     assert scored["decision"].to_pylist() == model.predict(penguins).tolist()
-    again, _, text = server.send("POST", "/models/birds/predict", text, CSV)  # a scored file can be scored
-    assert again == 200
-    assert pa.csv.read_csv(pa.py_buffer(text)).column_names == scored.column_names
+    again, _, told = server.send("POST", "/models/birds/predict", text, CSV)  # its results would be replaced
+    assert (again, "columns named like the results: 'decision'" in told.decode()) == (422, True)
 
 
 def test_columns_without_names_are_x0_and_so_on(server, model_folder):
@@ -204,6 +204,31 @@ def test_bad_requests_are_refused_with_the_field(birds, case):
     assert told["error"]
     assert len(told["error"]) < 600
     assert birds.post("/predict", {"rows": [GOOD]})[0] == 200
+
+
+def test_parameters_of_bulk_requests_are_those_of_the_command_line(tmp_path):
+    suffice.GaussianClassifier("diag").fit([[1.0], [2], [3], [5]], ["female", "male"] * 2).save(tmp_path / "m")
+    served = load(tmp_path / "m")
+    for query, prior, cost in (
+        ({"prior": "male=0.5"}, {"male": 0.5}, None),
+        ({"prior": "0.3,0.7"}, [0.3, 0.7], None),
+        ({"prior": '{"male": 0.5}'}, {"male": 0.5}, None),
+        ({"cost": "miss=10,false-alarm=1"}, None, [[0.0, 10.0], [1.0, 0.0]]),
+        ({"prior": "female=.1", "cost": "miss=10"}, {"female": 0.1}, [[0.0, 1.0], [10.0, 0.0]]),
+        ({"cost": "[[0, 1], [2, 0]]"}, None, [[0, 1], [2, 0]]),
+    ):
+        assert asked_of_bulk(query, served) == (prior, cost, None)
+    for query, field, message in (
+        ({"priors": "uniform"}, "priors", "priors is not known; the parameters are prior, cost, outputs"),
+        ({"prior": "male:0.5"}, "prior", "give uniform, numbers such as 0.7,0.3, classes such as a=0.7,b=0.3, or JSON"),
+        ({"prior": "mle=0.5"}, "prior", "did you mean 'male'"),
+        ({"cost": "miss=many"}, "cost", "or, for two classes, miss=5,false-alarm=1"),
+        ({"cost": "mis=5"}, "cost[mis]", '{"miss": 5, "false-alarm": 1}'),
+    ):
+        with pytest.raises(RefusedError) as refused:
+            asked_of_bulk(query, served)
+        assert (refused.value.status, refused.value.field) == (422, field)
+        assert message in refused.value.message
 
 
 def test_what_a_file_may_hold_json_may_hold(tmp_path):

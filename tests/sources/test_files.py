@@ -477,21 +477,21 @@ def break_csv(path):
     lines = path.read_text().splitlines(keepends=True)
     lines[400] = lines[400].replace("\n", ",more\n")
     path.write_text("".join(lines))
-    return "line 401", None
+    return "line 401", 399
 
 
 def break_value(path):
     lines = path.read_text().splitlines(keepends=True)
     lines[400] = lines[400].replace(",", ",many", 1)
     path.write_text("".join(lines))
-    return "line 401: .*many", None
+    return "line 401: .*many", 399
 
 
 def break_json(path):
     lines = path.read_text().splitlines(keepends=True)
     lines[400] = lines[400][:20] + "\n"
     path.write_text("".join(lines))
-    return "line 401", None
+    return "line 401", 400
 
 
 def cut_gz(path):
@@ -533,7 +533,7 @@ def test_damage_is_named_with_its_place_or_skipped_and_listed(tmp_path, suffix, 
     with pytest.raises(UnreadableError, match=rf"0\.{suffix}.*{place}"):
         GaussianClassifier().fit(path, "label")
     source = files(path, on_error="skip")
-    with pytest.warns(SkippedWarning, match=rf"1 part of the files could not be read and are left out: .*0\.{suffix}"):
+    with pytest.warns(SkippedWarning, match=rf"1 part of the files could not be read and is left out: .*0\.{suffix}"):
         clf = GaussianClassifier().fit(source, "label")
     assert len(source.skipped) == 1
     assert f"0.{suffix}" in source.skipped[0]

@@ -6,7 +6,7 @@ import click
 
 from ..text import aligned
 from . import options
-from .data import Data, reads_data
+from .data import Data, reads_data, telling
 from .output import Output, writes
 
 
@@ -56,7 +56,8 @@ def cluster(
     model = MixtureModel(_numbers(components), covariance, own, criterion=criterion, random_state=seed)
     with data.opened(options.names(columns), bar=False, checkpoint=checkpoint) as rows:
         out.check(rows)
-        model.fit(rows, sample_weight=weight)
+        kept, _ = telling(rows, None, weight, own)
+        model.fit(kept, sample_weight=weight)
     with out.file() as path:
         model.save(path)
     names = ("n_components", "log_likelihood", "n_parameters", criterion)

@@ -40,7 +40,7 @@ _OPTIONS = (
         help="The type of a column of text files, as in zip=string. Repeat it for more.",
     ),
     click.option("--drop", help="Columns to leave out, separated by commas."),
-    click.option("--skip", is_flag=True, help="Skip damaged parts of files instead of stopping."),
+    click.option("--skip", is_flag=True, help="Skip damaged lines and row groups of files instead of stopping."),
 )
 _SEPARATORS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";", "pipe": "|"}
 
@@ -126,7 +126,7 @@ class Data:
         return sql(url, self.query, [name for name in known if name not in self.drop])
 
 
-def telling(rows: Any, target: str, weight: str | None, families: Any) -> tuple[Any, dict[str, str]]:
+def telling(rows: Any, target: str | None, weight: str | None, families: Any) -> tuple[Any, dict[str, str]]:
     """Return rows without the columns that the automatic choice leaves out, and why these are left out. Columns with
     one value stay: they may vary in a model that this one is merged with.
 
@@ -134,7 +134,7 @@ def telling(rows: Any, target: str, weight: str | None, families: Any) -> tuple[
     ----------
     rows : Files or Sql
         The rows.
-    target, weight : str
+    target, weight : str or None
         The columns with the labels and the weights.
     families : as of `Schema.of`
         Columns that it names stay.

@@ -76,7 +76,7 @@ def fit(
     DATA are files, directories or globs of Parquet, Arrow, CSV or JSON lines; - for the standard input; or a database
     URL, with --query.
     """
-    reported = None if report is None else Output(report, out.force, "report")
+    reported = None if report is None else Output(report, out.force, "report", "--report")
     if reported is not None:
         reported.check()
     how: dict[str, Any] = {"cv": folds, "scoring": scoring, "time_limit": time_limit}

@@ -46,13 +46,14 @@ def impute(
     import pyarrow as pa
 
     from ..scoring import load_model
-    from ..sources import as_source
+    from ..sources import as_source, with_verbatim
 
     loaded = load_model(model)
     asked = options.prior_of(prior, loaded.classes)
     with data.opened() as rows:
         out.check(rows)
-        source = as_source(loaded._columns.as_learnt(rows, target)).in_memory()
+        others = {*(as_source(rows).names or ())}.difference(loaded.names or (), [target])
+        source = as_source(with_verbatim(loaded._columns.as_learnt(rows, target), others)).in_memory()
         whole = _with_numbers(loaded, source.frame, source.decimal)
         own = loaded._source(whole, target)
         own.decimal = source.decimal

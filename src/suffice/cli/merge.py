@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any
 
 import click
 
-from ..errors import StatisticsError
+from ..errors import EmptyClassWarning, StatisticsError
 from ..storage import locate
 from ..text import counted, numbered
 from . import options
@@ -87,6 +88,8 @@ def forget(
         source = labelled(source) if skip_unlabelled else source
         of = collector_of(recipe, recipe.chosen(known.params), statistics)
         rest = forgotten(statistics, known.names, source, of)
+    if not rest.weight.any():
+        warnings.warn("no row is left in the model: it cannot predict", EmptyClassWarning, stacklevel=1)
     _write(replace(known, learnt=rest), known, out, as_json)
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import click
 
+from ..decisions import detection_cost
 from ..errors import DataError, SufficeError, listed
 from ..storage import without_credentials
 
@@ -143,11 +144,11 @@ def application(prior: str | None, cost: str | None, classes: Any) -> Applicatio
         raise UsageError(f"--cost {cost}: misses and false alarms are of two classes, not of {len(classes)}; give JSON")
     only = _named_alone(prior, classes)
     target = 1 if only is None else only
-    matrix = [[0.0, 0.0], [0.0, 0.0]]
-    matrix[1 - target][target], matrix[target][1 - target] = miss, alarm
     names = [str(label) for label in list(classes)]
     missed = f"{miss:g} for a row of {names[target]!r} that is taken for {names[1 - target]!r} (a miss)"
-    return Application(found, matrix, f"{missed}, {alarm:g} for the opposite (a false alarm)")
+    return Application(
+        found, detection_cost(miss, alarm, target), f"{missed}, {alarm:g} for the opposite (a false alarm)"
+    )
 
 
 _NAMED = re.compile(r"\s*[\w-]+\s*=")

@@ -50,4 +50,5 @@ def outliers(model: str, data: Data, level: float, keep: str | None, out: Output
     if few:
         print(aligned([found.column_names, *cells]))
     more = f", of which {_FEW} are shown; -o writes all to a file" if len(found) > _FEW else ""
-    print(f"{chr(10) * bool(few)}{len(found)} of {n} rows have a typicality below {level:g} under every class{more}")
+    have = "has" if len(found) == 1 else "have"
+    print(f"{chr(10) * bool(few)}{len(found)} of {n} rows {have} a typicality below {level:g} under every class{more}")

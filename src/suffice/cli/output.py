@@ -33,6 +33,7 @@ class Output:
     path: str
     force: bool
     what: str = "model"  # in messages
+    option: str = "-o"  # that names the file
 
     @property
     def is_standard(self) -> bool:
@@ -56,7 +57,9 @@ class Output:
             if as_source(rows).reads(self.path):
                 raise UsageError(f"{location} is an input file; write the {self.what} to another file")
         elif not self.force and location.exists():
-            raise UsageError(f"{location} exists already; give --force to overwrite it, or another name with -o")
+            raise UsageError(
+                f"{location} exists already; give --force to overwrite it, or another name with {self.option}"
+            )
 
     @contextmanager
     def file(self) -> Iterator[str]:

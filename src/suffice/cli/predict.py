@@ -32,7 +32,8 @@ def predict(
     """Score rows of files or a database.
 
     The output repeats the columns of the data, or those that --keep names, and adds decisions, posteriors and
-    log-likelihood ratios. The data may be of any size.
+    log-likelihood ratios. Columns of CSV files that the model does not read are repeated as they are written. The data
+    may be of any size.
 
     MODEL is a model file, written by suffice fit. DATA are files, directories or globs of Parquet, Arrow, CSV or
     JSON lines; or a database URL, with --query.
@@ -45,7 +46,7 @@ def predict(
     case = options.application(prior, cost, loaded.classes)
     with data.opened() as rows:
         kept, wanted = options.names(keep), options.names(outputs)
-        kept = all_columns(loaded, rows, wanted) if kept is None else kept
+        kept = all_columns(loaded, rows) if kept is None else kept
         n = write_scores(loaded, rows, opened, case.prior, case.cost, kept, wanted)
     if not out.is_standard:
         print(f"{n} rows, written to {locate(out.path)}")

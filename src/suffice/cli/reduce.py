@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import click
 
-from ..errors import DataError, listed
+from ..errors import ColumnWarning, DataError, listed
 from . import options
 from .data import Data, reads_data
 from .options import UsageError
@@ -56,7 +57,7 @@ def reduce(
         raise UsageError("--use reduces as another run did: leave out --method, --components, --columns and --save")
     if chosen == "lda" and target is None and use is None:
         raise UsageError("--method lda needs the labels: name their column with -t")
-    saved = None if save is None else Output(save, out.force, "reduction")
+    saved = None if save is None else Output(save, out.force, "reduction", "--save")
     if saved is not None:
         saved.check()
     with data.opened() as rows:
@@ -88,6 +89,7 @@ def _numbers(rows: Any, columns: list[str] | None, keep: list[str] | None, skip_
     """A source of the columns to reduce: those that are given, or all of numbers."""
     import numpy as np
 
+    from ..schema import Schema
     from ..sources.base import ColumnsSource
     from ..sources.labelled import labelled
     from ..tables.summary import ColumnSummary
@@ -96,9 +98,16 @@ def _numbers(rows: Any, columns: list[str] | None, keep: list[str] | None, skip_
     source = (labelled(rows) if skip_unlabelled else rows).in_memory()
     names = source.names or tuple(f"x{j}" for j in range(source.n_features))
     if columns is None:
-        table = source.head(1000).columns()
-        numbers = [ColumnSummary(looked_at(column)).is_number for column in table]
-        columns = [name for name, number in zip(names, numbers, strict=True) if number and name not in (keep or [])]
+        whole = source.batch(0, source.n_rows).table
+        schema = Schema.of(whole)
+        numbers = [ColumnSummary(looked_at(column)).is_number for column in whole.columns()]
+        given = {name: number for name, number in zip(names, numbers, strict=True) if name not in (keep or [])}
+        columns = [name for name, number in given.items() if number and name not in schema.left_out()]
+        why = {name: reason for name, reason in schema.left_out().items() if given.get(name)}
+        texts = (name for name in schema.by_name() if not given.get(name, True))
+        why |= dict.fromkeys(texts, "it holds text or dates, which have to be converted to numbers first")
+        for name, reason in why.items():
+            warnings.warn(f"column {name!r} is left out: {reason}", ColumnWarning, stacklevel=2)
         if not columns:
             raise DataError("the table has no columns of numbers; PCA and LDA need some")
     if lacking := [name for name in columns if name not in names]:
@@ -108,10 +117,14 @@ def _numbers(rows: Any, columns: list[str] | None, keep: list[str] | None, skip_
     if missing.any():
         where = [columns[j] for j in np.flatnonzero(missing.any(axis=0))]
         raise DataError(
-            f"{missing.any(axis=1).sum()} rows have missing values, in column {listed(where)}; fill them in with "
+            f"{_counted(missing.any(axis=1).sum())} missing values, in column {listed(where)}; fill them in with "
             "suffice impute, or choose other columns with --columns"
         )
     return found
+
+
+def _counted(n: int) -> str:
+    return "1 row has" if n == 1 else f"{n} rows have"
 
 
 def _number(text: str | None, method: str) -> int | float | None:

@@ -12,8 +12,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .. import decisions, modelfile
 from ..collect import collect, refuse_large, refuse_nonfinite
-from ..errors import DataError, DecisionError, SeparableWarning, listed, one_of
+from ..errors import ColumnWarning, DataError, DecisionError, SeparableWarning, listed, one_of, remedy
 from ..regression import EXPANSIONS, Design, LogisticModel, LogisticProblem, expand
+from ..regression.encoding import CATEGORICAL, DROP, TEXT
 from ..schema import Schema
 from ..scoring.model import Model, Prior
 from ..scoring.notes import ColumnNotes
@@ -197,7 +198,8 @@ class LogisticClassifier(LLRClassifier):
             families = _NUMBERS if self.families is None else self.families
             schema = Schema.of(table, families, source.frame, decimal=source.decimal)
             schema.warn(stacklevel=4, left_out=False)
-        special = self.families is not None or "categorical" in schema.families or schema.features or quadratic
+            _tell_of_text(schema)
+        special = self.families is not None or {CATEGORICAL, TEXT} & {*schema.families} or schema.features or quadratic
         if not special and self.standardize is not True:
             X = table.floats()
             with np.errstate(over="ignore", invalid="ignore"):
@@ -376,6 +378,19 @@ def _separates(rows: Any, slope: Array, intercept: Array, code: Array, weight: A
     margin = scores[own].copy()
     scores[own] = -np.inf
     return bool((margin > scores.max(axis=1))[weight > 0].all())
+
+
+def _tell_of_text(schema: Schema) -> None:
+    """Warn of columns of text, which are left out, or raise an error if there are no others."""
+    texts = [name for name, family in zip(schema.names, schema.families, strict=True) if family == TEXT]
+    if texts and {*schema.families} <= {TEXT, DROP}:
+        raise DataError(
+            f"logistic regression does not read text, and there is no column but {listed(texts)}; use "
+            + remedy("MixedClassifier", "--model mixed")
+        )
+    for name in texts:
+        message = f"column {name!r} is left out: logistic regression does not read text"
+        warnings.warn(message, ColumnWarning, stacklevel=4)
 
 
 def _plain_rows(table: Table, expansion: str) -> Any:

@@ -45,8 +45,8 @@ def refuse_taken(names: Iterable[str], kept: Iterable[str]) -> None:
     known = {name.casefold() for name in kept}
     taken = [name for name in names if name.casefold() in known]
     if taken:
-        out_of = remedy("keep=", "--keep")
-        raise DataError(f"the table has columns named like the results: {listed(taken)}; leave them out of {out_of}")
+        how = remedy("leave them out of keep=", "name the columns to repeat with --keep, without these")
+        raise DataError(f"the table has columns named like the results: {listed(taken)}; rename them, or {how}")
 
 
 def plain_labels(labels: Array) -> list[Any]:

@@ -8,7 +8,7 @@ from html import escape
 from statistics import NormalDist
 from typing import Any
 
-from ..text import filled, folded
+from ..text import filled, folded, numbered
 
 ROUNDING = 1e-9  # differences of losses that are none
 SURE = 1.96  # standard errors on both sides of a 95 % interval
@@ -68,7 +68,7 @@ class Choice:
         best, baseline = self.candidates[0], self.baseline
         how = f"{CRITERIA[self.scoring]} on {self.n_rows} held-out rows in {self.folds} folds"
         said = [
-            f"{best.name} was chosen from {len(self.candidates)} models by its {how}: {self._value(best)}"
+            f"{best.name} was chosen from {numbered(len(self.candidates), 'model')} by its {how}: {self._value(best)}"
             + (", with calibrated scores." if best.calibrated else ".")
         ]
         if len(self.candidates) > 1:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..decisions import log_posterior
 from ..errors import DataError, listed
-from ..tables.labels import positions
+from ..tables.labels import are_booleans, positions
 from .choice import SURE
 from .evaluation import Evaluation, figures, scored_rows
 from .model import Model
@@ -54,7 +54,8 @@ def compared(
     """
     first = next(iter(models.values()))
     for name, model in models.items():
-        if set(model.classes.tolist()) != set(first.classes.tolist()):
+        other = are_booleans(model.classes) != are_booleans(first.classes)
+        if other or set(model.classes.tolist()) != set(first.classes.tolist()):
             raise DataError(
                 f"models of other classes cannot be compared: {name} has {listed(model.classes)}, not "
                 f"{listed(first.classes)}"

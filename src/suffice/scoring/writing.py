@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from ..atomic import replacing
 from ..errors import DataError, as_type, listed, remedy
-from ..export.outputs import check_kept, check_outputs, columns_of, plain_labels, refuse_taken
-from ..sources import Run, Source, as_source
+from ..export.outputs import check_kept, columns_of, plain_labels, refuse_taken
+from ..sources import Run, Source, as_source, with_verbatim
 from ..sources.base import ColumnsSource
 from ..storage import without_credentials
 from ..tables.arrow import arrow_type, to_arrow
@@ -198,9 +198,8 @@ def sources_of(model: Model, X: Any, kept: list[str]) -> tuple[Source, ColumnsSo
     """The rows, and their columns that the model reads; the others are there to be repeated."""
     known = model.names
     more = [name for name in kept if name not in (known or ())]
-    source = as_source(
-        model._columns.as_learnt(X), n_jobs=model.n_jobs, names=None if known is None else (*known, *more)
-    )
+    rows = with_verbatim(model._columns.as_learnt(X), more)
+    source = as_source(rows, n_jobs=model.n_jobs, names=None if known is None else (*known, *more))
     if source.is_lazy or not source.in_order:
         raise DataError(
             f"the rows of a {type(source).__name__} cannot be written from here; use predict or llr, "
@@ -218,17 +217,10 @@ def sources_of(model: Model, X: Any, kept: list[str]) -> tuple[Source, ColumnsSo
     return source, features
 
 
-def all_columns(model: Model, X: Any, outputs: Any = None) -> list[str] | None:
-    """Return the columns of a table that can be repeated beside results: those of other names."""
+def all_columns(model: Model, X: Any) -> list[str] | None:
+    """Return the columns of a table, to be repeated beside results."""
     names = None if model.names is None else as_source(X).names
-    if names is None:
-        return None
-    taken = {
-        name.casefold()
-        for output in check_outputs(outputs, model.density)
-        for name in columns_of(output, model.classes)
-    }
-    return [name for name in names if name.casefold() not in taken]
+    return None if names is None else list(names)
 
 
 def indices_of(columns: Sequence[str], source: Source) -> list[int]:

@@ -123,7 +123,7 @@ class _Server:
             "openapi_extra": {"requestBody": request_body(), "parameters": _QUERY},
             "description": "JSON for a few rows. For many, an Arrow IPC stream, whose answer is one with a row of "
             "results for each row; or CSV, whose answer repeats its columns. Prior, cost and outputs of these are "
-            "parameters of the query, as JSON.",
+            "parameters of the query, as JSON or as on the command line.",
         }
         seen = {code: refused[code] for code in ((401,) if with_token else ()) + (404, 421, 429)}
         tells: dict[str, Any] = {"responses": seen}
@@ -284,8 +284,8 @@ _REFUSALS = {
 _QUERY = [
     {"name": name, "in": "query", "required": False, "schema": {"type": "string"}, "description": f"For bulk: {what}."}
     for name, what in (
-        ("prior", "the prior, as JSON, or uniform"),
-        ("cost", "the cost, as JSON"),
+        ("prior", "the prior, as JSON, or uniform, or as in a=0.7,b=0.3"),
+        ("cost", "the cost, as JSON, or as in miss=5,false-alarm=1 for two classes"),
         ("outputs", "the results to return, separated by commas"),
     )
 ]

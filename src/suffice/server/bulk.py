@@ -70,7 +70,7 @@ def scored_csv(body: Any, served: Served, case: tuple[Any, Any, Any], limits: Li
         path.write_bytes(body)
         try:
             given = files(path, format="csv")
-            _written(served, given, opened, case, all_columns(served.model, given, case[2]) or [])
+            _written(served, given, opened, case, all_columns(served.model, given) or [])
         except RefusedError as error:
             raise RefusedError(error.status, error.message.replace(f"{folder}/", ""), error.field) from None
         except SufficeError as error:

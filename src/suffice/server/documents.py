@@ -128,8 +128,9 @@ def request_body() -> dict[str, Any]:
             "description": "Class probabilities where the model is used; that of the second of two classes.",
         },
         "cost": {
-            "anyOf": [matrix, by_decision, {"type": "null"}],
-            "description": "cost[i][j] of deciding i when the true class is j, or an object from decisions to rows.",
+            "anyOf": [matrix, by_decision, by_class, {"type": "null"}],
+            "description": "cost[i][j] of deciding i when the true class is j, or an object from decisions to rows; "
+            "for two classes also an object with miss and false-alarm.",
         },
         "explain": {
             "anyOf": [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 from pydantic_core import from_json
 
+from ..decisions import detection_cost
 from ..errors import alike
 from ..export.outputs import OUTPUTS
 from ..scoring.inputs import Input
@@ -20,6 +22,11 @@ from .limits import Limits
 from .models import Served
 
 FIELDS = ("rows", "prior", "cost", "explain", "outputs")
+PARAMETERS = ("prior", "cost", "outputs")  # of the query of bulk requests
+_SHORT = {
+    "prior": 'uniform, numbers such as 0.7,0.3, classes such as a=0.7,b=0.3, or JSON such as {"a": 0.7, "b": 0.3}',
+    "cost": "JSON such as [[0, 1], [5, 0]] or, for two classes, miss=5,false-alarm=1",
+}
 _SHOWN = 60  # characters of a value or a name in a message
 
 
@@ -59,7 +66,8 @@ def asked(body: bytes, served: Served, limits: Limits) -> Asked:
         )
     for i, row in enumerate(rows):
         _check_row(row, i, served)
-    prior, cost = _prior(found.get("prior"), served), _cost(found.get("cost"), served)
+    prior = _prior(found.get("prior"), served)
+    cost = _cost(found.get("cost"), prior, served)
     return Asked(rows, prior, cost, _explain(found.get("explain"), served), _outputs(found.get("outputs"), served))
 
 
@@ -173,23 +181,38 @@ def _prior(prior: Any, served: Served) -> Any:
     raise RefusedError(422, 'prior must be "uniform", a list, an object by class, or null', "prior")
 
 
-def _cost(cost: Any, served: Served) -> Any:
+def _cost(cost: Any, prior: Any, served: Served) -> Any:
     if cost is None:
         return None
+    if isinstance(cost, dict) and cost and cost.keys() <= {"miss", "false-alarm"}:
+        return _cost_of_errors(_numbers(cost, "cost"), prior, served)
     if isinstance(cost, list) and cost and all(isinstance(row, list) for row in cost):
         return [_numbers(row, f"cost[{i}]") for i, row in enumerate(cost)]
     if not isinstance(cost, dict) or not cost:
-        raise RefusedError(422, "cost must be a matrix, an object from decisions to rows of it, or null", "cost")
+        raise RefusedError(422, _COSTS, "cost")
     found = {}
     for name, row in cost.items():
         field = f"cost[{shown(name)}]"
         if not isinstance(row, list | dict):
-            raise RefusedError(422, "the costs of a decision must be a list, or an object by class", field)
+            raise RefusedError(422, f"the costs of a decision must be a list, or an object by class; {_COSTS}", field)
         numbers = _numbers(row, field)
         if isinstance(numbers, dict):
             numbers = {_label(label, served, field): value for label, value in numbers.items()}
         found[served.labels.get(name, name)] = numbers
     return found
+
+
+_COSTS = 'cost must be a matrix, an object from decisions to rows of it, {"miss": 5, "false-alarm": 1}, or null'
+
+
+def _cost_of_errors(cost: dict[str, float], prior: Any, served: Served) -> Any:
+    """The costs of misses and false alarms of the class that the prior names or, if it names none or both, the second
+    one."""
+    own = served.model.classes.tolist()
+    if len(own) != 2:
+        raise RefusedError(422, f"misses and false alarms are of two classes, not of {len(own)}; give a matrix", "cost")
+    named = list(prior) if isinstance(prior, dict) else []
+    return detection_cost(cost.get("miss", 1), cost.get("false-alarm", 1), own.index(*named) if len(named) == 1 else 1)
 
 
 def _explain(explain: Any, served: Served) -> bool | tuple[Any, Any]:
@@ -216,17 +239,31 @@ def _outputs(outputs: Any, served: Served) -> tuple[str, ...] | None:
 
 
 def asked_of_bulk(query: Mapping[str, str], served: Served) -> tuple[Any, Any, Any]:
-    """Prior, cost and outputs of a bulk request, from the parameters of its query."""
-    found = {}
-    for name in ("prior", "cost"):
-        text = query.get(name)
-        try:
-            found[name] = text if text is None or text == "uniform" else from_json(text, allow_inf_nan=False)
-        except ValueError as error:
-            raise RefusedError(400, f"{name} is not JSON: {error}", name) from None
+    """Prior, cost and outputs of a bulk request, from the parameters of its query: JSON, or as on the command line."""
+    unknown = next((name for name in query if name not in PARAMETERS), None)
+    if unknown is not None:
+        told = f"{shown(unknown)} is not known; the parameters are {', '.join(PARAMETERS)}"
+        raise RefusedError(422, told, shown(unknown))
+    found = {name: _parameter(name, query.get(name)) for name in _SHORT}
     outputs = query.get("outputs")
     names = None if outputs is None else [name.strip() for name in outputs.split(",")]
-    return _prior(found["prior"], served), _cost(found["cost"], served), _outputs(names, served)
+    prior = _prior(found["prior"], served)
+    return prior, _cost(found["cost"], prior, served), _outputs(names, served)
+
+
+def _parameter(name: str, text: str | None) -> Any:
+    """The value of a parameter: JSON, numbers between commas, or name=number pairs, in the values that JSON has."""
+    if text is None or text == "uniform":
+        return text
+    try:
+        if text.lstrip().startswith(("{", "[", '"')) or not re.search("[,=]", text):
+            return from_json(text, allow_inf_nan=False)
+        parts = text.split(",")
+        if "=" not in text:
+            return [float(part) for part in parts]
+        return {key.strip(): float(value) for key, _, value in (part.rpartition("=") for part in parts)}
+    except ValueError as error:
+        raise RefusedError(422, f"{name}={shown(text)} cannot be read: {error}; give {_SHORT[name]}", name) from None
 
 
 def _truth(word: str) -> float:

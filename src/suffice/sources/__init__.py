@@ -12,7 +12,7 @@ from ..tables.table import Table
 from .base import LocalSource, PartedSource, RowResults, Run, Source
 from .cluster import ClusterSource
 from .dask import dask_source, is_dask
-from .files import are_files, file_source, with_texts
+from .files import are_files, file_source, with_texts, with_verbatim
 from .frames.arrays import ArraySource, array_source
 from .spark import SparkSource, is_spark
 from .sql.source import SqlSource, is_sql
@@ -28,6 +28,7 @@ __all__ = [
     "as_table",
     "in_memory",
     "with_texts",
+    "with_verbatim",
 ]
 
 # What X may be besides a table in memory: how it is recognised, and the source for it. A recogniser imports nothing.

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ..errors import DataError, StatisticsError, listed
 from ..tables.batch import Batch
 from ..tables.features import Feature
-from ..tables.labels import SoftLabels, encode, positions, union
+from ..tables.labels import SoftLabels, are_booleans, encode, positions, union
 from ..tables.table import Table
 from ..tables.vocabulary import words_from_arrays, words_to_arrays
 
@@ -237,6 +237,11 @@ class Statistics(ABC):
             alike = of_one_kind(self, other)
             return NotImplemented if alike is None else alike[0] + alike[1]
         self._check_columns(other)
+        if len(self.classes) and len(other.classes) and are_booleans(self.classes) != are_booleans(other.classes):
+            raise StatisticsError(
+                f"classes {listed(self.classes)} and {listed(other.classes)} are of different types and cannot be "
+                "merged"
+            )
         classes = union(self.classes, other.classes)
         return self.aligned(classes)._merged(other.aligned(classes))
 

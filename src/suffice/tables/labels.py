@@ -183,6 +183,11 @@ def family(classes: Array) -> str:
     return {"U": "str", "S": "bytes"}.get(classes.dtype.kind, "number")
 
 
+def are_booleans(classes: Array) -> bool:
+    """Whether labels are False and True, which equal 0 and 1 and are others all the same."""
+    return classes.dtype.kind == "b"
+
+
 def positions(labels: Array, classes: Array) -> Array:
     """Return the index of each label in `classes`; -1 if it is not one of them."""
     index = {label: i for i, label in enumerate(classes.tolist())}

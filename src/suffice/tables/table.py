@@ -220,10 +220,12 @@ class Table(ABC):
             found = [f"{self.column_name(j)} ({dtype})" for j, dtype in refused.items()]
             more = f" and {len(found) - 5} more" if len(found) > 5 else ""
             first = self.names[min(refused)] if self.names else min(refused)
+            which = f"column{'s' * (len(found) > 1)} {', '.join(found[:5])}{more} do{'es' * (len(found) == 1)}"
+            it = "it" if len(found) == 1 else "them"
             mixed = remedy("MixedClassifier({})", "--model mixed {}").format(as_family(first, "categorical"))
             raise FamilyError(
-                f"this model needs numbers, but column {', '.join(found[:5])}{more} does not hold numbers; convert it, "
-                f"leave it out, or use the family 'categorical', as in {mixed}{detail}",
+                f"this model needs numbers, but {which} not hold numbers; convert {it}, leave {it} out, or use the "
+                f"family 'categorical', as in {mixed}{detail}",
                 list(refused),
             )
 

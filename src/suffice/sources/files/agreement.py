@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from ...errors import DataError, ParameterError, as_type, listed, remedy
 from ...tables.readers import feature_columns
+from .dialect import without_index
 from .discovery import File
 from .formats import FAILURES, reason
 from .given import Files
@@ -16,7 +17,7 @@ from .given import Files
 def agreed_columns(files: Files, found: list[File], y: str | None, weight: str | None) -> tuple[list[File], Any]:
     """Return the readable files and their common columns, or raise an error that names a file with other columns."""
     types = {name: type_of(kind) for name, kind in files.types.items()}
-    guessed = dict.fromkeys(files.texts, pa.string()) | types
+    guessed = dict.fromkeys(files.texts | files.verbatim, pa.string()) | types
     agreed: dict[str, Any] = {}
     kept: list[File] = []
     first: File | None = None
@@ -32,7 +33,7 @@ def agreed_columns(files: Files, found: list[File], y: str | None, weight: str |
             continue
         feature_columns(own.names, None, None)  # refuses names that occur twice
         first = first or file
-        differ = sorted(agreed.keys() ^ {*own.names})
+        differ = without_index(sorted(agreed.keys() ^ {*own.names}))
         if agreed and differ and files.columns is None and not form.may_lack_columns:
             raise DataError(
                 f"{file.path} has other columns than {first.path}: only one of them has {listed(differ)}; name the "

@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -21,6 +22,7 @@ from .text import TextFormat, compression_of
 
 _SAMPLE = 1 << 16  # bytes of text to sniff
 _KINDS = {"int64": "integer", "double": "number", "bool": "Boolean"}  # Arrow's types in messages
+_SEP = re.compile(rb'(?:\xef\xbb\xbf)?[\r\n]*"?sep=([^"\r\n])"?\r?\n')  # the first line that Excel writes
 _PLACES = 4  # of a large file, after its head, where types are inferred, too
 
 
@@ -54,6 +56,8 @@ class CsvFormat(TextFormat):
         if b"\r" in header.rstrip() and not content:
             raise DataError(f"the lines of {file.path} end in CR alone, as those of old Macs; convert them to LF")
         rows = content[: anyhow._end(content[:_SAMPLE]) or len(anyhow._header(content))]
+        if named := _SEP.match(header):
+            header, options = header[named.end() :], replace(options, sep=options.sep or named[1].decode("latin-1"))
         sample = anyhow._decoded(header + rows)
         found = cls(sniffed(sample, options, separators), encoding)
         found.recoded = anyhow.recoded
@@ -129,9 +133,10 @@ class CsvFormat(TextFormat):
         )
 
     def _header(self, head: bytes) -> bytes:
+        named = _SEP.match(head)
+        start = named.end() if named else len(head) - len(head.lstrip(b"\r\n"))
         if not self.dialect.header:
-            return b""
-        start = len(head) - len(head.lstrip(b"\r\n"))
+            return head[:start] if named else b""
         end = head.find(b"\n", start)
         while end >= 0 and head.count(b'"', 0, end) % 2:
             end = head.find(b"\n", end + 1)
@@ -168,15 +173,21 @@ class CsvFormat(TextFormat):
         texts = [column.name for column in found if pa.types.is_binary(column.type) and column.name not in known]
         return pa.schema([column.with_type(pa.string()) if column.name in texts else column for column in found])
 
-    def _parsed(self, content: bytes, columns: Any) -> Any:
+    def _parsed(self, content: bytes, columns: Any, request: Request) -> Any:
         if content.count(b'"') % 2 and (match := self._closed.match(content)) and match.end() < len(content):
             line = content.count(b"\n", 0, match.end()) + 1
             raise pa.ArrowInvalid(f"Row #{line}: quotes are opened and never closed")
-        wanted = {
-            "column_types": {column.name: column.type for column in columns},
-            "include_columns": columns.names,
-        }
-        return self._table(content, wanted)
+        # What is a missing value cannot be said by column, so that cells as they are written need a table of their own.
+        repeated = [column for column in columns if column.name in request.verbatim]
+        read = [column for column in columns if column.name not in request.verbatim]
+        as_written = {"null_values": [""], "quoted_strings_can_be_null": False}
+        found: dict[str, Any] = {}
+        for part, how in ((read, {}), (repeated, as_written)):
+            if part:
+                types = {column.name: column.type for column in part}
+                table = self._table(content, {"column_types": types, "include_columns": list(types), **how})
+                found |= zip(types, table.columns, strict=True)
+        return pa.table([found[name] for name in columns.names], columns.names)
 
     def _decoded(self, content: bytes) -> str:
         """Text of rows: UTF-8 or, where they are not and the user does not name the encoding, Windows-1252."""
@@ -229,9 +240,7 @@ class CsvFormat(TextFormat):
             ),
             pa.csv.ConvertOptions(
                 decimal_point=dialect.decimal,
-                null_values=dialect.na,
                 strings_can_be_null=True,
-                quoted_strings_can_be_null=dialect.quotes_all,
-                **convert,
+                **{"null_values": dialect.na, "quoted_strings_can_be_null": dialect.quotes_all, **convert},
             ),
         )

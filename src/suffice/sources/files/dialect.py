@@ -7,7 +7,7 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 
@@ -15,6 +15,7 @@ from ...errors import DataError
 from ...tables.parsing import decimal_of
 
 SPACES = " "  # the separator that stands for any number of spaces and tabs
+_INDEX = "__index_level_"  # what pandas calls an index without a name in a file
 _ROWS = 300  # to sniff
 # Cells without quotes that are missing values: those of Arrow and pandas, and the question mark of the UCI repository.
 _MISSING = (
@@ -182,8 +183,13 @@ def _names(header: list[str], body: list[list[str]]) -> tuple[str, ...]:
     """The names of the columns: none of them empty, and each once, as pandas names them."""
     whole = _whole(body)
     if whole and len(whole[0]) == len(header) + 1:  # row names, which are no feature, or a separator at the end of rows
-        header = ["__index_level_0__", *header] if any(row[-1] for row in whole) else [*header, ""]
+        header = [f"{_INDEX}0__", *header] if any(row[-1] for row in whole) else [*header, ""]
     return numbered([name or f"Unnamed: {j}" for j, name in enumerate(header)])
+
+
+def without_index(names: Iterable[str]) -> list[str]:
+    """Names without those that stand for an index, or row names, without a name."""
+    return [name for name in names if not name.startswith(_INDEX)]
 
 
 def numbered(names: Sequence[str]) -> tuple[str, ...]:

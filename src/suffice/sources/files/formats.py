@@ -69,7 +69,7 @@ class Format(ABC):
         """The requested columns of the rows of a piece, so many rows at a time."""
 
     def parts(self, piece: Piece) -> list[Piece]:
-        """Return the smallest parts of a piece, to read one by one if it is damaged."""
+        """Return smaller parts of a piece, to read one by one if it is damaged; one if it has no parts."""
         return [piece]
 
     def guesses(self, file: File) -> Iterator[str]:  # noqa: ARG002
@@ -90,6 +90,7 @@ class Request:
     filter: Any = None  # an expression
     exact: frozenset[str] = frozenset()  # columns whose integers must stay integers: labels
     threads: bool = True  # whether a reader may use threads of its own
+    verbatim: frozenset[str] = frozenset()  # columns whose cells of text stay as they are written
 
     def of(self, names: list[str]) -> Any:
         """The part of the schema that a file holds; partitions are not in it."""

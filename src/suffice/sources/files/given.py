@@ -52,6 +52,7 @@ class Files:
     checkpoint: AnyPath | None = None
     skipped: list[str] = field(default_factory=list)  # what the last pass could not read
     texts: frozenset[str] = frozenset()  # columns that a model knows as text, whatever they look like
+    verbatim: frozenset[str] = frozenset()  # columns that nobody reads: repeated as they are written
     filesystem: Any = None  # of pyarrow or fsspec, that the paths are on
     _formats: dict[str, Format] = field(default_factory=dict, init=False, repr=False, compare=False)  # of files so far
 
@@ -74,9 +75,7 @@ class Files:
         """Record a part that cannot be read, or raise an error."""
         if self.on_error == "raise":
             skip = remedy('suffice.files(path, on_error="skip")', "--skip")
-            raise UnreadableError(
-                f"{message}; repair it, or leave out the row group or the 8 MB of text around it with {skip}"
-            )
+            raise UnreadableError(f"{message}; repair it, or leave out damaged lines and row groups with {skip}")
         self.skipped.append(message)
 
 
@@ -137,8 +136,8 @@ def files(
     decimal : {".", ","}, default=None
         The decimal mark of CSV files. None means to sniff it in each file.
     on_error : {"raise", "skip"}, default="raise"
-        What to do with pieces that cannot be read: raise an error, or skip them, list them in `skipped`, and warn. A
-        piece is a row group, or 8 MB of a text file.
+        What to do with row groups and lines of text that cannot be read: raise an error, or skip them, list them in
+        `skipped`, and warn.
     progress : callable, default=None
         A function that is called after every piece, with a `Progress` of rows, bytes and total_bytes.
     checkpoint : str or path-like, default=None
@@ -228,6 +227,13 @@ def is_database(path: AnyPath) -> bool:
 
 def with_texts(X: Any, texts: Collection[str]) -> Any:
     """Return files with the columns that the model knows as text, so that 01 in a CSV file is not read as 1."""
-    if not texts or not are_files(X):
-        return X
-    return replace(X if isinstance(X, Files) else files(X), texts=frozenset(texts))
+    return replace(_given(X), texts=frozenset(texts)) if texts and are_files(X) else X
+
+
+def with_verbatim(X: Any, columns: Collection[str]) -> Any:
+    """Return files with the columns that are only repeated, so that their cells stay as text files have them."""
+    return replace(_given(X), verbatim=frozenset(columns)) if columns and are_files(X) else X
+
+
+def _given(X: Any) -> Files:
+    return X if isinstance(X, Files) else files(X)

@@ -20,6 +20,7 @@ from .formats import FAILURES, Format, Piece, Request, reason
 from .given import Files, Progress
 
 T = TypeVar("T")
+_FAILURES = 100  # damaged parts of a piece that are looked for one by one
 Outcome = tuple[T | None, int]  # of pieces: a result, None if they have no rows, and the rows of the last one
 
 
@@ -61,10 +62,18 @@ class Reader:
     def first(self, rows: int) -> Iterator[Any]:
         """Tables of some rows or fewer, one after the other; pieces that cannot be read are left out."""
         for piece in self.pieces({}):
-            try:
-                yield from self.tables(piece, rows)
-            except UnreadableError as error:
-                self.files.leave_out(str(error))
+            yield from self.readable(piece, rows)
+
+    def readable(self, piece: Piece, rows: int) -> Iterator[Any]:
+        """Tables of the rows of a piece that can be read."""
+        some = False
+        try:
+            for table in self.tables(piece, rows):
+                some = True
+                yield table
+        except UnreadableError:
+            if not some:
+                yield from self.undamaged(piece, rows, [])
 
     def _excludes(self, file: File) -> bool:
         """Whether the filter excludes all rows of a file by its path alone."""
@@ -91,11 +100,16 @@ class Reader:
             raise UnreadableError(f"{where}: {reason(piece.file, error)}") from None
 
     def undamaged(self, piece: Piece, rows: int, failures: list[str]) -> Iterator[Any]:
-        """The rows of a damaged piece that can be read, each of its parts as a whole or not at all."""
-        for part in self.files.format_for(piece.file).parts(piece):
+        """The rows of a damaged piece that can be read: all but row groups and lines of text that are damaged. If there
+        are very many of these, the rest is left out as a whole."""
+        form = self.files.format_for(piece.file)
+        for part in form.parts(piece):
             try:
                 tables = list(self.tables(part, rows))
             except UnreadableError as error:
+                if len(failures) < _FAILURES and len(form.parts(part)) > 1:
+                    yield from self.undamaged(part, rows, failures)
+                    continue
                 self.files.leave_out(str(error))
                 failures.append(str(error))
             else:
@@ -154,8 +168,9 @@ class Pass(Generic[T]):
         pieces = enumerate(self.reader.pieces(self.run.done))
         total, _ = reduce_ordered(self._result, self._both, pieces, threads, self._advance, (self.run.total, 0))
         if skipped:
-            parts = f"{len(skipped)} part{'s' if len(skipped) > 1 else ''}"
-            message = f"{parts} of the files could not be read and are left out: {listed(skipped, 3)}"
+            parts = "1 part of the files" if len(skipped) == 1 else f"{len(skipped)} parts of the files"
+            left_out = f"could not be read and {'is' if len(skipped) == 1 else 'are'} left out"
+            message = f"{parts} {left_out}: {listed(skipped, 3)}"
             warnings.warn(message, SkippedWarning, stacklevel=3)
         for file in self.reader.found:
             for guess in self.files.format_for(file).guesses(file):

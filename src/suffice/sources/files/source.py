@@ -22,6 +22,7 @@ from ...tables.table import Frame
 from ...threads import thread_count
 from ..base import SPREAD, PartedSource, Run
 from ..frames.arrays import ArraySource
+from .dialect import without_index
 from .discovery import found_files
 from .given import Files, files
 
@@ -126,7 +127,7 @@ class FileSource(PartedSource):
         parts = [self.schema.empty_table()]
         for i in chosen:
             with suppress(UnreadableError):  # the pass over all rows says what is wrong
-                whole = pa.concat_tables([parts[0], *reader.tables(pieces[i], n)], promote_options="permissive")
+                whole = pa.concat_tables([parts[0], *reader.readable(pieces[i], n)], promote_options="permissive")
                 parts.append(whole.take(np.arange(0, len(whole), max(1, len(whole) * len(chosen) // n))))
         return arrow_frame(pa.concat_tables(parts, promote_options="permissive").select(self.names))
 
@@ -160,28 +161,26 @@ class FileSource(PartedSource):
         from .formats import Request
         from .reading import Reader
 
-        request = Request(self.schema, self.filter, frozenset([self.y or ""]), threads)
+        verbatim = self.files.verbatim.difference(self.files.types, self.filtered)
+        request = Request(self.schema, self.filter, frozenset([self.y or ""]), threads, verbatim)
         return Reader(self.files, self.found, request, self.n_features)
-
-
-_INDEX = "__index_level_"  # what pandas calls an index without a name in a file
 
 
 def _features(
     columns: list[str], y: str | None, weight: str | None, wanted: tuple[str, ...] | None, dropped: tuple[str, ...]
 ) -> Sequence[str]:
-    features = [name for name in feature_columns(columns, y, weight) if not name.startswith(_INDEX)]
+    features = without_index(feature_columns(columns, y, weight))
     if wanted is not None:
         _refuse_lacking(wanted, columns)
         features = [name for name in wanted if name not in (y, weight)]
     features = [name for name in features if name not in dropped]
     if not features:
-        raise DataError(f"no column is left for features; the columns are {listed(columns, 10)}")
+        raise DataError(f"no column is left for features; the columns are {listed(without_index(columns), 10)}")
     return features
 
 
 def _refuse_lacking(wanted: Iterable[str], columns: list[str]) -> None:
     lacking = [name for name in wanted if name not in columns]
     if lacking:
-        known = f"their columns are {listed(columns, 10)}{alike(lacking[0], columns)}"
+        known = f"their columns are {listed(without_index(columns), 10)}{alike(lacking[0], columns)}"
         raise DataError(f"the files have no column {listed(lacking)}; {known}")

@@ -8,6 +8,7 @@ import re
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -64,7 +65,7 @@ class TextFormat(Format):
             return
         columns = request.of([name for name in self._names(request) if name not in piece.file.keys])
         try:
-            table = self._parsed(piece.content, columns)
+            table = self._parsed(piece.content, columns, request)
         except pa.ArrowInvalid:  # integers that have met a fraction are numbers all the same
             wider = [
                 column
@@ -72,9 +73,17 @@ class TextFormat(Format):
                 else column.with_type(pa.float64())
                 for column in columns
             ]
-            table = self._parsed(piece.content, pa.schema(wider))
+            table = self._parsed(piece.content, pa.schema(wider), request)
         for start in range(0, table.num_rows, rows):
             yield table.slice(start, rows)
+
+    def parts(self, piece: Piece) -> list[Piece]:
+        content, middle = piece.content, len(piece.content) // 2
+        end = self._end(content[:middle]) or self._end(content[: content.find(b"\n", middle) + 1])
+        if not 0 < end < len(content):
+            return [piece]
+        cut = piece.start + end
+        return [replace(piece, stop=cut, content=content[:end]), replace(piece, start=cut, content=content[end:])]
 
     def position(self, piece: Piece, message: str) -> str:
         line, left = 1, piece.start
@@ -84,7 +93,8 @@ class TextFormat(Format):
                 line += block.count(b"\n")
         if row := re.search(r"Row #(\d+)| in row (\d+)", message):  # counted from one, or from zero
             return f"line {line + (int(row[1]) - 1 if row[1] else int(row[2]))}"
-        return f"lines {line} to {line + piece.content.count(10) - 1}"
+        last = line + piece.content.rstrip(b"\r\n").count(b"\n")
+        return f"line {line}" if last == line else f"lines {line} to {last}"
 
     @abstractmethod
     def _header(self, head: bytes) -> bytes:
@@ -101,7 +111,7 @@ class TextFormat(Format):
     def _schema(self, header: bytes, content: bytes, types: dict[str, Any]) -> Any: ...
 
     @abstractmethod
-    def _parsed(self, content: bytes, columns: Any) -> Any: ...
+    def _parsed(self, content: bytes, columns: Any, request: Request) -> Any: ...
 
 
 class JsonFormat(TextFormat):
@@ -144,7 +154,7 @@ class JsonFormat(TextFormat):
             ]
         )
 
-    def _parsed(self, content: bytes, columns: Any) -> Any:
+    def _parsed(self, content: bytes, columns: Any, request: Request) -> Any:  # noqa: ARG002
         return self._table(content, pa.json.ParseOptions(explicit_schema=columns, unexpected_field_behavior="ignore"))
 
     def _table(self, content: bytes, parse: Any) -> Any:
