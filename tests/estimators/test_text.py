@@ -401,6 +401,11 @@ def test_the_automatic_model_uses_text():
     assert all(one.log_loss > clf.choice_.candidates[0].log_loss + 0.5 for one in without)  # what text gains
 
 
+def test_a_single_text_is_taken_for_a_path():
+    with pytest.raises(FileNotFoundError, match="to score a single text, put it in a list"):
+        MultinomialClassifier().fit(FEW, SOME).predict("good film")
+
+
 def test_top_words():
     clf = MultinomialClassifier().fit(FEW, SOME)
     assert clf.density_.top_words(1).tolist() == [["good"], ["bad"]]

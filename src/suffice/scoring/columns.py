@@ -51,7 +51,12 @@ class Columns:
 
     def source(self, X: Any, y: Any = None, weight: Any = None, n_jobs: int | None = None) -> Source:
         """X as a source of these columns; extra columns are ignored."""
-        source = as_source(self.as_learnt(X, y), y, weight, n_jobs, self.names)
+        try:
+            source = as_source(self.as_learnt(X, y), y, weight, n_jobs, self.names)
+        except FileNotFoundError as error:
+            if self.kinds != {0: "words"} or not isinstance(X, str):
+                raise
+            raise FileNotFoundError(f"{error}; to score a single text, put it in a list") from None
         self.check(source)
         refuse_empty(source)
         return source

@@ -497,7 +497,10 @@ def _kind_of_value(value: object) -> str:
 
 def column_names(columns: list[Any]) -> tuple[str, ...] | None:
     """Feature names, if every column has a string for one."""
-    text = [isinstance(name, str) for name in columns]
-    if any(text) and not all(text):
-        raise TypeError("Feature names are only supported if all input features have string names")
-    return tuple(columns) if columns and all(text) else None
+    others = [name for name in columns if not isinstance(name, str)]
+    if others and len(others) < len(columns):
+        raise TypeError(
+            "Feature names are only supported if all input features have string names, unlike "
+            f"{', '.join(map(repr, others[:5]))}; rename the columns, such as by X.columns = X.columns.astype(str)"
+        )
+    return None if others or not columns else tuple(columns)
