@@ -140,8 +140,9 @@ def _decimal(known: str | None, words: list[Any], cells: Array) -> tuple[str, Ar
     points, commas = (cells[found[mark]].sum() for mark in ".,")
     if points == commas:
         shown = known or parsing.decimal_of([words[i] for i in np.flatnonzero(found["."] & found[","])])
-        return ("," if shown == "," else "."), found["," if shown == "," else "."]
-    decimal = "." if points > commas else ","
+        decimal = "," if shown == "," else "."
+    else:
+        decimal = "." if points > commas else ","
     return decimal, found[decimal]
 
 
