@@ -93,7 +93,7 @@ def cancer():
 def drawn(display):
     """The figure as it would be saved; nothing of it may be cut off."""
     figure = display.figure_
-    figure.canvas.draw()
+    figure.draw_without_rendering()
     assert display.ax_.figure is figure
     box, (width, height) = figure.get_tightbbox(), figure.get_size_inches()
     assert box.x0 > -0.05

@@ -49,7 +49,7 @@ from suffice import (
 )
 from suffice.errors import PrecisionWarning, SufficeError
 
-PROGRAMS = int(os.environ.get("SUFFICE_MACHINES", "4"))
+PROGRAMS = int(os.environ.get("SUFFICE_MACHINES", "3"))
 STEPS = 16
 N = 24  # rows that there are to learn from
 MODELS = 3  # at the same time

@@ -23,7 +23,7 @@ CHECKS = [
     response_schema_conformance,
     negative_data_rejection,
 ]
-EXAMPLES = 25  # of each operation and mode
+EXAMPLES = 15  # of each operation and mode
 
 
 @pytest.mark.filterwarnings("ignore")  # of the fuzzer itself

@@ -66,9 +66,7 @@ def fitted(model, place, columns, weight=None, table=None):
     return model.fit(put(table.select(columns)), table["label"].to_numpy(), weight and table[weight].to_numpy())
 
 
-@pytest.mark.parametrize(
-    ("name", "weight"), [*((name, "weight") for name in EVERYWHERE), ("mixed", None), ("lda", None)]
-)
+@pytest.mark.parametrize(("name", "weight"), [*((name, "weight") for name in EVERYWHERE), ("mixed", None)])
 def test_every_source_gives_the_same_model(place, name, weight):
     """With missing cells, weights of zero, text as labels, a class that only one part has, and parts without rows."""
     if place[0] == "numpy":  # an array is of one type

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 
-@pytest.mark.parametrize(("script", "amount"), [("interrupts", "30"), ("kills", "5"), ("modelfiles", "300")])
+@pytest.mark.parametrize(("script", "amount"), [("interrupts", "15"), ("kills", "3"), ("modelfiles", "100")])
 def test_a_short_run_finds_nothing(script, amount):
     option = {"interrupts": "--interrupts", "kills": "--kills", "modelfiles": "--files"}[script]
     done = subprocess.run(
