@@ -148,7 +148,7 @@ def test_every_slider_changes_the_decisions_as_the_library_does(report):
 
     check(report, prior, costs())
     for c in range(k):
-        for odds in (-9.2, -2.5, 0.75, 6.0):
+        for odds in (-9.2, 0.75):
             page.locator(f"#prior-{c}").fill(str(odds))
             settled(page)
             prior = moved(prior, c, 1 / (1 + np.exp(-odds)))
@@ -160,7 +160,7 @@ def test_every_slider_changes_the_decisions_as_the_library_does(report):
         check(report, prior, costs())
     start = np.ones(k) if keys else np.array([np.delete(matrix[:, c], c)[0] for c in range(k)])
     for c in range(k):
-        for power in (-2.0, 0.5, 3.0):
+        for power in (-2.0, 3.0):
             page.locator(f"#cost-{c}").fill(str(power))
             settled(page)
             matrix[:, c] *= 10**power / start[c]

@@ -120,9 +120,10 @@ def agrees(page, model):
         for label, true in zip(classes, model.log_likelihood(table)[0], strict=True):
             assert close(scores[label][3], true)
         a, b = (model.classes[classes.index(name)] for name in asked["explain"])
-        for name, true in zip(model.names, model.explain(table, a, b)[0], strict=True):
-            assert close(page.shares()[name], true), name
-        assert close(number(page.text("#evidence-total")), model.explain(table, a, b).sum())
+        shares, shown = model.explain(table, a, b)[0], page.shares()
+        for name, true in zip(model.names, shares, strict=True):
+            assert close(shown[name], true), name
+        assert close(number(page.text("#evidence-total")), shares.sum())
 
 
 @pytest.fixture(scope="module")
