@@ -7,6 +7,7 @@ from pathlib import Path
 import hypothesis
 import numpy as np
 import pytest
+from xdist.scheduler import LoadGroupScheduling
 
 from suffice import kernels
 
@@ -16,6 +17,17 @@ hypothesis.settings.load_profile("suffice")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 FLAGS += ["--disable-sync", "--no-first-run"]
+
+
+class FilesInTurn(LoadGroupScheduling):
+    """Give processes whole files, or groups of files: to ask for each test alone takes longer than many of them."""
+
+    def _split_scope(self, nodeid):
+        return super()._split_scope(nodeid).partition("::")[0]
+
+
+def pytest_xdist_make_scheduler(config, log):
+    return FilesInTurn(config, log)
 
 
 @pytest.fixture(params=kernels.available(), scope="module")
