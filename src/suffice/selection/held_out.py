@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Integral
 from typing import Any
@@ -42,6 +42,7 @@ class Trial:
     splits: list[Split]
     exchangeable: bool  # whether any row may be held out alone: not where rows come in groups, or in order
     is_sample: bool = False  # whether there are more rows
+    views: dict[Any, Any] = field(default_factory=dict)  # ways to read the columns, once for all candidates
 
     @cached_property
     def fold(self) -> Array:

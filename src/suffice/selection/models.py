@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass
+from functools import cache
+from inspect import signature
 from itertools import islice
 from typing import Any
 
@@ -275,7 +277,9 @@ class LogisticFits:
             code, weight = trial.code[rows], trial.weight[rows]
             if not np.bincount(code, minlength=len(trial.classes)).all():
                 raise UnfitError("some training rows lack a class")
-            _, path = self._paths[split] = self._encoded(self.view.source.table[rows], code, weight)
+            table = self.view.source.table
+            table = table if len(rows) == len(table) else table[rows]
+            _, path = self._paths[split] = self._encoded(table, code, weight)
             if path.folds is not None:
                 path.folds = trial.fold[rows]
         return self._paths[split]
@@ -305,7 +309,8 @@ class LogisticFits:
             weight = np.ones(some.n_rows) if some.weight is None else some.weight
             used = np.flatnonzero(weight)
             classes, code = encode(np.asarray(some.y)[used])
-            table, weight = with_features(encoded(some.table), self.view.schema.features)[used], weight[used]
+            table = with_features(encoded(some.table), self.view.schema.features)
+            table, weight = table if len(used) == len(table) else table[used], weight[used]
             design, path = self._encoded(table, code, weight)
             start = design.start(model) if np.array_equal(classes, model.classes) else None
             prior = np.bincount(code, weight) / weight.sum()
@@ -336,11 +341,24 @@ class LogisticCandidate(Candidate):
         return self.fits.fitted(source, self.penalty)
 
 
+def changed(estimator: Any, **params: Any) -> Any:
+    """Return a copy of an estimator that is not fitted, with other parameters; `clone` would take much longer."""
+    other = copy(estimator)
+    for name, value in params.items():
+        setattr(other, name, value)
+    return other
+
+
+@cache
+def _defaults(estimator: type) -> dict[str, Any]:
+    return {name: each.default for name, each in sorted(signature(estimator).parameters.items())}
+
+
 def _code(estimator: Any) -> str:
     """What to write in Python to get an estimator."""
-    shown = copy(estimator)
-    shown.n_jobs = None
-    return " ".join(repr(shown).split())
+    own = {name: (getattr(estimator, name), default) for name, default in _defaults(type(estimator)).items()}
+    shown = (f"{name}={value!r}" for name, (value, default) in own.items() if repr(value) != repr(default))
+    return f"{type(estimator).__name__}({', '.join(one for one in shown if not one.startswith('n_jobs='))})"
 
 
 @dataclass(frozen=True)
@@ -354,10 +372,14 @@ class View:
     @classmethod
     def of(cls, trial: Trial, families: Any, own: Mapping[str, str] | None = None) -> View:
         """Return the columns as `families` has them, or with families of their own for some kinds of them."""
-        schema = trial.schema if own is None else trial.schema.changed(own, trial.source.table)
-        source = ArraySource(with_features(trial.source.table, schema.features), trial.code, trial.source.weight)
-        source.n_jobs = trial.source.n_jobs
-        return cls(families if own is None else own, schema, source)
+        key = None if own is None else tuple(own.items())
+        if key not in trial.views:
+            schema = trial.schema if own is None else trial.schema.changed(own, trial.source.table)
+            source = ArraySource(with_features(trial.source.table, schema.features), trial.code, trial.source.weight)
+            source.n_jobs = trial.source.n_jobs
+            trial.views[key] = cls(families if own is None else own, schema, source)
+        found: View = trial.views[key]
+        return found
 
     def has(self, *families: str) -> bool:
         """Whether a column has one of these families."""

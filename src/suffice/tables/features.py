@@ -397,9 +397,8 @@ def _log_step(x: Array) -> tuple[Any, ...]:
 
 
 def _by_power(x: Array) -> Found:
-    center = float(np.median(x)) if len(x) else 0.0
-    quartiles = np.quantile(x, [0.25, 0.75]) if len(x) else np.zeros(2)
-    scale = float(quartiles[1] - quartiles[0]) or float(x.std() if len(x) else 0.0) or 1.0
+    first, center, third = np.quantile(x, [0.25, 0.5, 0.75]).tolist() if len(x) else (0.0, 0.0, 0.0)
+    scale = third - first or float(x.std() if len(x) else 0.0) or 1.0
     ends = (float(x.min()), float(x.max())) if len(x) else ()
     return [("", "gaussian", (("yeo_johnson", center, scale, _best_power(x, center, scale), *ends),))]
 

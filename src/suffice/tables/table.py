@@ -74,7 +74,7 @@ class ArrayColumn(Column):
         return len(self.values)
 
     def __getitem__(self, rows: Rows) -> ArrayColumn:
-        return replace(self, values=self.values[rows])
+        return ArrayColumn(self.values[rows], self.kind, self.dtype)
 
     def floats(self) -> Array:
         if self.kind == "other":
@@ -137,7 +137,7 @@ class CodedColumn(Column):
         return len(self.code)
 
     def __getitem__(self, rows: Rows) -> CodedColumn:
-        return replace(self, code=self.code[rows])
+        return CodedColumn(self.code[rows], self.categories, self.dtype, self.kind, self.declared)
 
     def floats(self) -> Array:
         raise DataError("categories are not numbers")
