@@ -181,7 +181,7 @@ class WeightedCandidate(Candidate):
     def scores(self, trial: Trial, splits: range) -> Array:
         """Return the scores (n, k) of rows that some splits hold out, with weights that were fitted to other rows."""
         part, some = trial.parts, np.isin(trial.fold, splits)
-        scores = np.zeros(trial.log_prior.shape)
+        scores = trial.no_scores()
         for p in np.unique(part[some]).tolist():
             own = some & (part == p)
             scores[own] = self._fit(trial, p)(self._shares(trial)[own])
@@ -252,7 +252,7 @@ class LogisticFits:
     def scores(self, splits: range, penalty: float) -> Array:
         """Return the scores (n, k) of the rows that some splits hold out."""
         trial = self.trial
-        scores = np.zeros((len(trial.code), len(trial.classes)))
+        scores = trial.no_scores()
         if trial.exchangeable:
             used = np.flatnonzero(trial.weight)
             logit, log_prior = self._path(None)[1].held_out(penalty, splits).held_out, trial.log_prior[used]
