@@ -105,11 +105,11 @@ class WeightedShares:
     def _penalised(self, apart: Array) -> Array:
         """The precision of the weights times how far they are from 1, (d,): that of a variance of 1 that all share,
         and of 1 / _APART of each."""
-        return _APART * (apart - self._common * apart.sum())
+        return np.asarray(_APART * (apart - self._common * apart.sum()))
 
     @property
     def _common(self) -> float:
-        return _APART / (1 + self.shares.shape[2] * _APART)
+        return _APART / (1 + int(self.shares.shape[2]) * _APART)
 
     def _loss(self, theta: Array) -> tuple[float, Array]:
         """Return the loss with its penalty, and the posteriors (n, k)."""

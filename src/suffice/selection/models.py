@@ -30,7 +30,7 @@ from ..sources.frames.arrays import ArraySource
 from ..sources.sampling import sampled
 from ..tables.features import with_features
 from ..tables.labels import encode
-from ..tables.table import Table, encoded
+from ..tables.table import Table, encoded, settled
 from ..weighting import WeightedShares, Weighting
 from .fold_statistics import Round, rounds, training_statistics
 from .held_out import HeldOut, Trial
@@ -350,13 +350,14 @@ def changed(estimator: Any, **params: Any) -> Any:
 
 
 @cache
-def _defaults(estimator: type) -> dict[str, Any]:
+def _defaults(estimator: Any) -> dict[str, Any]:
     return {name: each.default for name, each in sorted(signature(estimator).parameters.items())}
 
 
 def _code(estimator: Any) -> str:
     """What to write in Python to get an estimator."""
-    own = {name: (getattr(estimator, name), default) for name, default in _defaults(type(estimator)).items()}
+    kind: Any = type(estimator)
+    own = {name: (getattr(estimator, name), default) for name, default in _defaults(kind).items()}
     shown = (f"{name}={value!r}" for name, (value, default) in own.items() if repr(value) != repr(default))
     return f"{type(estimator).__name__}({', '.join(one for one in shown if not one.startswith('n_jobs='))})"
 
@@ -375,7 +376,9 @@ class View:
         key = None if own is None else tuple(own.items())
         if key not in trial.views:
             schema = trial.schema if own is None else trial.schema.changed(own, trial.source.table)
-            source = ArraySource(with_features(trial.source.table, schema.features), trial.code, trial.source.weight)
+            own_columns = [j for j in schema.blocks().get("categorical", ()) if j < trial.source.n_features]
+            table = settled(with_features(trial.source.table, schema.features), own_columns)
+            source = ArraySource(table, trial.code, trial.source.weight)
             source.n_jobs = trial.source.n_jobs
             trial.views[key] = cls(families if own is None else own, schema, source)
         found: View = trial.views[key]

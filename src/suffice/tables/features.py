@@ -89,7 +89,7 @@ class Feature:
             return ArrayColumn(x, "float", "float64")
         missing = np.isnan(x)
         code = np.where(missing, -1, x).astype(np.int32)
-        return CodedColumn(code, np.arange(code.max(initial=0) + 1), "int64")
+        return CodedColumn(code, np.arange(code.max(initial=0) + 1), "int64", settled=True)
 
     def slope(self, x: Array) -> Array:
         """Return how fast the feature grows with the numbers that a column was read as, (n,).
