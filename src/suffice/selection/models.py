@@ -39,7 +39,7 @@ Array = NDArray[Any]
 
 ROWS = 40_000  # to which a chosen logistic model is fitted at most
 _MUCH = 1 << 26  # products of shares of columns; with more, only some rows show whether weights are worth it
-_FEW_ROWS = 2000  # which are read once more for every split sooner than statistics are added
+_FEW_ROWS = 5000  # which are read once more for every split sooner than statistics are added, unless they have text
 
 
 class UnfitError(DataError):
@@ -136,7 +136,8 @@ class FoldSums:
     def _collect(self, trial: Trial) -> Iterator[Any]:
         collector = self.owner._collector(self.inferred)
         training, n = [train for train, _ in trial.splits], len(trial.code)
-        for part in map(Round.alone, training) if n <= _FEW_ROWS else rounds(training, n):
+        is_quick = n <= _FEW_ROWS and (self.inferred is None or "text" not in self.inferred.families)
+        for part in map(Round.alone, training) if is_quick else rounds(training, n):
             statistics = training_statistics(self.source, part, collector)
             for i in range(len(part.left)):
                 statistic = statistics.without(i)
