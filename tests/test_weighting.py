@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.metrics import log_loss
 
 import suffice
-from suffice import CategoricalDensity, GaussianDensity
+from suffice import CategoricalDensity, GaussianDensity, arrayfile
 from suffice.errors import CalibrationWarning, DataError, ModelFileError
 from suffice.scoring.calibrated import Calibration
 from suffice.scoring.results import Results
@@ -114,6 +114,8 @@ def test_weights_are_saved_merged_and_inspected(tmp_path):
     clf.save(tmp_path / "model")
     for loaded in (suffice.load(tmp_path / "model"), suffice.load_model(tmp_path / "model")):
         np.testing.assert_array_equal(loaded.predict_proba(TABLE), clf.predict_proba(TABLE))
+    with pytest.raises(ModelFileError, match="has format 2"):  # as versions say that would ignore the weights
+        arrayfile.read(tmp_path / "model", "model", 1, ModelFileError)
     assert "columns weighted by 0 to 1.25" in str(suffice.load_model(tmp_path / "model").calibration)
     with pytest.warns(CalibrationWarning, match="other rows"):
         both = clf + clone(clf).set_params(families=clf.schema_).fit(TABLE[:90], LABELS[:90])

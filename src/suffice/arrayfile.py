@@ -45,15 +45,15 @@ def content(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> bytes:
 def read(
     path: str | os.PathLike[str], what: str, version: int, error: type[SufficeError]
 ) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Header and arrays of a file, or an error that says why they are not those of `what` in this version."""
+    """Header and arrays of a file, or an error that says why they are not those of `what` in this version or before."""
     location = locate(path)
     digest, text, arrays, _ = _content(location, what, error, lambda _: True)
     header = _header(location, text, error)
-    if header["format"] != version:
+    if header["format"] not in range(1, version + 1):
         raise error(
             f"{location} has format {header['format']!r}, written by suffice {header.get('version', '?')}; this is "
-            f"suffice {__version__}, which reads format {version}; upgrade suffice or save the {what} again with this "
-            "version"
+            f"suffice {__version__}, which reads formats up to {version}; upgrade suffice or save the {what} again "
+            "with this version"
         )
     if digest != _digest(text, arrays):
         raise error(f"{location} is damaged: its content does not match its digest; restore it from a copy")

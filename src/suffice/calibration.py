@@ -134,9 +134,10 @@ def held_towards_one(
     without = []
     if part is not None:
         every = [rows.derivatives(p, np.flatnonzero(part == f)) for f in range(int(part.max()) + 1)]
-        gradient = np.sum([own for own, _ in every], axis=0) + penalty @ (theta - center)
-        hessian = np.sum([own for _, own in every], axis=0) + penalty
-        without = [theta - np.linalg.solve(hessian - h, gradient - g) for g, h in every]
+        gradients, hessians = (np.stack(own) for own in zip(*every, strict=True))
+        gradients = gradients.sum(axis=0) + penalty @ (theta - center) - gradients
+        hessians = hessians.sum(axis=0) + penalty - hessians
+        without = list(theta - np.linalg.solve(hessians, gradients[:, :, None])[:, :, 0])
     return rows.scaling(theta), list(map(rows.scaling, without))
 
 
@@ -144,24 +145,25 @@ def held_towards_one(
 class _Scaled:
     """Scores times a scale plus offsets, with theta = (scale, offsets): their loss and its derivatives."""
 
-    evidence: Array  # (n, k) scores, at most 0
-    base: Array  # (n, k) the log prior, or -inf where a class is ruled out
+    evidence: Array  # (k, n) scores, at most 0; class after class, since sums over few classes are faster so
+    base: Array  # (k, n) the log prior, or -inf where a class is ruled out
     code: Array  # (n,)
     weight: Array  # (n,)
 
     @classmethod
     def of(cls, scores: Array, code: Array, weight: Array, log_prior: Array) -> Self:
-        impossible = np.isneginf(scores + log_prior)
-        weight = np.where(impossible[np.arange(len(code)), code], 0.0, weight)  # no map helps there
-        evidence = np.where(impossible, 0.0, scores)
-        evidence -= evidence.max(axis=1, keepdims=True)
-        base = np.where(impossible & (weight > 0)[:, None], -np.inf, log_prior)
-        base[weight == 0] = 0.0
+        evidence, base = (np.array(np.broadcast_to(own, scores.shape).T, order="C") for own in (scores, log_prior))
+        impossible = np.isneginf(evidence + base)
+        if impossible.any():
+            weight = np.where(impossible[code, np.arange(len(code))], 0.0, weight)  # no map helps there
+            evidence[impossible], base[impossible] = 0.0, -np.inf
+            base[:, weight == 0] = 0.0
+        evidence -= evidence.max(axis=0)
         return cls(evidence, base, code, weight)
 
     def start(self) -> Array:
-        theta = np.zeros(self.evidence.shape[1] + 1)
-        theta[0] = min(1.0, 10.0 / max(float(np.median(-self.evidence.min(axis=1))), 1e-300))
+        theta = np.zeros(len(self.evidence) + 1)
+        theta[0] = min(1.0, 10.0 / max(float(np.median(-self.evidence.min(axis=0))), 1e-300))
         return theta
 
     @staticmethod
@@ -177,39 +179,43 @@ class _Scaled:
         return float(theta[0]), theta[1:] - theta[1:].mean()
 
     def posterior(self, theta: Array) -> tuple[float, Array]:
-        """The loss with its penalty, and the posteriors (n, k)."""
-        logit = self.base + theta[0] * self.evidence + theta[1:]
-        logit -= logit.max(axis=1, keepdims=True)
-        share = np.exp(logit)
-        total = share.sum(axis=1)
-        own = logit[np.arange(len(self.code)), self.code]
+        """The loss with its penalty, and the posteriors (k, n)."""
+        logit = theta[0] * self.evidence
+        logit += self.base
+        logit += theta[1:, None]
+        logit -= logit.max(axis=0)
+        own = logit[self.code, np.arange(len(self.code))]
+        share = np.exp(logit, out=logit)
+        total = share.sum(axis=0)
         loss = self.weight @ (np.log(total) - own) + 0.5 * ((theta[0] - 1) ** 2 + theta[1:] @ theta[1:])
-        share /= total[:, None]
+        share /= total
         return float(loss), share
 
-    def derivatives(self, p: Array, rows: Any = slice(None)) -> tuple[Array, Array]:
+    def derivatives(self, p: Array, rows: Array | None = None) -> tuple[Array, Array]:
         """The gradient and the Hessian of the loss of some rows, without the penalty, from the posteriors."""
-        p, evidence, weight, code = p[rows], self.evidence[rows], self.weight[rows], self.code[rows]
-        k = p.shape[1]
-        error = p * weight[:, None]
-        away = evidence - np.einsum("nk,nk->n", p, evidence)[:, None]
+        evidence, weight, code = self.evidence, self.weight, self.code
+        if rows is not None:
+            p, evidence, weight, code = p[:, rows], evidence[:, rows], weight[rows], code[rows]
+        k = len(p)
+        error = p * weight
+        away = evidence - np.einsum("kn,kn->n", p, evidence)
         away *= error
         hessian = np.empty((k + 1, k + 1))
         hessian[0, 0] = np.vdot(away, evidence)  # away from the mean, which errors sum to
-        hessian[0, 1:] = hessian[1:, 0] = away.sum(axis=0)
-        hessian[1:, 1:] = np.diag(error.sum(axis=0)) - error.T @ p
-        error[np.arange(len(code)), code] -= weight
-        return np.append(np.vdot(error, evidence), error.sum(axis=0)), hessian
+        hessian[0, 1:] = hessian[1:, 0] = away.sum(axis=1)
+        hessian[1:, 1:] = np.diag(error.sum(axis=1)) - error @ p.T
+        error[code, np.arange(len(code))] -= weight
+        return np.append(np.vdot(error, evidence), error.sum(axis=1)), hessian
 
 
 class _ScaledTwo(_Scaled):
-    """The same of two classes, whose log odds are enough: theta = (scale, offset of the second less that of the
+    """The same of two classes, whose log odds (n,) are enough: theta = (scale, offset of the second less that of the
     first)."""
 
     @classmethod
     def of(cls, scores: Array, code: Array, weight: Array, log_prior: Array) -> Self:
         both = _Scaled.of(scores, code, weight, log_prior)
-        evidence, base = (own[:, 1] - own[:, 0] for own in (both.evidence, both.base))
+        evidence, base = (own[1] - own[0] for own in (both.evidence, both.base))
         return cls(evidence, base, np.where(code == 1, 1.0, -1.0), both.weight)
 
     def start(self) -> Array:
@@ -231,10 +237,12 @@ class _ScaledTwo(_Scaled):
         loss += 0.5 * (theta[0] - 1) ** 2 + 0.25 * theta[1] ** 2
         return float(loss), np.where(against > 0, 1.0, small) / (1 + small)
 
-    def derivatives(self, p: Array, rows: Any = slice(None)) -> tuple[Array, Array]:
-        p, evidence, weight = p[rows], self.evidence[rows], self.weight[rows]
-        error = -self.code[rows] * p * weight
-        curved = weight * p * (1 - p)
+    def derivatives(self, p: Array, rows: Array | None = None) -> tuple[Array, Array]:
+        evidence, weight, code = self.evidence, self.weight, self.code
+        if rows is not None:
+            p, evidence, weight, code = p[rows], evidence[rows], weight[rows], code[rows]
+        p_weight = p * weight
+        error, curved = -code * p_weight, p_weight * (1 - p)
         across = float(curved @ evidence)
         hessian = np.array([[(curved * evidence) @ evidence, across], [across, curved.sum()]])
         return np.array([error @ evidence, error.sum()]), hessian

@@ -22,7 +22,8 @@ from .storage import without_credentials
 
 Array = NDArray[Any]
 
-FORMAT = 1
+FORMAT = 2
+_PLAIN = 1  # the format of files without weights of columns: earlier versions read it, and would ignore such weights
 
 
 class Learnt(Protocol):
@@ -119,8 +120,9 @@ def _(scorer: LogisticModel, classes: Array) -> Learnt:
 def write(path: str | os.PathLike[str], model: ModelFile) -> None:
     """Write a model atomically: whoever reads finds the old file or the new one, whole."""
     try:
+        has_weights = model.calibration is not None and model.calibration.get("weights") is not None
         header = {
-            "format": FORMAT,
+            "format": FORMAT if has_weights else _PLAIN,
             "version": model.version,
             "estimator": model.estimator,
             "params": {name: arrayfile.plain(value) for name, value in model.params.items()},

@@ -102,20 +102,24 @@ class WeightedShares:
         size = np.ptp(self.shares.sum(axis=2), axis=1)
         return min(1.0, 10.0 / max(float(np.median(size)), 1e-300)) if len(size) else 1.0
 
-    def _penalty(self) -> Array:
-        """The precision of the weights, (d, d): that of a variance of 1 that all share, and of 1 / _APART of each."""
-        d = self.shares.shape[2]
-        return np.asarray(_APART * (np.eye(d) - _APART / (1 + d * _APART)))
+    def _penalised(self, apart: Array) -> Array:
+        """The precision of the weights times how far they are from 1, (d,): that of a variance of 1 that all share,
+        and of 1 / _APART of each."""
+        return np.asarray(_APART * (apart - self._common * apart.sum()))
+
+    @property
+    def _common(self) -> float:
+        return _APART / (1 + int(self.shares.shape[2]) * _APART)
 
     def _loss(self, theta: Array) -> tuple[float, Array]:
         """Return the loss with its penalty, and the posteriors (n, k)."""
         d = self.shares.shape[2]
-        logit = Weighting(theta[:d], theta[d:])(self.shares) + self.log_prior
+        logit = np.add(Weighting(theta[:d], theta[d:])(self.shares), self.log_prior, order="F")  # for quick sums
         logit -= logit.max(axis=1, keepdims=True)
         share = np.exp(logit)
         total = share.sum(axis=1)
         apart, offset = theta[:d] - 1, theta[d:]
-        penalty = 0.5 * float(apart @ self._penalty() @ apart + offset @ offset)
+        penalty = 0.5 * float(apart @ self._penalised(apart) + offset @ offset)
         own = logit[np.arange(len(self.code)), self.code]
         return float(self.weight @ (np.log(total) - own)) + penalty, share / total[:, None]
 
@@ -125,11 +129,12 @@ class WeightedShares:
         error = p * self.weight[:, None]
         root = np.sqrt(error)[:, :, None]
         away = (self.shares - p[:, None, :] @ self.shares) * root
-        penalty, hessian = self._penalty(), np.empty((d + k, d + k))
-        hessian[:d, :d] = away.reshape(n * k, d).T @ away.reshape(n * k, d) + penalty
+        hessian = np.empty((d + k, d + k))
+        hessian[:d, :d] = away.reshape(n * k, d).T @ away.reshape(n * k, d) - _APART * self._common
+        hessian[np.arange(d), np.arange(d)] += _APART
         hessian[d:, :d] = np.einsum("nkd,nk->kd", away, root[:, :, 0])
         hessian[:d, d:] = hessian[d:, :d].T
         hessian[d:, d:] = np.diag(error.sum(axis=0)) - error.T @ p + np.eye(k)
         error[np.arange(n), self.code] -= self.weight
-        of_weights = self.shares.reshape(n * k, d).T @ error.ravel() + penalty @ (theta[:d] - 1)
+        of_weights = self.shares.reshape(n * k, d).T @ error.ravel() + self._penalised(theta[:d] - 1)
         return np.append(of_weights, error.sum(axis=0) + theta[d:]), hessian

@@ -316,6 +316,8 @@ class CategoricalDensity(Density):
     def _indices(self, j: int, column: Column, table: Table) -> Array:
         try:
             distinct, code = column.coded()
+            if distinct is self.categories[j]:
+                return code  # of which -1 is MISSING
             known = self._vocabularies[j].of(distinct)
         except DataError as error:
             raise DataError(f"column {table.column_name(j)}: {error}") from None

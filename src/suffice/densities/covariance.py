@@ -269,14 +269,20 @@ def floored_full(
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             matrix = covariance[g] / unit / unit[:, None]
         refuse_overflow(names, matrix)  # columns too far apart, or too close to zero
-        root, below = _floored_root(matrix, floor)
+        values, vectors = np.linalg.eigh(matrix)
+        root, below = _floored_root(values, vectors, floor)
         if below.any():
             floored[g] = below
         if pseudo is not None:
-            n, block = pseudo.weight[g], np.ix_(pseudo.varies[g], pseudo.varies[g])
-            if rows := null_directions(matrix[block], floor):
-                matrix[block] = (n * matrix[block] + rows * np.eye(len(block[0]))) / (n + rows)
-                root, _ = _floored_root(matrix, floor)
+            n, varies = pseudo.weight[g], pseudo.varies[g]
+            block, is_whole = np.ix_(varies, varies), bool(varies.all())
+            if rows := _count_null(values if is_whole else np.linalg.eigvalsh(matrix[block]), floor, int(varies.sum())):
+                if is_whole:
+                    values = (n * values + rows) / (n + rows)
+                else:
+                    matrix[block] = (n * matrix[block] + rows * np.eye(len(block[0]))) / (n + rows)
+                    values, vectors = np.linalg.eigh(matrix)
+                root, _ = _floored_root(values, vectors, floor)
         inverse = triangular_inverse(np.asarray(np.linalg.qr(root.T, mode="r")).T)
         covariance[g] = (root @ root.T) * unit * unit[:, None]
         log_det[g] = 2 * (np.log(unit) - np.log(np.abs(np.diag(inverse)))).sum()
@@ -286,8 +292,12 @@ def floored_full(
 
 def null_directions(matrix: Array, floor: float, size: int | None = None) -> int:
     """The number of eigenvalues below the floor, of R'R for a matrix RR' of another size."""
-    values, d = np.linalg.eigvalsh(matrix), len(matrix) if size is None else size
-    return d - int((values >= _least(values, floor, d)).sum())
+    return _count_null(np.linalg.eigvalsh(matrix), floor, len(matrix) if size is None else size)
+
+
+def _count_null(values: Array, floor: float, size: int) -> int:
+    """The number of eigenvalues below the floor, the largest of which are these, in rising order."""
+    return size - int((values >= _least(values, floor, size)).sum())
 
 
 def _least(values: Array, floor: float, size: int) -> float:
@@ -295,9 +305,9 @@ def _least(values: Array, floor: float, size: int) -> float:
     return max(floor, size * _EPS * float(values[-1])) if len(values) else floor
 
 
-def _floored_root(matrix: Array, floor: float) -> tuple[Array, Array]:
-    """A matrix whose square is the floored matrix, and the columns that are in the directions below the floor."""
-    values, vectors = np.linalg.eigh(matrix)
+def _floored_root(values: Array, vectors: Array, floor: float) -> tuple[Array, Array]:
+    """A matrix whose square is the floored matrix with these eigenvectors, and the columns that are in the directions
+    below the floor."""
     least = _least(values, floor, len(values))
     share = (vectors[:, values < least] ** 2).sum(axis=1)
     below = share >= 0.5 * share.max(initial=0.0) if share.any() else share > 0

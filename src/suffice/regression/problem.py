@@ -32,6 +32,23 @@ class _Piece(NamedTuple):
     code: Array  # (n,)
     weight: Array  # (n,)
     posterior: Array  # (outputs, n), written anew by each loss
+    columns: Any  # the rows transposed, which takes SciPy as long as a product of sparse rows
+
+    @classmethod
+    def of(cls, rows: Any, code: Array, weight: Array, outputs: int) -> _Piece:
+        return cls(rows, code, weight, np.empty((outputs, len(code)), weight.dtype), rows.T)
+
+    def along(self, slope: Array, intercept: Array) -> Array:
+        """What the rows score (outputs, n)."""
+        slope, rows = slope.astype(self.rows.dtype), self.rows
+        found = slope @ self.columns if isinstance(rows, np.ndarray) else np.ascontiguousarray((rows @ slope.T).T)
+        found += intercept.astype(rows.dtype)[:, None]
+        return np.asarray(found)
+
+    def summed(self, factor: Array) -> Array:
+        """The sum of the rows times factors (outputs, n)."""
+        rows = self.rows
+        return np.asarray(factor @ rows if isinstance(rows, np.ndarray) else (self.columns @ factor.T).T)
 
 
 def dense(rows: Any) -> Array:
@@ -66,9 +83,7 @@ class LogisticProblem:
         step = n if cells <= _SMALL else max(1024, _CACHED * n // cells)
         parts = (slice(start, start + step) for start in range(0, n, step))
         share, outputs = weight / weight.sum(), 1 if n_classes == 2 else n_classes
-        pieces = tuple(
-            _Piece(rows[part], code[part], share[part], np.empty((outputs, len(code[part])))) for part in parts
-        )
+        pieces = tuple(_Piece.of(rows[part], code[part], share[part], outputs) for part in parts)
         return cls(pieces, np.bincount(code, share), p, penalty, threads, **choices)
 
     @property
@@ -87,8 +102,8 @@ class LogisticProblem:
     def single(self) -> LogisticProblem:
         """The same in float32: losses and gradients have six digits or so, and take half the time."""
         pieces = (
-            _Piece(rows.astype(np.float32), code, weight.astype(np.float32), np.empty(posterior.shape, np.float32))
-            for rows, code, weight, posterior in self.pieces
+            _Piece.of(piece.rows.astype(np.float32), piece.code, piece.weight.astype(np.float32), self.n_outputs)
+            for piece in self.pieces
         )
         return replace(self, pieces=tuple(pieces))
 
@@ -113,12 +128,10 @@ class LogisticProblem:
         """The loss, and its gradients for slope (outputs, p) and intercept (outputs,); keeps the posteriors."""
 
         def of_piece(piece: _Piece) -> tuple[float, Array, Array]:
-            rows, code, weight, posterior = piece
-            logit = slope.astype(rows.dtype) @ rows.T
-            logit += intercept.astype(rows.dtype)[:, None]
-            loss, error = (_two if self.n_outputs == 1 else _several)(logit, code, posterior)
-            error *= weight
-            return float(weight @ loss), error @ rows, error.sum(axis=1)
+            logit = piece.along(slope, intercept)
+            loss, error = (_two if self.n_outputs == 1 else _several)(logit, piece.code, piece.posterior)
+            error *= piece.weight
+            return float(piece.weight @ loss), piece.summed(error), error.sum(axis=1)
 
         loss, by_slope, by_intercept = reduce_ordered(of_piece, _sums, self.pieces, self.threads)
         return loss + 0.5 * self.penalty * float((slope**2).sum()), by_slope + self.penalty * slope, by_intercept
@@ -127,13 +140,11 @@ class LogisticProblem:
         """The Hessian where the loss was last asked for, times a direction: how the gradients change along it."""
 
         def of_piece(piece: _Piece) -> tuple[float, Array, Array]:
-            rows, _, weight, posterior = piece
-            change = slope.astype(rows.dtype) @ rows.T
-            change += intercept.astype(rows.dtype)[:, None]
+            change, posterior = piece.along(slope, intercept), piece.posterior
             change -= change * posterior if self.n_outputs == 1 else np.einsum("kn,kn->n", change, posterior)
             change *= posterior
-            change *= weight
-            return 0.0, change @ rows, change.sum(axis=1)
+            change *= piece.weight
+            return 0.0, piece.summed(change), change.sum(axis=1)
 
         _, by_slope, by_intercept = reduce_ordered(of_piece, _sums, self.pieces, self.threads)
         return by_slope + self.penalty * slope, by_intercept

@@ -8,7 +8,6 @@ from itertools import islice
 from typing import Any, Protocol
 
 import numpy as np
-from sklearn.base import clone
 
 from ..estimators.gaussian import GaussianClassifier
 from ..estimators.generative import GenerativeClassifier
@@ -19,7 +18,16 @@ from ..tables.features import BINS, extended
 from ..tables.summary import FEW
 from ..tables.table import Column, looked_at
 from .held_out import Trial
-from .models import Candidate, FoldSums, LogisticCandidate, LogisticFits, StatisticCandidate, View, WeightedCandidate
+from .models import (
+    Candidate,
+    FoldSums,
+    LogisticCandidate,
+    LogisticFits,
+    StatisticCandidate,
+    View,
+    WeightedCandidate,
+    changed,
+)
 
 ALPHAS = (0.1, 10.0)  # besides 1
 NUMBERS = {"float": "gaussian", "integer": "gaussian"}  # families if no number counts as a category or a count
@@ -137,7 +145,7 @@ class _Structures:
 
     def candidates(self) -> list[StatisticCandidate]:
         """Return a candidate for each covariance."""
-        models = (clone(self.estimator).set_params(covariance=covariance) for covariance in self.covariances)
+        models = (changed(self.estimator, covariance=covariance) for covariance in self.covariances)
         return [StatisticCandidate(model, self.sums, self.view) for model in models]
 
 
@@ -182,7 +190,7 @@ def _smoothed(best: StatisticCandidate) -> Iterator[StatisticCandidate]:
     """Yield a model with less and with more smoothing, if it has counts."""
     if best.view.has("categorical", "bernoulli", "poisson", "binned", "multinomial", "text"):
         for alpha in ALPHAS:
-            yield replace(best, estimator=clone(best.estimator).set_params(alpha=alpha))
+            yield replace(best, estimator=changed(best.estimator, alpha=alpha))
 
 
 def _weighted(
@@ -223,13 +231,13 @@ def _is_complete(numbers: Sequence[Column]) -> bool:
 
 def _with_tree(trial: Trial, best: StatisticCandidate) -> Iterator[StatisticCandidate]:
     """Yield a model with a tree of its columns of categories, Booleans and bins, if counts of all pairs are few."""
-    if "structure" not in best.estimator.get_params():
+    if not hasattr(best.estimator, "structure"):
         return
     schema = best.view.schema.joined()
     columns = extended(best.view.source.table, schema.features).take(schema.blocks().get("categorical", ())).columns()
     different = np.array([len(column.coded()[0]) for column in columns])
     if len(columns) > 1 and different.sum() ** 2 * len(trial.classes) <= _PAIRS:
-        estimator = clone(best.estimator).set_params(structure="tree")
+        estimator = changed(best.estimator, structure="tree")
         yield replace(best, estimator=estimator, sums=FoldSums(estimator, schema, best.view.source))
 
 
@@ -240,7 +248,7 @@ def _without_text(trial: Trial, families: Any, best: StatisticCandidate) -> Iter
     if families == "auto" and text and not set(schema.families) <= {"text", DROP}:
         own = {} if best.view.families == "auto" else best.view.families
         view = View.of(trial, families, own | dict.fromkeys(text, DROP))
-        estimator = clone(best.estimator).set_params(families=view.families)
+        estimator = changed(best.estimator, families=view.families)
         yield StatisticCandidate(estimator, FoldSums(estimator, view.schema, view.source), view)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Integral
 from typing import Any
@@ -42,6 +42,7 @@ class Trial:
     splits: list[Split]
     exchangeable: bool  # whether any row may be held out alone: not where rows come in groups, or in order
     is_sample: bool = False  # whether there are more rows
+    views: dict[Any, Any] = field(default_factory=dict)  # ways to read the columns, once for all candidates
 
     @cached_property
     def fold(self) -> Array:
@@ -57,6 +58,10 @@ class Trial:
     def counted(self) -> Array:
         """The weight of held-out rows, (n,); 0 for rows that are never held out."""
         return np.where(self.fold < 0, 0.0, self.weight)
+
+    @cached_property
+    def _total(self) -> float:
+        return float(self.counted.sum())
 
     @cached_property
     def some_rows(self) -> Array:
@@ -77,16 +82,20 @@ class Trial:
         for own, (train, _) in zip(found, self.splits, strict=True):
             count = np.bincount(self.code[train], self.weight[train], k)
             own[:] = decisions.log(count / (count.sum() or 1.0))
-        return np.asarray(found[self.fold])
+        return np.asfortranarray(found[self.fold])  # sums over few classes are faster by columns
 
     @cached_property
     def first(self) -> Trial:
         """The first splits, which show of many a candidate that it is not the best."""
         return replace(self, splits=self.splits[:_FIRST])
 
+    def no_scores(self) -> Array:
+        """Return scores (n, k) of 0, column by column, in which sums over few classes are fast."""
+        return np.zeros((len(self.code), len(self.classes)), order="F")
+
     def scores(self, of_split: Callable[[int], Array], splits: range) -> Array:
         """Return the scores (n, k) of held-out rows from those of some splits; 0 for the rows of others."""
-        scores = np.zeros((len(self.code), len(self.classes)))
+        scores = self.no_scores()
         with single_threaded_blas():
             for f, own in zip(splits, ahead(of_split, splits, thread_count(self.source.n_jobs)), strict=True):
                 scores[self.splits[f][1]] = own
@@ -102,14 +111,18 @@ class Trial:
 
     def mean(self, values: Array) -> float:
         """Return the mean over held-out rows, without those of which NaN is known."""
-        counted = np.where(np.isnan(values), 0.0, self.counted)
-        return float(counted @ np.nan_to_num(values) / counted.sum())
+        if not np.isnan(total := float(self.counted @ values)):
+            return total / self._total
+        known = ~np.isnan(values)
+        return float(self.counted[known] @ values[known] / self.counted[known].sum())
 
     def deviation_of_mean(self, values: Array) -> float:
         """Return the standard error of the mean over the same rows."""
-        counted = np.where(np.isnan(values), 0.0, self.counted)
-        away = np.nan_to_num(values - self.mean(values))
-        return float(np.sqrt(counted**2 @ away**2) / counted.sum())
+        away = self.counted * (values - self.mean(values))
+        if not np.isnan(square := float(away @ away)):
+            return float(np.sqrt(square) / self._total)
+        known = ~np.isnan(values)
+        return float(np.sqrt(away[known] @ away[known]) / self.counted[known].sum())
 
 
 @dataclass(frozen=True)

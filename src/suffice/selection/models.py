@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass
+from functools import cache
+from inspect import signature
 from itertools import islice
 from typing import Any
 
@@ -28,7 +30,7 @@ from ..sources.frames.arrays import ArraySource
 from ..sources.sampling import sampled
 from ..tables.features import with_features
 from ..tables.labels import encode
-from ..tables.table import Table, encoded
+from ..tables.table import Table, encoded, settled
 from ..weighting import WeightedShares, Weighting
 from .fold_statistics import Round, rounds, training_statistics
 from .held_out import HeldOut, Trial
@@ -37,7 +39,7 @@ Array = NDArray[Any]
 
 ROWS = 40_000  # to which a chosen logistic model is fitted at most
 _MUCH = 1 << 26  # products of shares of columns; with more, only some rows show whether weights are worth it
-_FEW_ROWS = 2000  # which are read once more for every split sooner than statistics are added
+_FEW_ROWS = 5000  # which are read once more for every split sooner than statistics are added, unless they have text
 
 
 class UnfitError(DataError):
@@ -134,7 +136,8 @@ class FoldSums:
     def _collect(self, trial: Trial) -> Iterator[Any]:
         collector = self.owner._collector(self.inferred)
         training, n = [train for train, _ in trial.splits], len(trial.code)
-        for part in map(Round.alone, training) if n <= _FEW_ROWS else rounds(training, n):
+        is_quick = n <= _FEW_ROWS and (self.inferred is None or "text" not in self.inferred.families)
+        for part in map(Round.alone, training) if is_quick else rounds(training, n):
             statistics = training_statistics(self.source, part, collector)
             for i in range(len(part.left)):
                 statistic = statistics.without(i)
@@ -179,7 +182,7 @@ class WeightedCandidate(Candidate):
     def scores(self, trial: Trial, splits: range) -> Array:
         """Return the scores (n, k) of rows that some splits hold out, with weights that were fitted to other rows."""
         part, some = trial.parts, np.isin(trial.fold, splits)
-        scores = np.zeros(trial.log_prior.shape)
+        scores = trial.no_scores()
         for p in np.unique(part[some]).tolist():
             own = some & (part == p)
             scores[own] = self._fit(trial, p)(self._shares(trial)[own])
@@ -250,7 +253,7 @@ class LogisticFits:
     def scores(self, splits: range, penalty: float) -> Array:
         """Return the scores (n, k) of the rows that some splits hold out."""
         trial = self.trial
-        scores = np.zeros((len(trial.code), len(trial.classes)))
+        scores = trial.no_scores()
         if trial.exchangeable:
             used = np.flatnonzero(trial.weight)
             logit, log_prior = self._path(None)[1].held_out(penalty, splits).held_out, trial.log_prior[used]
@@ -275,7 +278,9 @@ class LogisticFits:
             code, weight = trial.code[rows], trial.weight[rows]
             if not np.bincount(code, minlength=len(trial.classes)).all():
                 raise UnfitError("some training rows lack a class")
-            _, path = self._paths[split] = self._encoded(self.view.source.table[rows], code, weight)
+            table = self.view.source.table
+            table = table if len(rows) == len(table) else table[rows]
+            _, path = self._paths[split] = self._encoded(table, code, weight)
             if path.folds is not None:
                 path.folds = trial.fold[rows]
         return self._paths[split]
@@ -305,7 +310,8 @@ class LogisticFits:
             weight = np.ones(some.n_rows) if some.weight is None else some.weight
             used = np.flatnonzero(weight)
             classes, code = encode(np.asarray(some.y)[used])
-            table, weight = with_features(encoded(some.table), self.view.schema.features)[used], weight[used]
+            table = with_features(encoded(some.table), self.view.schema.features)
+            table, weight = table if len(used) == len(table) else table[used], weight[used]
             design, path = self._encoded(table, code, weight)
             start = design.start(model) if np.array_equal(classes, model.classes) else None
             prior = np.bincount(code, weight) / weight.sum()
@@ -336,11 +342,25 @@ class LogisticCandidate(Candidate):
         return self.fits.fitted(source, self.penalty)
 
 
+def changed(estimator: Any, **params: Any) -> Any:
+    """Return a copy of an estimator that is not fitted, with other parameters; `clone` would take much longer."""
+    other = copy(estimator)
+    for name, value in params.items():
+        setattr(other, name, value)
+    return other
+
+
+@cache
+def _defaults(estimator: Any) -> dict[str, Any]:
+    return {name: each.default for name, each in sorted(signature(estimator).parameters.items())}
+
+
 def _code(estimator: Any) -> str:
     """What to write in Python to get an estimator."""
-    shown = copy(estimator)
-    shown.n_jobs = None
-    return " ".join(repr(shown).split())
+    kind: Any = type(estimator)
+    own = {name: (getattr(estimator, name), default) for name, default in _defaults(kind).items()}
+    shown = (f"{name}={value!r}" for name, (value, default) in own.items() if repr(value) != repr(default))
+    return f"{type(estimator).__name__}({', '.join(one for one in shown if not one.startswith('n_jobs='))})"
 
 
 @dataclass(frozen=True)
@@ -354,10 +374,16 @@ class View:
     @classmethod
     def of(cls, trial: Trial, families: Any, own: Mapping[str, str] | None = None) -> View:
         """Return the columns as `families` has them, or with families of their own for some kinds of them."""
-        schema = trial.schema if own is None else trial.schema.changed(own, trial.source.table)
-        source = ArraySource(with_features(trial.source.table, schema.features), trial.code, trial.source.weight)
-        source.n_jobs = trial.source.n_jobs
-        return cls(families if own is None else own, schema, source)
+        key = None if own is None else tuple(own.items())
+        if key not in trial.views:
+            schema = trial.schema if own is None else trial.schema.changed(own, trial.source.table)
+            own_columns = [j for j in schema.blocks().get("categorical", ()) if j < trial.source.n_features]
+            table = settled(with_features(trial.source.table, schema.features), own_columns)
+            source = ArraySource(table, trial.code, trial.source.weight)
+            source.n_jobs = trial.source.n_jobs
+            trial.views[key] = cls(families if own is None else own, schema, source)
+        found: View = trial.views[key]
+        return found
 
     def has(self, *families: str) -> bool:
         """Whether a column has one of these families."""

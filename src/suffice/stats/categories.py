@@ -15,7 +15,7 @@ from ..errors import DataError, StatisticsError
 from ..tables import vocabulary as vocabularies
 from ..tables.batch import Batch
 from ..tables.labels import positions, same
-from ..tables.table import Column, Matrix, Table, native
+from ..tables.table import CodedColumn, Matrix, Table, native
 from ..text import counted
 from .base import (
     by_class,
@@ -33,6 +33,7 @@ Array = NDArray[Any]
 _LEVEL = "level_"  # before the names of arrays of declared categories
 CELLS = 1 << 22  # of a table by value at most
 DIRECT = 1 << 12  # integers within so wide a range are counted by their value, without a vocabulary
+_FEW_ROWS = 1 << 13  # whose columns are counted together: more of them would leave the cache
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -148,10 +149,8 @@ class CategoryStats(StatisticsByName):
         counted = _count_integers(table.values, labels) if integers and len(table) else None  # type: ignore[attr-defined]
         levels = None
         if counted is None:
-            columns = enumerate(table.columns())
-            parts = [_count_column(column, labels, table.column_name(j)) for j, column in columns]
-            counted = tuple(part[0] for part in parts), np.concatenate([part[1] for part in parts], axis=1)
-            levels = _levels(part[2] for part in parts)
+            categories, count, levels = _count_columns(table, labels)
+            counted = categories, count
         return cls(classes, total, *counted, table.names, levels)._trimmed()
 
     @classmethod
@@ -186,8 +185,9 @@ class CategoryStats(StatisticsByName):
         kept = self.count.sum(axis=0) > 0
         if kept.all():
             return self
-        parts = [v[kept[a:b]] for v, (a, b) in zip(self.categories, pairwise(self.bounds), strict=True)]
-        return replace(self, categories=tuple(parts), count=self.count[:, kept])
+        columns = zip(self.categories, pairwise(self.bounds), strict=True)
+        parts = tuple(v if kept[a:b].all() else v[kept[a:b]] for v, (a, b) in columns)
+        return replace(self, categories=parts, count=self.count[:, kept])
 
     def with_declared(self, categories: Sequence[Array] = ()) -> Self:
         """Return the statistic with all categories that are declared, also those that no row has.
@@ -360,14 +360,28 @@ class _Labelled(NamedTuple):
         return self.kernel(values[start:], self.label[start:], weight, lo, width, table)
 
 
-def _count_column(column: Column, labels: _Labelled, name: str) -> tuple[Array, Array, Array | None]:
-    """Categories (v,) of one column, their weights (k, v), and the values that its type declares, if it does."""
+def _count_columns(table: Table, labels: _Labelled) -> tuple[tuple[Array, ...], Array, tuple[Array, ...] | None]:
+    """Categories (v,) of each column, their weights (k, sum of v), and the values that types declare, if some do."""
+    columns = table.columns()
+    coded = [_named(column.coded, table.column_name(j)) for j, column in enumerate(columns)]
+    width = np.array([1 + len(distinct) for distinct, _ in coded])
+    ends, count, parts = np.cumsum(width), np.zeros((int(width.sum()), labels.k)), []
+    at_once = len(coded) if len(table) <= _FEW_ROWS else 1
+    for j in range(0, len(coded), at_once):
+        codes, own = np.stack([code for _, code in coded[j : j + at_once]], axis=1), width[j : j + at_once]
+        labels.add(codes, 0, np.full(len(own), -1), own, count[ends[j] - width[j] : ends[j] + own[1:].sum()])
+    for j, (column, (distinct, _)) in enumerate(zip(columns, coded, strict=True)):
+        own = count[ends[j] - width[j] + 1 : ends[j]].T  # without missing values
+        is_settled = isinstance(column, CodedColumn) and column.settled
+        parts.append((distinct, own) if is_settled else _named(_categories, table.column_name(j), distinct, own))
+    declared = (distinct if column.declares else None for column, (distinct, _) in zip(columns, coded, strict=True))
+    return tuple(v for v, _ in parts), np.concatenate([own for _, own in parts], axis=1), _levels(declared)
+
+
+def _named(work: Callable[..., tuple[Array, Array]], name: str, *values: Array) -> tuple[Array, Array]:
+    """Call a function. An error names the column."""
     try:
-        distinct, value = column.coded()
-        table = np.zeros((1 + len(distinct), labels.k))
-        lo, width = np.array([-1]), np.array([1 + len(distinct)])
-        labels.add(value[:, None], 0, lo, width, table)
-        return *_categories(distinct, table[1:].T), distinct if column.declares else None
+        return work(*values)
     except DataError as error:
         raise DataError(f"column {name}: {error}") from None
 

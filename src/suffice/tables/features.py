@@ -89,7 +89,7 @@ class Feature:
             return ArrayColumn(x, "float", "float64")
         missing = np.isnan(x)
         code = np.where(missing, -1, x).astype(np.int32)
-        return CodedColumn(code, np.arange(code.max(initial=0) + 1), "int64")
+        return CodedColumn(code, np.arange(code.max(initial=0) + 1), "int64", settled=True)
 
     def slope(self, x: Array) -> Array:
         """Return how fast the feature grows with the numbers that a column was read as, (n,).
@@ -397,27 +397,29 @@ def _log_step(x: Array) -> tuple[Any, ...]:
 
 
 def _by_power(x: Array) -> Found:
-    center = float(np.median(x)) if len(x) else 0.0
-    quartiles = np.quantile(x, [0.25, 0.75]) if len(x) else np.zeros(2)
-    scale = float(quartiles[1] - quartiles[0]) or float(x.std() if len(x) else 0.0) or 1.0
-    ends = (float(x.min()), float(x.max())) if len(x) else ()
+    x = np.sort(x)
+    at = np.array([0.25, 0.5, 0.75]) * (len(x) - 1)
+    first, center, third = np.interp(at, np.arange(len(x)), x).tolist() if len(x) else (0.0, 0.0, 0.0)
+    scale = third - first or float(x.std() if len(x) else 0.0) or 1.0
+    ends = (float(x[0]), float(x[-1])) if len(x) else ()
     return [("", "gaussian", (("yeo_johnson", center, scale, _best_power(x, center, scale), *ends),))]
 
 
 def _best_power(x: Array, center: float, scale: float) -> float:
-    """The power of most likelihood, on a grid and on a finer one: the likelihood has one maximum."""
-    if not len(x) or x.min() == x.max():
+    """The power of most likelihood of sorted values, on a grid and on a finer one: the likelihood has one maximum."""
+    if not len(x) or x[0] == x[-1]:
         return 1.0
     if len(x) > _MANY:
-        x = np.sort(x)[((np.arange(_MANY) + 0.5) * len(x) / _MANY).astype(np.intp)]
+        x = x[((np.arange(_MANY) + 0.5) * len(x) / _MANY).astype(np.intp)]
     z = (x - center) / scale
-    up, down = np.log1p(np.maximum(z, 0.0)), np.log1p(np.maximum(-z, 0.0))
-    jacobian = float((up - down).mean())
+    up, down = np.log1p(z[z > 0]), np.log1p(-z[z <= 0])
+    jacobian = float((up.sum() - down.sum()) / len(z))
     low, high = _LAMBDAS
     for _ in range(2):
         powers = np.linspace(low, high, _POWERS)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            spread = np.log((_boxes(up, powers) - _boxes(down, 2.0 - powers)).std(axis=1))
+            boxes = np.concatenate([_boxes(up, powers), -_boxes(down, 2.0 - powers)], axis=1)
+            spread = np.log(boxes.std(axis=1))
         loss = np.where(np.isfinite(spread), spread - (powers - 1.0) * jacobian, np.inf)
         i = int(loss.argmin())
         low, high = powers[max(i - 1, 0)], powers[min(i + 1, _POWERS - 1)]

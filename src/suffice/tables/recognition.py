@@ -101,6 +101,9 @@ def _dates(column: Column, words: list[str], cells: Array) -> Reading | None:
 def _order(words: list[Any], cells: Array) -> tuple[str, Array, str]:
     """The order of year, month and day by which most cells are dates, which words are, and one of them that has another
     meaning by an order that reads as many. Points stand between a day and a month, slashes after a month."""
+    years_first = _are_known(parsing.time_of, words, "ymd")
+    if years_first.all():  # and no order reads more
+        return "ymd", years_first, ""
     found = {order: _are_known(parsing.time_of, words, order) for order in parsing.ORDERS}
     counts = {order: cells[known].sum() for order, known in found.items()}
     best = max(counts.values())

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from .. import kernels
 from ..errors import DataError, FamilyError, as_family, remedy
 from .labels import is_missing
+from .vocabulary import vocabulary
 
 Array = NDArray[Any]
 LOOK = 10_000  # rows that tell what the columns of files, databases and clusters hold
@@ -74,7 +75,7 @@ class ArrayColumn(Column):
         return len(self.values)
 
     def __getitem__(self, rows: Rows) -> ArrayColumn:
-        return replace(self, values=self.values[rows])
+        return ArrayColumn(self.values[rows], self.kind, self.dtype)
 
     def floats(self) -> Array:
         if self.kind == "other":
@@ -132,18 +133,20 @@ class CodedColumn(Column):
     dtype: str
     kind: str = "text"
     declared: bool = False  # whether the categories are those of the type, and not just those of some rows
+    settled: bool = False  # whether the categories are a vocabulary: none of them is missing, and they are in order
 
     def __len__(self) -> int:
         return len(self.code)
 
     def __getitem__(self, rows: Rows) -> CodedColumn:
-        return replace(self, code=self.code[rows])
+        return CodedColumn(self.code[rows], self.categories, self.dtype, self.kind, self.declared, self.settled)
 
     def floats(self) -> Array:
         raise DataError("categories are not numbers")
 
     def coded(self) -> tuple[Array, Array]:
-        return without_missing(self.categories, self.code.astype(np.int32))
+        code = self.code.astype(np.int32, copy=False)
+        return (self.categories, code) if self.settled else without_missing(self.categories, code)
 
     @property
     def declares(self) -> bool:
@@ -487,6 +490,20 @@ def encoded(table: Table) -> Table:
 def _encoded(column: Column) -> Column:
     categories, code = column.coded()
     return CodedColumn(code, categories, column.dtype, declared=column.declares)
+
+
+def settled(table: Table, columns: Sequence[int]) -> Table:
+    """Return the table with the vocabularies of some columns found once, and not again for some of its rows."""
+    if not isinstance(table, Frame):
+        return table
+    parts = list(table.parts)
+    for j in columns:
+        if not (isinstance(own := parts[j], CodedColumn) and own.settled):
+            distinct, code = own.coded()
+            categories, index = vocabulary(distinct)
+            code = np.append(index, -1).astype(np.int32)[code]
+            parts[j] = CodedColumn(code, categories, own.dtype, declared=own.declares, settled=True)
+    return replace(table, parts=tuple(parts))
 
 
 def _kind_of_value(value: object) -> str:
