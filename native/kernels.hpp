@@ -35,6 +35,9 @@ struct Moments {      // updated in place
     double* weight;   // (k,)
     double* mean;     // (k, d)
     double* scatter;  // diagonal (k, d), full (k, d, d) or pooled (d, d)
+    // With z = x - mean, sums of w |z|^2 z (k, d) and of w |z|^4 (k,), beside full scatters; both null or neither.
+    double* cubic = nullptr;
+    double* quartic = nullptr;
 };
 
 struct Scores {          // what a caller wants of log p(x | class) + constant; any may be null

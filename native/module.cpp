@@ -96,12 +96,14 @@ void bind_columns(nb::module_& m) {
           "X"_a.noconvert(), "code"_a.noconvert(), "weight"_a.none(), "n"_a.noconvert(), "mean"_a.noconvert(),
           "scatter"_a.noconvert(), Free());
     m.def("full_moments",
-          [](std::vector<Column> X, Codes code, Weights weight, bool pooled, Doubles n, Doubles mean, Doubles scatter) {
+          [](std::vector<Column> X, Codes code, Weights weight, bool pooled, Doubles n, Doubles mean, Doubles scatter,
+             Wanted cubic, Wanted quartic) {
               kernels<Kernels<double>>().full_moments(Columns(X).matrix, {code.data(), pointer(weight), Index(n.shape(0))},
-                                                      pooled, {n.data(), mean.data(), scatter.data()});
+                                                      pooled, {n.data(), mean.data(), scatter.data(), pointer(cubic), pointer(quartic)});
           },
           "X"_a.noconvert(), "code"_a.noconvert(), "weight"_a.none(), "pooled"_a, "n"_a.noconvert(),
-          "mean"_a.noconvert(), "scatter"_a.noconvert(), Free());
+          "mean"_a.noconvert(), "scatter"_a.noconvert(), "cubic"_a.noconvert().none() = nb::none(),
+          "quartic"_a.noconvert().none() = nb::none(), Free());
     m.def("soft_diag_moments",
           [](std::vector<Column> X, ConstDoubles share, Weights weight, Doubles n, Doubles mean, Doubles scatter) {
               kernels<Kernels<double>>().soft_diag_moments(Columns(X).matrix, shares(share, weight),
@@ -130,12 +132,14 @@ void bind(nb::module_& m) {
           "X"_a.noconvert(), "code"_a.noconvert(), "weight"_a.none(), "n"_a.noconvert(), "mean"_a.noconvert(),
           "scatter"_a.noconvert(), free);
     m.def("full_moments",
-          [](Rows<T> X, Codes code, Weights weight, bool pooled, Doubles n, Doubles mean, Doubles scatter) {
+          [](Rows<T> X, Codes code, Weights weight, bool pooled, Doubles n, Doubles mean, Doubles scatter,
+             Wanted cubic, Wanted quartic) {
               kernels<Kernels<T>>().full_moments(matrix<T>(X), {code.data(), pointer(weight), Index(n.shape(0))}, pooled,
-                                        {n.data(), mean.data(), scatter.data()});
+                                        {n.data(), mean.data(), scatter.data(), pointer(cubic), pointer(quartic)});
           },
           "X"_a.noconvert(), "code"_a.noconvert(), "weight"_a.none(), "pooled"_a, "n"_a.noconvert(),
-          "mean"_a.noconvert(), "scatter"_a.noconvert(), free);
+          "mean"_a.noconvert(), "scatter"_a.noconvert(), "cubic"_a.noconvert().none() = nb::none(),
+          "quartic"_a.noconvert().none() = nb::none(), free);
 
     m.def("soft_diag_moments",
           [](Rows<T> X, ConstDoubles share, Weights weight, Doubles n, Doubles mean, Doubles scatter) {

@@ -4,6 +4,7 @@
 // rows) give a = sum w d and q = sum w d d'. With n the weight afterwards the merge is Chan's,
 //     m <- m + a / n,    S <- S + q - a a' / n,
 // which cancels at most a factor two once a class has as much weight as a chunk, whatever the offset of the data.
+// Third and fourth moments are summed about the same m, and moved to the new mean together with those before.
 #pragma once
 #include "simd.hpp"
 
@@ -164,6 +165,46 @@ inline void subtract_outer(const double* a, double n, Index d, double* S) {  // 
     }
 }
 
+// Adds w |z|^2 z to cubic and returns w |z|^4, where z = x - mean.
+inline double add_higher(const double* __restrict x, const double* __restrict mean, double w, double* __restrict cubic,
+                         Index d) {
+    v4 squares = {};
+    double square = 0.0;
+    Index j = 0;
+    for (; j + 4 <= d; j += 4) {
+        const v4 z = load(x + j) - load(mean + j);
+        squares += z * z;
+    }
+    for (; j < d; ++j) square += (x[j] - mean[j]) * (x[j] - mean[j]);
+    square += squares[0] + squares[1] + squares[2] + squares[3];
+    const double f = w * square;
+    for (j = 0; j + 4 <= d; j += 4) store(cubic + j, load(cubic + j) + (load(x + j) - load(mean + j)) * f);
+    for (; j < d; ++j) cubic[j] += (x[j] - mean[j]) * f;
+    return f * square;
+}
+
+// Moves third and fourth moments by s = a / n, from the centre about which `a` and the upper triangle S were summed.
+inline void move_higher(const double* a, double n, const double* S, Index d, double* Ss, double* cubic,
+                        double& quartic) {
+    double trace = 0.0, ss = 0.0, sSs = 0.0, sc = 0.0;
+    std::memset(Ss, 0, sizeof(double) * static_cast<std::size_t>(d));
+    for (Index i = 0; i < d; ++i) {
+        const double *row = S + i * d, si = a[i] / n;
+        trace += row[i];
+        Ss[i] += row[i] * si;
+        for (Index j = i + 1; j < d; ++j) {
+            Ss[i] += row[j] * (a[j] / n);
+            Ss[j] += row[j] * si;
+        }
+    }
+    for (Index j = 0; j < d; ++j) {
+        const double s = a[j] / n;
+        ss += s * s, sSs += s * Ss[j], sc += s * cubic[j];
+    }
+    for (Index j = 0; j < d; ++j) cubic[j] += (2.0 * n * ss - trace) * (a[j] / n) - 2.0 * Ss[j];
+    quartic = larger(quartic - 4.0 * sc + 4.0 * sSs + ss * (2.0 * trace - 3.0 * n * ss), 0.0);
+}
+
 inline void mirror(double* S, Index d) {
     constexpr Index side = 16;  // of the squares that are turned while in the cache
     for (Index i0 = 0; i0 < d; i0 += side)
@@ -181,7 +222,7 @@ void full_moments(const Matrix<T>& X, const Labels& y, bool pooled, const Moment
     const Index chunk = pooled ? larger<Index>(4096, 8 * k) : larger(cached, per_class);
     const Index block = pooled ? together : chunk;  // rows packed at a time
     const Index panel_stride = block * kPanel + 8;   // panels must not fall on the same lines of the cache
-    Scratch weight(k), sum(k * d), packed(panels * panel_stride);
+    Scratch weight(k), sum(k * d), packed(panels * panel_stride), product(m.cubic ? d : 0);
     Scratch buffer(sizeof(T) == sizeof(double) && X.col_stride == 1 ? 0 : block * d);
     Scratch next_storage(k + 1);
     Index* next = reinterpret_cast<Index*>(next_storage.get());  // the next place of each class among the packed rows
@@ -214,6 +255,7 @@ void full_moments(const Matrix<T>& X, const Labels& y, bool pooled, const Moment
                 const Index place = next[pooled ? 0 : c]++;
                 pack_row(x, m.mean + c * d, w ? __builtin_sqrt(wr) : 1.0, &sum[c * d], &packed[place * kPanel],
                          panel_stride, d);
+                if (m.cubic) m.quartic[c] += add_higher(x, m.mean + c * d, wr, m.cubic + c * d, d);
             }
             const char* ahead = pooled && X.col_stride == 1 ? reinterpret_cast<const char*>(X.row(start + r0 + rows)) : nullptr;
             Index first = 0;
@@ -225,7 +267,9 @@ void full_moments(const Matrix<T>& X, const Labels& y, bool pooled, const Moment
             if (weight[c] == 0.0) continue;
             const double n = m.weight[c] += weight[c];
             const double* a = &sum[c * d];
-            subtract_outer(a, n, d, pooled ? m.scatter : m.scatter + c * d * d);
+            double* S = pooled ? m.scatter : m.scatter + c * d * d;
+            if (m.cubic) move_higher(a, n, S, d, product.get(), m.cubic + c * d, m.quartic[c]);
+            subtract_outer(a, n, d, S);
             for (Index j = 0; j < d; ++j) m.mean[c * d + j] += a[j] / n;
         }
     }

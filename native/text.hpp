@@ -287,6 +287,7 @@ private:
                     keys_.push_back(GramTable::key(numbers_[i], singles_[i + m - 1]));
                     places_.prefetch(keys_.back());
                 }
+                for (const std::uint64_t key : keys_) places_.prefetch_more(key);
                 for (std::size_t i = 0; i < n; ++i)
                     numbers_[i] = numbers_[i] < 0 || singles_[i + m - 1] < 0 ? -1 : places_.joined(keys_[i]);
             }

@@ -100,8 +100,16 @@ class WordTable {
 public:
     WordTable() = default;
 
+    // For so many words, which are only looked up, and more.
+    static WordTable for_lookup(std::size_t n) {
+        WordTable out;
+        out.slots_ = Large<Slot>(n / 3 * 4 + 16);
+        out.lists_ = false;
+        return out;
+    }
+
     // Words that follow each other, where each ends, and that are only looked up.
-    WordTable(const std::uint8_t* letters, const std::int64_t* ends, Index n) : slots_(std::size_t(n) / 3 * 4 + 16), lists_(false) {
+    WordTable(const std::uint8_t* letters, const std::int64_t* ends, Index n) : WordTable(for_lookup(std::size_t(n))) {
         std::vector<char> one;
         for (Index i = 0; i < n; ++i) {
             const std::int64_t begin = i ? ends[i - 1] : 0;
@@ -194,51 +202,98 @@ private:
     Large<std::size_t> starts_;
 };
 
-// n-grams by the number of all but their last token, and that of the last.
+// Tokens and n-grams by their numbers, and n-grams by the number of all but their last token and that of the last.
 class GramTable {
 public:
+    // How many n-grams there will be, as far as it is known.
+    explicit GramTable(std::size_t grams = 0) : slots_(std::max<std::size_t>(1024, grams / 3 * 4 + 16)) {}
+
     static std::uint64_t key(std::int32_t head, std::int32_t last) {
         return std::uint64_t(std::uint32_t(head)) << 32 | std::uint32_t(last);
     }
 
-    std::int32_t find(std::uint64_t key) const {
-        for (Probe<Slot> p(slots_, hash(key));; p.next())
-            if (slots_[p.at].number < 0 || slots_[p.at].key == key) return slots_[p.at].number;
+    std::size_t size() const { return keys_.size(); }
+    std::int32_t head(std::size_t number) const { return std::int32_t(keys_[number] >> 32); }  // -1 for a token
+    std::int32_t last(std::size_t number) const { return std::int32_t(std::uint32_t(keys_[number])); }  // of a token: whatever it was given
+
+    // The next number, of a token; or as many of them as words will be put at.
+    void add_token(std::int32_t last) { keys_.push_back(key(-1, last)); }
+    void make_room(std::size_t numbers) {
+        keys_.reserve(2 * numbers);  // which takes no memory until it is used
+        keys_.resize(numbers, key(-1, -1));
+        number_bits_ = bits(numbers);
     }
 
-    std::int32_t add(std::uint64_t key, Index number) {
-        Probe<Slot> p(slots_, hash(key));
-        for (; slots_[p.at].number >= 0; p.next())
-            if (slots_[p.at].key == key) return slots_[p.at].number;
+    std::int32_t find(std::uint64_t key) const {
+        const std::uint32_t slot = slots_[place(key)];
+        return slot ? number(slot) : -1;
+    }
+
+    // The number of an n-gram, which is the next one where it is new; or a number that there is room for.
+    std::int32_t add(std::uint64_t key) { return add(key, size()); }
+    std::int32_t add(std::uint64_t key, std::size_t number) {
+        const std::size_t at = place(key);
+        if (slots_[at]) return this->number(slots_[at]);
         if (number >= 0x7FFFFFFF) throw std::length_error("too many words");
-        slots_[p.at] = {key, std::int32_t(number)};
-        if (4 * ++used_ > 3 * slots_.size()) grow();
+        if (number == size()) keys_.push_back(key);
+        else keys_[number] = key;
+        if (4 * ++used_ > 3 * slots_.size()) rebuild(slots_.size() / 2 * 3);
+        else if ((number + 1) >> number_bits_) rebuild(slots_.size());
+        else slots_[at] = slot(hash(key), number);
         return std::int32_t(number);
     }
 
-    void prefetch(std::uint64_t key) const { __builtin_prefetch(&slots_[Probe<Slot>(slots_, hash(key)).at]); }
+    // Frees what n-grams are found by: their numbers still tell of what they are made.
+    void only_numbers() { Large<std::uint32_t>().swap(slots_); }
+
+    void prefetch(std::uint64_t key) const { __builtin_prefetch(&slots_[Probe<std::uint32_t>(slots_, hash(key)).at]); }
+    void prefetch_more(std::uint64_t key) const {
+        const std::uint32_t slot = slots_[Probe<std::uint32_t>(slots_, hash(key)).at];
+        if (slot) __builtin_prefetch(&keys_[std::size_t(number(slot))]);
+    }
 
 private:
-    struct Slot {
-        std::uint64_t key = 0;
-        std::int32_t number = -1;
-    };
-
     static std::uint64_t hash(std::uint64_t key) { return fold(key ^ 0x9E3779B97F4A7C15ull, 0xD6E8FEB86659FD93ull) * 0x9E3779B97F4A7C15ull; }
 
-    void grow() {
-        Large<Slot> old(slots_.size() / 2 * 3);
-        old.swap(slots_);
-        for (const Slot& slot : old) {
-            if (slot.number < 0) continue;
-            Probe<Slot> p(slots_, hash(slot.key));
-            while (slots_[p.at].number >= 0) p.next();
-            slots_[p.at] = slot;
+    static unsigned bits(std::size_t numbers) {
+        unsigned n = 10;
+        while (n < 31 && (numbers + 1) >> n) ++n;
+        return n;
+    }
+
+    // A slot has a number and one in its low bits, and in the others some of the hash, so that few others are looked at.
+    std::uint32_t low() const { return (1u << number_bits_) - 1; }
+    std::int32_t number(std::uint32_t slot) const { return std::int32_t(slot & low()) - 1; }
+    std::uint32_t slot(std::uint64_t hash, std::size_t number) const {
+        return (std::uint32_t(hash) & ~low()) | std::uint32_t(number + 1);
+    }
+
+    // Where a key is, or would be.
+    std::size_t place(std::uint64_t key) const {
+        const std::uint64_t h = hash(key);
+        for (Probe<std::uint32_t> p(slots_, h);; p.next()) {
+            const std::uint32_t own = slots_[p.at];
+            if (!own || (!((own ^ std::uint32_t(h)) & ~low()) && keys_[std::size_t(number(own))] == key)) return p.at;
         }
     }
 
-    Large<Slot> slots_ = Large<Slot>(1024);
+    void rebuild(std::size_t size) {
+        Large<std::uint32_t>().swap(slots_);
+        slots_.resize(size);
+        number_bits_ = bits(keys_.capacity());
+        for (std::size_t i = 0; i < keys_.size(); ++i) {
+            if (head(i) < 0) continue;
+            const std::uint64_t h = hash(keys_[i]);
+            Probe<std::uint32_t> p(slots_, h);
+            while (slots_[p.at]) p.next();
+            slots_[p.at] = slot(h, i);
+        }
+    }
+
+    Large<std::uint32_t> slots_;  // open addressing, never more than three quarters full; 0 where there is none
+    unsigned number_bits_ = 10;
     std::size_t used_ = 0;
+    Large<std::uint64_t> keys_;  // of all numbers
 };
 
 struct SortedWords {  // what they were found by is gone by then
@@ -288,33 +343,30 @@ public:
     Word word(const char* p, std::size_t n) const { return word_of(p, n); }
     void prefetch(const Word& word) const { tokens_.prefetch(word); }
     void prefetch(std::uint64_t key) const { grams_.prefetch(key); }
+    void prefetch_more(std::uint64_t key) const { grams_.prefetch_more(key); }
     std::int32_t number(const Word& word) {
         const std::int32_t found = tokens_.add(word, Index(size()));
-        if (std::size_t(found) == size()) nodes_.push_back({-1, std::int32_t(tokens_.size() - 1)});
+        if (std::size_t(found) == size()) grams_.add_token(std::int32_t(tokens_.size() - 1));
         return found;
     }
-    std::int32_t joined(std::uint64_t key) {
-        const std::int32_t found = grams_.add(key, Index(size()));
-        if (std::size_t(found) == size()) nodes_.push_back({std::int32_t(key >> 32), nodes_[std::uint32_t(key)].token});
-        return found;
-    }
+    std::int32_t joined(std::uint64_t key) { return grams_.add(key); }
     static std::int32_t shown(std::int32_t number) { return number; }
 
-    std::size_t size() const { return nodes_.size(); }
+    std::size_t size() const { return grams_.size(); }
 
     // A space comes before all letters: n-grams are in the order of their tokens.
     template <class Has>
     SortedWords sorted(const Has& has) {
-        grams_ = {};
+        grams_.only_numbers();
         const Large<std::int32_t> order = tokens_.sorted();
         Large<std::int32_t> rank(order.size());
         for (std::size_t i = 0; i < order.size(); ++i) rank[std::size_t(order[i])] = std::int32_t(i);
         Large<std::size_t> starts;
         Large<std::int32_t> by_rank(size()), children(size());
         for (std::size_t i = 0; i < size(); ++i) by_rank[i] = std::int32_t(i);
-        group(by_rank, order.size(), [&](std::int32_t i) { return rank[std::size_t(nodes_[std::size_t(i)].token)]; }, starts, children);
+        group(by_rank, order.size(), [&](std::int32_t i) { return rank[token(std::size_t(i))]; }, starts, children);
         children.swap(by_rank);
-        group(by_rank, size() + 1, [&](std::int32_t i) { return nodes_[std::size_t(i)].head + 1; }, starts, children);
+        group(by_rank, size() + 1, [&](std::int32_t i) { return grams_.head(std::size_t(i)) + 1; }, starts, children);
 
         SortedWords out;
         struct Level {
@@ -327,10 +379,10 @@ public:
                 path.pop_back();
                 continue;
             }
-            const std::size_t i = std::size_t(children[path.back().next++]), token = std::size_t(nodes_[i].token);
+            const std::size_t i = std::size_t(children[path.back().next++]), own = token(i);
             text.resize(path.back().length);
             if (path.size() > 1) text.push_back(' ');
-            text.insert(text.end(), tokens_.begin(token), tokens_.begin(token) + tokens_.length(token));
+            text.insert(text.end(), tokens_.begin(own), tokens_.begin(own) + tokens_.length(own));
             if (has(i)) {
                 out.order.push_back(std::int32_t(i));
                 out.letters.insert(out.letters.end(), text.begin(), text.end());
@@ -342,9 +394,11 @@ public:
     }
 
 private:
-    struct Node {
-        std::int32_t head, token;  // the number of all but the last token, -1 for none; and the last one, as it is in tokens_
-    };
+    // The last token of a number, as it is in tokens_.
+    std::size_t token(std::size_t number) const {
+        const std::size_t last = std::size_t(grams_.last(number));
+        return grams_.head(number) < 0 ? last : std::size_t(grams_.last(last));
+    }
 
     // Sorts by what `group_of` says, and leaves the order within groups as it is.
     template <class Of>
@@ -359,46 +413,60 @@ private:
 
     WordTable tokens_;
     GramTable grams_;
-    Large<Node> nodes_;
 };
 
-// Words of which those with spaces are n-grams of plain text.
+// Words, in order, of which those with spaces are n-grams of plain text. Their numbers are theirs; parts of words that are
+// none themselves have higher ones.
 class KnownGrams {
 public:
     static constexpr bool by_tokens = true;
 
-    KnownGrams(const std::uint8_t* letters, const std::int64_t* ends, Index n) {
+    KnownGrams(const std::uint8_t* letters, const std::int64_t* ends, Index n)
+        : words_(std::int32_t(n)), tokens_(WordTable::for_lookup(single(letters, ends, n))), grams_(std::size_t(n) - single(letters, ends, n)) {
+        grams_.make_room(std::size_t(n));
         std::vector<char> one;
-        for (Index i = 0; i < n; ++i) {
-            one.assign(letters + (i ? ends[i - 1] : 0), letters + ends[i]);
-            const std::size_t length = one.size();
-            one.resize(length + kSlack);
-            std::int32_t number = -1;
-            for (std::size_t start = 0, stop; start <= length; start = stop + 1) {
-                stop = std::size_t(std::find(one.begin() + std::ptrdiff_t(start), one.begin() + std::ptrdiff_t(length), ' ') - one.begin());
-                const std::int32_t token = known(tokens_.add(word_of(one.data() + start, stop - start), Index(shown_.size())));
-                number = start ? known(grams_.add(GramTable::key(number, token), Index(shown_.size()))) : token;
+        for (const bool joined : {false, true})
+            for (Index i = 0; i < n; ++i) {
+                const std::uint8_t *begin = letters + (i ? ends[i - 1] : 0), *end = letters + ends[i];
+                if ((std::find(begin, end, ' ') != end) != joined) continue;
+                one.assign(begin, end);
+                const std::size_t length = one.size();
+                one.resize(length + kSlack);
+                if (!joined) tokens_.add(word_of(one.data(), length), i);
+                else add(one.data(), length, std::size_t(i));
             }
-            shown_[std::size_t(number)] = std::int32_t(i);
-        }
     }
 
     Word word(const char* p, std::size_t n) const { return word_of(p, n); }
     void prefetch(const Word& word) const { tokens_.prefetch(word); }
     void prefetch(std::uint64_t key) const { grams_.prefetch(key); }
+    void prefetch_more(std::uint64_t key) const { grams_.prefetch_more(key); }
     std::int32_t number(const Word& word) const { return tokens_.find(word); }
     std::int32_t joined(std::uint64_t key) const { return grams_.find(key); }
-    std::int32_t shown(std::int32_t number) const { return number < 0 ? -1 : shown_[std::size_t(number)]; }
+    std::int32_t shown(std::int32_t number) const { return number < words_ ? number : -1; }
 
 private:
-    std::int32_t known(std::int32_t number) {
-        if (std::size_t(number) == shown_.size()) shown_.push_back(-1);
-        return number;
+    static std::size_t single(const std::uint8_t* letters, const std::int64_t* ends, Index n) {
+        std::size_t found = 0;
+        for (Index i = 0; i < n; ++i) found += std::find(letters + (i ? ends[i - 1] : 0), letters + ends[i], ' ') == letters + ends[i];
+        return found;
     }
 
+    // A word of several tokens; all but the last of them may be a word before it.
+    void add(const char* word, std::size_t length, std::size_t number) {
+        std::int32_t head = -1;
+        for (std::size_t start = 0, stop; start <= length; start = stop + 1) {
+            stop = std::size_t(std::find(word + start, word + length, ' ') - word);
+            const std::int32_t token = tokens_.add(word_of(word + start, stop - start), Index(grams_.size()));
+            if (std::size_t(token) == grams_.size()) grams_.add_token(-1);
+            const std::uint64_t key = GramTable::key(head, token);
+            head = !start ? token : stop < length ? grams_.add(key) : grams_.add(key, number);
+        }
+    }
+
+    std::int32_t words_;
     WordTable tokens_;
     GramTable grams_;
-    Large<std::int32_t> shown_;  // which word each is; -1 for parts of words that are none themselves
 };
 
 // MurmurHash3, 32 bits, seed 0, by Austin Appleby (public domain): the buckets of scikit-learn's HashingVectorizer.

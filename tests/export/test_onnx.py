@@ -28,6 +28,12 @@ TABLE = pd.DataFrame(
         "price": np.exp(X[:, 0]),
     }
 )
+STEPS = RNG.integers(0, 2, (N, 5)).cumsum(axis=1) + np.arange(N)[:, None] % 3  # each depends on the one before it
+TREE = pd.DataFrame({name: STEPS[:, j] % 3 for j, name in enumerate("abcde")}).assign(
+    a=np.array(["u", "v", "w"])[STEPS[:, 0] % 3], never=None
+)
+TREE.loc[RNG.random(N) < 0.3, "c"] = np.nan
+TREE.loc[RNG.random(N) < 0.2, "a"] = None
 FAMILIES = {"price": "log", "visits": "poisson", "grade": "categorical"}
 
 
@@ -79,6 +85,17 @@ CASES = {
         TABLE[["color", "grade"]].assign(
             color=np.where(np.arange(N) % 2, "green", "red"), grade=np.where(np.arange(N) % 3, 7, 1)
         ),
+    ),
+    **{
+        f"tree, {unknown}, alpha {alpha}": lambda unknown=unknown, alpha=alpha: (
+            suffice.CategoricalClassifier(alpha, structure="tree", unknown=unknown).fit(TREE, LABELS),
+            TREE.assign(b=holes(np.where(TREE["b"] == 2, 9, TREE["b"])), a=TREE["a"].replace("w", "new")),
+        )
+        for unknown, alpha in (("smooth", 1), ("ignore", 0), ("ignore", 0.5))
+    },
+    "tree beside numbers": lambda: (
+        suffice.MixedClassifier({"price": "binned"}, structure="tree").fit(TABLE, LABELS),
+        TABLE,
     ),
     "logistic": lambda: (suffice.LogisticClassifier().fit(X, LABELS), X),
     "quadratic logistic": lambda: (suffice.LogisticClassifier(expansion="quadratic").fit(X - [0, 1000, 0], LABELS), X),

@@ -48,6 +48,7 @@ def test_moments(n, d, k, dtype, weighted):
         "diag": lambda m, x: m.diag_moments(x, code, weight, k),
         "full": lambda m, x: m.full_moments(x, code, weight, k, False),
         "pooled": lambda m, x: m.full_moments(x, code, weight, k, True),
+        "quartic": lambda m, x: m.quartic_moments(x, code, weight, k),
     }
     for name, call in calls.items():
         expected = call(reference, X)

@@ -189,7 +189,7 @@ def test_scores_add_up_slopes(kernel, presence):
     vocabulary = words(["cat", "dog", "the", "οδος"])
     slope, by_class = np.random.default_rng(0).normal(size=(4, 3)), np.array([0.5, -1.0, 2.0])
     sparse = csc_array(np.where(slope > 0, slope, 0).T)
-    slopes = WordCounts(sparse.indptr.astype(np.int32), sparse.indices.astype(np.int32), sparse.data)
+    slopes = WordCounts.of(sparse.indptr, sparse.indices, sparse.data)
     out = np.ones((4, 3))
     rules, table = WordRules(), kernel.word_table(vocabulary)
     unknown = kernel.word_scores(documents(rows), rules, table, slopes, by_class, presence, out)
@@ -239,7 +239,7 @@ def test_words_and_their_counts_are_added(kernel):
     def counted(names: list[str] | None, n: int) -> tuple[np.ndarray, CountedWords]:
         table = rng.poisson(0.7, (3, n)).astype(float)
         m = csc_array(table)
-        count = WordCounts(m.indptr.astype(np.int32), m.indices.astype(np.int32), m.data)
+        count = WordCounts.of(m.indptr, m.indices, m.data)
         return table, CountedWords(
             None if names is None else words(names), count, rng.random(0 if names is None else n)
         )
@@ -267,3 +267,9 @@ def test_offsets_outside_the_text_are_refused():
     for offsets in ([0, 99], [-1, 2], [2, 1]):
         with pytest.raises(ValueError, match="begin and end"):
             counts(kernels.active, Documents(np.frombuffer(b"abc", np.uint8), np.array(offsets, np.int64)), WordRules())
+
+
+def test_more_counts_than_their_starts_can_number_are_refused():
+    with pytest.raises(ValueError, match="too many words and classes to count"):
+        WordCounts.of(np.arange(3) << 30, np.zeros(0), np.zeros(0))
+    assert WordCounts.of(np.array([0, 2**31 - 1]), np.zeros(0), np.zeros(0)).starts.tolist() == [0, 2**31 - 1]

@@ -349,14 +349,14 @@ class TextDensity(Density):
             slopes = replace(part).slopes  # type: ignore[type-var]  # which would be kept a second time by the part itself
             k = part.n_classes
             if slopes.by_class is None:
-                starts = np.arange(part.n_features + 1, dtype=np.int32) * k
+                starts = np.arange(part.n_features + 1) * k
                 label = np.tile(np.arange(k, dtype=np.int32), part.n_features)
-                found.append((WordCounts(starts, label, np.ascontiguousarray(slopes.table.T).ravel()), np.zeros(k)))
+                found.append((WordCounts.of(starts, label, np.ascontiguousarray(slopes.table.T).ravel()), np.zeros(k)))
                 continue
             by_word = slopes.table.tocsc()
             by_word.sort_indices()
-            own = *(each.astype(np.int32, copy=False) for each in (by_word.indptr, by_word.indices)), by_word.data
-            found.append((WordCounts(*own), np.asarray(slopes.by_class, np.float64)))
+            own = WordCounts.of(by_word.indptr, by_word.indices, by_word.data)
+            found.append((own, np.asarray(slopes.by_class, np.float64)))
         return tuple(found)
 
     def _counts(self, X: TextRows, j: int) -> Counts:

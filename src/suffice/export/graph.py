@@ -33,13 +33,12 @@ class Graph:
 
     def constant(self, array: Any) -> Value:
         """An array, or a number."""
-        own = np.ascontiguousarray(array)
+        own = np.ascontiguousarray(array).reshape(np.shape(array))  # which makes a vector of a number
         own = own.astype(np.float64) if own.dtype.kind == "f" else own
         key = own.dtype.str, own.shape, own.tobytes() if own.dtype != object else tuple(own.reshape(-1).tolist())
         if key not in self._known:
             name = f"constant_{len(self._constants)}"
-            shaped = own.reshape(np.shape(array))  # ascontiguousarray makes a vector of a number
-            self._constants.append(numpy_helper.from_array(shaped, name))
+            self._constants.append(numpy_helper.from_array(own, name))
             self._known[key] = Value(self, name)
         return self._known[key]
 
@@ -133,21 +132,26 @@ class Value:
     def indices(self) -> Value:
         return self.graph.node("Cast", self, to=TensorProto.INT64)
 
+    def zeros(self) -> Value:
+        """Zeros of the same shape, whatever is here."""
+        zero = numpy_helper.from_array(np.zeros(1))
+        return self.graph.node("ConstantOfShape", self.graph.node("Shape", self), value=zero)
+
     def sum(self, axis: int = 1, keepdims: int = 1) -> Value:
         """(n, 1) the sums of the rows, or those along another axis."""
         return self.graph.node("ReduceSum", self, np.array([axis], np.int64), keepdims=keepdims)
 
-    def max(self) -> Value:
-        """(n, 1) the greatest of each row."""
-        return self.graph.node("ReduceMax", self, axes=[1], keepdims=1)
+    def max(self, axis: int = 1) -> Value:
+        """(n, 1) the greatest of each row, or those along another axis."""
+        return self.graph.node("ReduceMax", self, axes=[axis], keepdims=1)
 
     def best(self, least: bool = False) -> Value:
         """(n,) the index of the greatest of each row, or of the least; the first of those that are equal."""
         return self.graph.node("ArgMin" if least else "ArgMax", self, axis=1, keepdims=0)
 
-    def columns(self, which: Any) -> Value:
-        """Some of the columns, by index."""
-        return self.graph.node("Gather", self, np.asarray(which, np.int64), axis=1)
+    def columns(self, which: Any, axis: int = 1) -> Value:
+        """Some of the columns, by index, or what stands at some indices of another axis."""
+        return self.graph.node("Gather", self, np.asarray(which, np.int64), axis=axis)
 
     def looked_up(self, table: Any) -> Value:
         """Rows of a table, by index: (n, k) from (n, 1), or (n,) from (n,)."""

@@ -13,6 +13,7 @@ from onnx import TensorProto
 from .._version import __version__
 from ..atomic import replacing
 from ..errors import DataError, SufficeError
+from . import onnx_tree  # noqa: F401  registers its scores
 from .graph import Graph, Value
 from .onnx_scores import Scores, scores
 from .outputs import plain_labels

@@ -54,7 +54,13 @@ def _numbers(model: Any, cells: Cells) -> Value:
     return beside([cells[j] for j in range(model.n_features)])
 
 
-def _unseen(seen: Array) -> Array:
+def nothing_said(cells: Cells) -> Value:
+    """Zero for each row, (n, 1)."""
+    return next(iter(cells.values())).zeros()
+
+
+def unseen_classes(seen: Array) -> Array:
+    """What to add to scores (n, k), of which classes without rows have -inf."""
     return np.where(seen, 0.0, -np.inf)[None]
 
 
@@ -139,14 +145,12 @@ def _(density: CategoricalDensity, cells: Cells) -> Scores:
             continue  # never observed: it says nothing
         nothing = np.zeros((1, density.n_classes))
         table = np.vstack([density.log_probability[:, a:b].T, density.unseen[:, [j]].T, nothing])
-        own = _code(cells[j], density.categories[j]).looked_up(table).squeezed()
+        own = category_code(cells[j], density.categories[j]).looked_up(table).squeezed()
         total = own if total is None else total + own
-    if total is None:
-        total = beside([cells[j] for j in range(density.n_features)]).is_nan().numbers().max() * 0.0
-    return Scores(total + _unseen(density.seen))
+    return Scores((nothing_said(cells) if total is None else total) + unseen_classes(density.seen))
 
 
-def _code(x: Value, categories: Array) -> Value:
+def category_code(x: Value, categories: Array) -> Value:
     """(n, 1) the index of each category; one more for an unknown one, and two more for a missing one."""
     v = len(categories)
     if categories.dtype == object:
@@ -183,7 +187,7 @@ def _(density: CountDensity, cells: Cells) -> Scores:
         impossible = np.stack([density.violations.of_class(c) for c in range(k)])
         count = x @ impossible.T + observed @ np.broadcast_to(violated, slopes.shape).astype(np.float64).T
         found = (count > SOME).where(-np.inf, found)
-    return Scores(found + _unseen(density.seen), _shared(density, x, missing))
+    return Scores(found + unseen_classes(density.seen), _shared(density, x, missing))
 
 
 @scores.register
@@ -298,7 +302,7 @@ def _(model: LogisticModel, cells: Cells) -> Scores:
     encoding = model.encoding
     every = _with_features(encoding.derived, cells, encoding.n_features)
     codes = {
-        j: _code(every[j], known)
+        j: category_code(every[j], known)
         for j, known in zip(encoding.categorical, encoding.categories, strict=True)
         if len(known)
     }

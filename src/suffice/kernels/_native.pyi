@@ -12,7 +12,15 @@ def diag_moments(
     X: Array | tuple[Array, ...], code: Array, weight: Array | None, n: Array, mean: Array, scatter: Array
 ) -> None: ...
 def full_moments(
-    X: Array | tuple[Array, ...], code: Array, weight: Array | None, pooled: bool, n: Array, mean: Array, scatter: Array
+    X: Array | tuple[Array, ...],
+    code: Array,
+    weight: Array | None,
+    pooled: bool,
+    n: Array,
+    mean: Array,
+    scatter: Array,
+    cubic: Array | None = None,
+    quartic: Array | None = None,
 ) -> None: ...
 def soft_diag_moments(
     X: Array | tuple[Array, ...], share: Array, weight: Array | None, n: Array, mean: Array, scatter: Array

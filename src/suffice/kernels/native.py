@@ -50,6 +50,13 @@ def full_moments(X: Numbers, code: Array, weight: Array | None, k: int, pooled: 
     return moments
 
 
+def quartic_moments(X: Numbers, code: Array, weight: Array | None, k: int) -> tuple[Array, ...]:
+    d = _shape(X, code, weight)
+    moments = np.zeros(k), np.zeros((k, d)), np.zeros((k, d, d)), np.zeros((k, d)), np.zeros(k)
+    _native.full_moments(X, code, weight, False, *moments)
+    return moments
+
+
 def _check_shares(n: int, share: Array, weight: Array | None) -> None:
     if len(share) != n or (weight is not None and len(weight) != n):
         raise ValueError(f"{n} rows, {len(share)} soft labels, {'no' if weight is None else len(weight)} weights")

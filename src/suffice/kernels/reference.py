@@ -106,6 +106,22 @@ def full_moments(X: Numbers, code: Array, weight: Array | None, k: int, pooled: 
     return n, mean, scatter
 
 
+def quartic_moments(X: Numbers, code: Array, weight: Array | None, k: int) -> tuple[Array, ...]:
+    """`full_moments`, and with z = x - mean the sums of w |z|^2 z (k, d) and of w |z|^4 (k,)."""
+    X = _joined(X)
+    n, mean, scatter = full_moments(X, code, weight, k, False)
+    cubic, quartic = np.zeros_like(mean), np.zeros(k)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for x, c, w in _parts(X, code, weight):
+            z = x - mean[c]
+            square = np.einsum("ij,ij->i", z, z)
+            weighted = square if w is None else w * square
+            for i in np.unique(c):
+                cubic[i] += weighted[c == i] @ z[c == i]
+            quartic += np.bincount(c, weighted * square, minlength=k)
+    return n, mean, scatter, cubic, quartic
+
+
 def _by_class(share: Array, weight: Array | None) -> list[Array]:
     return [column if weight is None else column * weight for column in share.T]
 

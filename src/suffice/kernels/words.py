@@ -48,6 +48,13 @@ class WordCounts(NamedTuple):
     label: Array  # int32, these classes, in order
     value: Array  # float64
 
+    @classmethod
+    def of(cls, starts: Array, label: Array, value: Array) -> WordCounts:
+        """Return starts and classes of any type as numbers of 32 bits."""
+        if starts[-1] > np.iinfo(np.int32).max:
+            raise ValueError("too many words and classes to count")
+        return cls(starts.astype(np.int32, copy=False), label.astype(np.int32, copy=False), value)
+
 
 class CountedWords(NamedTuple):
     """What was counted of documents."""
@@ -156,8 +163,8 @@ def word_counts(
 
 def _listed(count: list[Counter[int]]) -> WordCounts:
     pairs = [pair for own in count for pair in sorted(own.items())]
-    starts = np.cumsum([0, *map(len, count)], dtype=np.int32)
-    return WordCounts(starts, np.array([c for c, _ in pairs], np.int32), np.array([n for _, n in pairs], np.float64))
+    starts = np.cumsum([0, *map(len, count)])
+    return WordCounts.of(starts, np.array([c for c, _ in pairs], np.int32), np.array([n for _, n in pairs], np.float64))
 
 
 def _added(pairs: Iterable[tuple[int, int]]) -> Counter[Any]:

@@ -251,13 +251,16 @@ class MomentStats(Statistics):
         if layout not in HIGHER:
             n, mean, scatter = kernels.active.full_moments(table.numbers(), code, weight, k, layout == "pooled")
             return cls(classes, n, mean, scatter, layout)
+        if layout == "quartic":
+            n, mean, scatter, *higher = kernels.active.quartic_moments(table.numbers(), code, weight, k)
+            return cls(classes, n, mean, scatter, layout, *higher)
         X = table.floats()
         step = max(256, (1 << 17) // X.shape[1])  # in the cache, so that X itself is read once
-        total = cls._of_block(X[:step], classes, code[:step], None if weight is None else weight[:step], layout)
+        total = cls._of_block(X[:step], classes, code[:step], None if weight is None else weight[:step])
         for start in range(step, len(X), step):
             rows = slice(start, start + step)
             w = None if weight is None else weight[rows]
-            total = total._merged(cls._of_block(X[rows], classes, code[rows], w, layout))
+            total = total._merged(cls._of_block(X[rows], classes, code[rows], w))
         return total
 
     @classmethod
@@ -283,27 +286,23 @@ class MomentStats(Statistics):
         return cls(classes, n, mean, scatter, "full")
 
     @classmethod
-    def _of_block(cls, X: Array, classes: Array, code: Array, weight: Array | None, layout: str) -> Self:
+    def _of_block(cls, X: Array, classes: Array, code: Array, weight: Array | None) -> Self:
+        """Compute the moments of each two columns."""
         k = len(classes)
         X, code, weight = present_rows(X, code, weight)
         n, mean, scatter = kernels.active.full_moments(X, code, weight, k, False)
         if not len(X):
-            return cls.zeros(classes, X.shape[1], layout)
+            return cls.zeros(classes, X.shape[1], "coquartic")
         w = np.ones(len(X)) if weight is None else weight
-        cubic = np.zeros_like(mean if layout == "quartic" else scatter)
-        quartic = np.zeros(k) if layout == "quartic" else np.zeros_like(scatter)
+        cubic, quartic = np.zeros_like(scatter), np.zeros_like(scatter)
         with np.errstate(over="ignore", invalid="ignore"):  # is_finite reports it
             for c in np.flatnonzero(n):
                 rows = contiguous(np.flatnonzero(code == c))
                 z = X[rows] - mean[c]
-                if layout == "coquartic":
-                    squares = z**2
-                    weighted = (squares * w[rows, None]).T
-                    cubic[c], quartic[c] = weighted @ z, weighted @ squares
-                else:
-                    square = np.einsum("ij,ij->i", z, z)
-                    cubic[c], quartic[c] = (w[rows] * square) @ z, w[rows] @ square**2
-        return cls(classes, n, mean, scatter, layout, cubic, quartic)
+                squares = z**2
+                weighted = (squares * w[rows, None]).T
+                cubic[c], quartic[c] = weighted @ z, weighted @ squares
+        return cls(classes, n, mean, scatter, "coquartic", cubic, quartic)
 
     def _skipping_missing(self, X: Array, column_moments: Callable[[Array, Array], kernels.Moments]) -> Self:
         """Return the moments of each column over the rows that have it: ``column_moments(x, rows)``."""

@@ -54,8 +54,8 @@ class ColumnWords(CountedWords):
     def with_matrix(self, matrix: Any, having: Array) -> ColumnWords:
         """The same words with other counts."""
         matrix.sort_indices()
-        parts = matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32), matrix.data.astype(np.float64)
-        return self._replace(counts=WordCounts(*parts), having=having)
+        counts = WordCounts.of(matrix.indptr, matrix.indices, matrix.data.astype(np.float64))
+        return self._replace(counts=counts, having=having)
 
     def kept(self, which: Array) -> ColumnWords:
         """Some of the words, (v,) bool."""
@@ -63,8 +63,8 @@ class ColumnWords(CountedWords):
             return self
         lengths = np.diff(self.counts.starts)
         stored = np.repeat(which, lengths)
-        starts = np.concatenate([[0], np.cumsum(lengths[which])]).astype(np.int32)
-        count = WordCounts(starts, self.counts.label[stored], self.counts.value[stored])
+        starts = np.concatenate([[0], np.cumsum(lengths[which])])
+        count = WordCounts.of(starts, self.counts.label[stored], self.counts.value[stored])
         words = None if self.words is None else self._words(which)
         return ColumnWords(words, count, self.having[which])
 
@@ -470,7 +470,7 @@ def _column_from_arrays(j: int, k: int, hashed: int | None, arrays: Mapping[str,
     rising[starts[:-1][starts[:-1] < len(label)]] = True
     if not rising.all() or (len(label) and not 0 <= label.min() <= label.max() < k):
         raise ValueError("the classes of a word are not in order")
-    column = ColumnWords(words, WordCounts(starts.astype(np.int32), label, value), having)
+    column = ColumnWords(words, WordCounts.of(starts, label, value), having)
     if words is not None:
         _check_words(column)
     return column
