@@ -142,8 +142,8 @@ class CsvFormat(TextFormat):
             end = head.find(b"\n", end + 1)
         return head if end < 0 else head[: end + 1]
 
-    def _names(self, request: Request) -> Sequence[str]:  # noqa: ARG002
-        return self.dialect.names
+    def _names(self, request: Request) -> Sequence[str]:
+        return *self.dialect.names, *request.verbatim
 
     def _end(self, content: bytes) -> int:
         end = content.rfind(b"\n")
@@ -184,9 +184,9 @@ class CsvFormat(TextFormat):
         found: dict[str, Any] = {}
         for part, how in ((read, {}), (repeated, as_written)):
             if part:
-                types = {column.name: column.type for column in part}
+                types = {request.verbatim.get(column.name, column.name): column.type for column in part}
                 table = self._table(content, {"column_types": types, "include_columns": list(types), **how})
-                found |= zip(types, table.columns, strict=True)
+                found |= zip((column.name for column in part), table.columns, strict=True)
         return pa.table([found[name] for name in columns.names], columns.names)
 
     def _decoded(self, content: bytes) -> str:

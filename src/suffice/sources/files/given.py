@@ -53,6 +53,7 @@ class Files:
     skipped: list[str] = field(default_factory=list)  # what the last pass could not read
     texts: frozenset[str] = frozenset()  # columns that a model knows as text, whatever they look like
     verbatim: frozenset[str] = frozenset()  # columns that nobody reads: repeated as they are written
+    copied: frozenset[str] = frozenset()  # columns that are read, and repeated as they are written as well
     filesystem: Any = None  # of pyarrow or fsspec, that the paths are on
     _formats: dict[str, Format] = field(default_factory=dict, init=False, repr=False, compare=False)  # of files so far
 
@@ -230,9 +231,12 @@ def with_texts(X: Any, texts: Collection[str]) -> Any:
     return replace(_given(X), texts=frozenset(texts)) if texts and are_files(X) else X
 
 
-def with_verbatim(X: Any, columns: Collection[str]) -> Any:
-    """Return files with the columns that are only repeated, so that their cells stay as text files have them."""
-    return replace(_given(X), verbatim=frozenset(columns)) if columns and are_files(X) else X
+def with_verbatim(X: Any, columns: Collection[str], copied: Collection[str] = ()) -> Any:
+    """Return files with the columns that are only repeated, so that their cells stay as text files have them, and with
+    those of which the source has a copy as they are written (see `Source.copies`)."""
+    if not (columns or copied) or not are_files(X):
+        return X
+    return replace(_given(X), verbatim=frozenset(columns), copied=frozenset(copied))
 
 
 def _given(X: Any) -> Files:
