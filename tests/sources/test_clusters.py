@@ -123,7 +123,7 @@ SEARCHES = {
 
 
 @pytest.mark.filterwarnings("ignore:(?s).*fits failed", "ignore:One or more of the")
-@pytest.mark.parametrize("name", SEARCHES)
+@pytest.mark.parametrize(("engine", "name"), [("dask", "mixed"), ("spark", "gaussian")], indirect=["engine"])
 def test_searches_give_what_they_give_in_memory(cluster_rows, name):
     estimator, grid, columns = SEARCHES[name]
     scoring = {"right": "balanced_accuracy", "cost": "neg_log_cost"}

@@ -24,7 +24,7 @@ X = rng.normal(size=(20_000, 12)) + y[:, None]
 stop = threading.Event()
 
 def work():
-    while not stop.is_set():
+    while not stop.wait(0.001):  # or the processes would hardly get a processor to start on
         suffice.GaussianClassifier(n_jobs=2).fit(X, y)
 
 thread = threading.Thread(target=work)
