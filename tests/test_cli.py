@@ -343,6 +343,9 @@ class TestPredict:
         clf, frame = suffice.load("pair.safetensors"), pd.read_csv("pair.csv")
         for options, choices in (
             (("--prior", "False=0.9,True=0.1"), {"prior": [0.9, 0.1]}),
+            (("--prior", "true=0.1"), {"prior": [0.9, 0.1]}),
+            (("--prior", '{"TRUE": 0.1, "false": 0.9}'), {"prior": [0.9, 0.1]}),
+            (("--cost", '{"true": {"true": 0, "false": 2}, "false": [0, 1]}'), {"cost": {True: [2, 0], False: [0, 1]}}),
             (("--prior", "0.1"), {"prior": [0.9, 0.1]}),
             (("--cost", '{"True": {"True": 0, "False": 50}, "False": [0, 1]}'), {"cost": [[0, 1], [50, 0]]}),
         ):
