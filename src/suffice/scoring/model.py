@@ -756,7 +756,7 @@ class Model:
     def _columns(self) -> Columns:
         """What the model knows of its columns."""
         density = self.density
-        return Columns(self.names, density.n_features, self.owner, density.category_kinds(), self.classes)
+        return Columns(self.names, density.n_features, self.owner, density.category_kinds(), self.classes, self.target)
 
     def _source(self, X: Any, y: Any = None, weight: Any = None) -> Source:
         """X as a source of the columns of this model, and of labels and weights."""
