@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
-from ...errors import DataError, UnreadableError, alike, listed, remedy
+from ...errors import DataError, UnreadableError, alike, listed, not_known, remedy
 from ...storage import STORES, AnyPath, is_store, scheme_of, without_credentials, without_query
 from .dialect import TextOptions
 from .discovery import SUFFIXES, File, format_of
@@ -175,8 +175,8 @@ def files(
             + remedy('suffice.sql(url, "table")', "--query table")
         )
     if format is not None and format not in SUFFIXES.values():
-        known = listed(sorted({*SUFFIXES.values()}))
-        raise DataError(f"{remedy('format=', '--format ')}{format!r} is not known; choose one of {known}")
+        given = f"{remedy('format=', '--format ')}{format!r}"
+        raise DataError(f"{given} {not_known(format, sorted({*SUFFIXES.values()}))}")
     if on_error not in ("raise", "skip"):
         raise DataError(f'on_error={on_error!r} is not known; choose "raise" or "skip"')
     if isinstance(columns, str):
