@@ -245,6 +245,10 @@ class TestFit:
             (("nowhere.csv", "-t", "y"), "there is no file or directory 'nowhere.csv'"),
             ((PENGUINS, "-t", "genus"), "there is no column 'genus'"),
             ((PENGUINS, "-t", "species", "--model", "magic"), "--model magic is not known"),
+            ((PENGUINS, "-t", "species", "--model", "mixd"), "did you mean 'mixed'?"),
+            ((PENGUINS, "-t", "species", "--families", "year=gausian"), "did you mean 'gaussian'?"),
+            ((PENGUINS, "-t", "species", "--model", "mixed", "--set", "covarance=full"), "did you mean 'covariance'?"),
+            ((PENGUINS, "-t", "species", "--model", "mixed", "--set", "covariance=ful"), "did you mean 'full'?"),
             ((PENGUINS, "-t", "species", "--set", "alpha=1"), "need a named model"),
             ((PENGUINS, "-t", "species", "--model", "mixed", "--set", "beta=1"), "--set beta=1"),
             ((PENGUINS, "-t", "species", "--model", "logistic", "--checkpoint", "c"), "does not support --checkpoint"),
@@ -343,6 +347,9 @@ class TestPredict:
         clf, frame = suffice.load("pair.safetensors"), pd.read_csv("pair.csv")
         for options, choices in (
             (("--prior", "False=0.9,True=0.1"), {"prior": [0.9, 0.1]}),
+            (("--prior", "true=0.1"), {"prior": [0.9, 0.1]}),
+            (("--prior", '{"TRUE": 0.1, "false": 0.9}'), {"prior": [0.9, 0.1]}),
+            (("--cost", '{"true": {"true": 0, "false": 2}, "false": [0, 1]}'), {"cost": {True: [2, 0], False: [0, 1]}}),
             (("--prior", "0.1"), {"prior": [0.9, 0.1]}),
             (("--cost", '{"True": {"True": 0, "False": 50}, "False": [0, 1]}'), {"cost": [[0, 1], [50, 0]]}),
         ):
@@ -362,7 +369,7 @@ class TestPredict:
         pd.concat([pd.read_csv(places / "both.csv")] * 40).to_csv(tmp_path / "many.csv")
         command = [Path(sys.executable).with_name("suffice"), "predict", places / "mixed.safetensors", "many.csv"]
         with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-            assert process.stdout.readline().startswith(b'"Unnamed: 0","id","species"')
+            assert process.stdout.readline().startswith(b"Unnamed: 0,id,species")
             process.stdout.close()
             assert process.stderr.read() == b""
             assert process.wait(60) == 1
@@ -374,7 +381,7 @@ class TestPredict:
         shell("fit", "a.csv", "-t", "y", *options, cwd=tmp_path)
         done = shell("predict", "model.safetensors", "b.csv", "--outputs", "decision", cwd=tmp_path)
         assert done.returncode == 0
-        assert done.stdout == '"x","decision"\n"green","a"\n'
+        assert done.stdout == "x,decision\ngreen,a\n"
         assert done.stderr.startswith("suffice: warning: 1 row has probability zero under every class")
         assert done.stderr.count("\n") == 1
 
@@ -972,6 +979,28 @@ def test_columns_that_the_model_does_not_read_are_repeated_as_they_are_written(h
     assert code == 0
     found = next(csv.DictReader(io.StringIO(text)))
     assert [found[f"c{j}"] for j in range(len(cells))] == cells
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (["1.10,True,02,NA,a b", '2.0,False,1,"x, y",'], None),
+        (["+3.50,TRUE,2,u,v", '"4.00",FALSE,003,"say ""w""",-'], ["+3.50,TRUE,2,u,v", '4.00,FALSE,003,"say ""w""",-']),
+    ],
+)
+def test_columns_that_the_model_reads_are_repeated_as_they_are_written(tmp_path, monkeypatch, lines, expected):
+    monkeypatch.chdir(tmp_path)
+    head, body = "x,flag,n,who,rest", [f"{i}.5,True,{i % 3},{'uvw'[i % 3]},r{i % 2},{'ab'[i % 2]}" for i in range(20)]
+    Path("rows.csv").write_text("\n".join([f"{head},label", *body]))
+    Path("new.csv").write_text("\n".join([head, *lines, ""]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ColumnWarning)  # a flag that is always true
+        run("fit", "rows.csv", "-t", "label", "--model", "mixed", "-o", "m")
+        told = run("predict", "m", "new.csv", "--outputs", "decision")[1].splitlines()
+    assert told[0] == f"{head},decision"
+    assert [line[:-2] for line in told[1:]] == (expected or lines)
+    assert run("predict", "m", "new.csv", "--outputs", "decision", "-o", "scores.parquet")[0] == 0
+    assert pq.read_schema("scores.parquet").field("x").type == "double"  # formats that have types keep them
 
 
 @pytest.mark.parametrize("arguments", [("merge", MODEL), ("forget", MODEL, ROWS, "-t", "species"), ("predict", MODEL)])

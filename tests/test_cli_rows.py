@@ -482,7 +482,7 @@ def test_columns_that_tell_nothing_are_not_asked_for(model, tmp_path):
     same = ["same"] * (model != "auto")  # which may vary in a model that this one is merged with
     assert said == [f"column {name!r} is left out" for name in ("id", "same", "none") if name not in same]
     assert list(suffice.load(tmp_path / "m").feature_names_in_) == [*FEATURES, *same]
-    assert suffice.load_model(tmp_path / "m").left_out == {"id", "same", "none", "species"}.difference(same)
+    assert suffice.load_model(tmp_path / "m").column_notes.left_out.keys() == {"id", "same", "none"}.difference(same)
     assert len(table(run("predict", tmp_path / "m", tmp_path / "few.csv"))) == 5
 
 

@@ -190,8 +190,17 @@ def one_of(name: str, value: Any, known: Collection[str]) -> str:
     'nat'
     """
     if not (isinstance(value, str) and value in known):
-        raise ParameterError(f"{name}={value!r} is not known; choose one of {listed(known, len(known))}")
+        raise ParameterError(f"{name}={value!r} {not_known(value, known)}")
     return value
+
+
+def not_known(value: Any, known: Collection[str]) -> str:
+    """Return what to say of a value that is not among the known ones.
+
+    >>> not_known("nats", ["nat", "log10"])
+    "is not known; choose one of 'nat', 'log10'; did you mean 'nat'?"
+    """
+    return f"is not known; choose one of {listed(known, len(known))}{alike(str(value), known)}"
 
 
 def alike(name: str, known: Iterable[str]) -> str:

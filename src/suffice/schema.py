@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import ColumnWarning, DataError, FamilyError, ParameterError, alike, as_family, listed, remedy
+from .errors import ColumnWarning, DataError, FamilyError, ParameterError, alike, as_family, listed, not_known, remedy
 from .families import FAMILIES
 from .tables.features import DERIVED, Feature, Steps, at, derived
 from .tables.parsing import ORDERS, temporal
@@ -344,7 +344,7 @@ def asked_for(
 def _family(family: Any) -> str:
     known = [*FAMILIES, *DERIVED, *ORDERS, DROP]
     if not (isinstance(family, str) and family in known):
-        raise ParameterError(f"the family {family!r} is not known; choose one of {listed(known, 20)}")
+        raise ParameterError(f"the family {family!r} {not_known(family, known)}")
     return str(family)
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .densities import BetaBinomialDensity, BinomialDensity, Density, MixtureDensity
 from .densities.counts import as_trials, check_alpha
-from .errors import DataError, listed, one_of
+from .errors import DataError, listed, not_known, one_of
 from .families import FAMILIES, Family
 from .sources import as_table
 from .starts import Sample, Search
@@ -89,7 +89,7 @@ def fit_density(family: str, x: Any, *, weight: Any = None, method: str = "ml", 
     """
     known = [*FAMILIES, _BINOMIAL, _MIXTURE]
     if not isinstance(family, str) or family not in known:
-        raise DataError(f"the family {family!r} is not known; choose one of {listed(known, len(known))}")
+        raise DataError(f"the family {family!r} {not_known(family, known)}")
     one_of("method", method, METHODS)
     table = _rows(x)
     if not len(table):

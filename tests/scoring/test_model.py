@@ -278,3 +278,18 @@ def test_usual_values_are_those_of_the_table(estimator):
     assert found["price"].kind == "numeral"
     assert found["price"].typical == pytest.approx(1040, abs=10)
     assert found["size"].typical == pytest.approx(5, abs=1)
+
+
+def test_errors_of_names_have_a_remedy():
+    numbers = pd.DataFrame({0: [1.0, 2, 3, 4], 1: [4.0, 1, 2, 3], 9: ["a", "b", "a", "b"]})
+    for target in (9, "9"):
+        with pytest.raises(DataError, match=r"no column '9' to take .*; rename the columns, such as by X"):
+            GaussianClassifier().fit(numbers, target)
+    named = numbers.rename(columns=str)
+    unnamed = GaussianClassifier("tied").fit(numbers[[0, 1]], named["9"]).to_model()
+    warned = pytest.warns(UserWarning, match="fitted without feature names")
+    with warned, pytest.raises(DataError, match=r"expecting 2 features as input\. Its columns had no"):
+        unnamed.predict(named)
+    model = dataclasses.replace(GaussianClassifier("tied").fit(named, "9").to_model(), target="9")
+    with pytest.raises(DataError, match="unseen at fit time:\n- one\nFeature names seen"):
+        model.predict(named.rename(columns={"1": "one"}))

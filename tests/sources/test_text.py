@@ -203,6 +203,21 @@ def test_rows_may_be_laid_out_as_people_do(tmp_path, case):
     assert (found["x"], found["word"], labels) == ([1, 2], ["u v", None], ["a", "b"])
 
 
+TITLES = {
+    "one": "Sales, by month\nx,word,label\n1,u v,a\n2,,b\n",
+    "several": "Sales\n\nby;somebody\n\nx;word;label\n1;u v;a\n2;;b\n",
+    "as a spreadsheet writes them": ",,\nSales,,\n,,\nx,word,label\n1,u v,a\n2,,b\n",
+}
+
+
+@pytest.mark.parametrize("case", TITLES)
+def test_titles_above_the_header_are_no_rows(tmp_path, case):
+    (tmp_path / "a.csv").write_text(TITLES[case])
+    with pytest.warns(FormatWarning, match=r"title.*: 'x', 'word', 'label'; .* give suffice.files"):
+        found, labels = read(tmp_path / "a.csv")
+    assert (found["x"], found["word"], labels) == ([1, 2], ["u v", None], ["a", "b"])
+
+
 def test_spaces_separate_the_cells_of_uci_files(tmp_path):
     """The layout of auto-mpg.data: numbers in columns, a tab, and a name in quotes."""
     lines = ['18.0   8   307.0      130.0\t"chevrolet chevelle"', '  15.0   8   350.0      ?  \t"buick skylark"  ']

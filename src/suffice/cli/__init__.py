@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from ..errors import DecisionError, ParameterError, SufficeError, for_commands
+from ..errors import DecisionError, ParameterError, SufficeError, alike, for_commands
 from .options import StoppedError, UsageError
 
 _FAILED, _WRONG_USAGE, _DEFECT, _INTERRUPTED = 1, 2, 3, 130  # exit codes
@@ -47,6 +47,8 @@ class _Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in _COMMANDS:
+            if meant := alike(cmd_name, _COMMANDS):
+                raise UsageError(f"there is no command {cmd_name!r}{meant}")
             return None
         command: click.Command = getattr(import_module(f".{_COMMANDS[cmd_name]}", __name__), cmd_name)
         if not any(option.name == _DEBUG for option in command.params):

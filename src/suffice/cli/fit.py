@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from ..errors import listed
+from ..errors import alike, listed, not_known
 from ..scoring.choice import CRITERIA
 from ..storage import locate
 from . import options
@@ -99,6 +99,9 @@ def fit(
         raise UsageError("--folds, --scoring, --time-limit, --no-calibrate and --generative need --model auto")
     if model == "logistic" and checkpoint:
         raise UsageError("--model logistic does not support --checkpoint")
+    if kind is not None:
+        own = own | _parameters(choices, kind)
+        check_parameters(kind(**own))
     if checkpoint is not None and locate(checkpoint).identity == locate(out.path).identity:
         raise UsageError(f"{locate(out.path)} cannot be both the model and the checkpoint; give two different files")
     bar = model != "mixture"  # which has its own, for many passes
@@ -114,7 +117,7 @@ def fit(
 
             fitted: Any = selection.fit(rows, target, weight, families=of_families, **search)
         else:
-            fitted = kind(**(own | _parameters(choices, kind))).fit(rows, target, sample_weight=weight)
+            fitted = kind(**own).fit(rows, target, sample_weight=weight)
         fitted.target_ = target
         note_left_out(fitted, left_out, data)
         with out.file() as path:
@@ -191,11 +194,18 @@ def estimator_of(model: str, families: Any) -> tuple[Any, dict[str, Any]]:
         return kind, {} if families == "auto" else {"families": families}
     if model not in FAMILIES:
         known = ["auto", *others, *FAMILIES]
-        raise UsageError(f"--model {model} is not known; choose one of {listed(known, len(known))}")
+        raise UsageError(f"--model {model} {not_known(model, known)}")
     if families != "auto":
         raise UsageError(f"--model {model} is of one family; use --model auto or mixed with --families")
     own = FAMILIES[model].estimator
     return (estimators.MixedClassifier, {"families": model}) if own is None else (getattr(estimators, own), {})
+
+
+def check_parameters(estimator: Any) -> None:
+    """Raise an error for a value that a parameter cannot have, before the rows are read."""
+    check = getattr(estimator, "_validate", None) or getattr(estimator, "_check_params", None)
+    if check is not None:
+        check()
 
 
 def _parameters(choices: Iterable[str], kind: Any) -> dict[str, Any]:
@@ -205,9 +215,8 @@ def _parameters(choices: Iterable[str], kind: Any) -> dict[str, Any]:
     for choice in choices:
         name, equals, text = choice.partition("=")
         if not equals or name not in known:
-            raise UsageError(
-                f"--set {choice}: give name=value, with one of the parameters of {kind.__name__}: {listed(known, 10)}"
-            )
+            own = f"{listed(known, len(known))}{alike(name, known)}"
+            raise UsageError(f"--set {choice}: give name=value, with one of the parameters of {kind.__name__}: {own}")
         try:
             found[name] = json.loads(text)
         except json.JSONDecodeError:

@@ -8,7 +8,7 @@ import click
 
 from . import options
 from .data import Data, reads_data
-from .output import STANDARD, Output, write_table, writes
+from .output import STANDARD, Output, is_csv, write_table, writes
 
 
 @click.command(epilog="Example: suffice impute birds.safetensors test.csv -o complete.csv")
@@ -37,8 +37,8 @@ def impute(
     """Fill in missing values, given the rest of the row.
 
     Numbers are filled in by their expectation, rounded where the training data held whole numbers; categories by the
-    most probable one. Other columns and cells stay as they are. With several --draws, the column "draw" tells the
-    tables apart.
+    most probable one. Other columns and cells stay as they are, in CSV output as they are written. With several
+    --draws, the column "draw" tells the tables apart.
 
     MODEL is a model file with a generative model, written by suffice fit. DATA are files, directories or globs of
     Parquet, Arrow, CSV or JSON lines; - for the standard input; or a database URL, with --query.
@@ -53,12 +53,15 @@ def impute(
     with data.opened() as rows:
         out.check(rows)
         others = {*(as_source(rows).names or ())}.difference(loaded.names or (), [target])
-        source = as_source(with_verbatim(loaded._columns.as_learnt(rows, target), others)).in_memory()
-        whole = _with_numbers(loaded, source.frame, source.decimal)
+        copied = (loaded.names or ()) if is_csv(out, as_json) else ()
+        given = as_source(with_verbatim(loaded._columns.as_learnt(rows, target), others, copied))
+        source = given.in_memory()
+        written = {name: source.frame.column(copy) for name, copy in given.copies.items()}
+        whole = _with_numbers(loaded, source.frame.drop_columns(list(given.copies.values())), source.decimal)
         own = loaded._source(whole, target)
         own.decimal = source.decimal
         filled = loaded.impute(own, asked, draws=draws is not None, n_draws=draws, random_state=seed)
-    tables = [_with(whole, table) for table in (filled if isinstance(filled, list) else [filled])]
+    tables = [_with(whole, table, written) for table in (filled if isinstance(filled, list) else [filled])]
     if len(tables) > 1:
         numbered = (table.add_column(0, "draw", pa.array([i] * len(table))) for i, table in enumerate(tables))
         tables = [pa.concat_tables(numbered, promote_options="permissive")]
@@ -97,8 +100,16 @@ def _is_plain(word: Any, decimal: str) -> bool:
     return True
 
 
-def _with(whole: Any, filled: Any) -> Any:
-    """The whole table, with the columns of the model as they are filled in."""
+def _with(whole: Any, filled: Any, written: dict[str, Any]) -> Any:
+    """The whole table, with the columns of the model as they are filled in; other cells as they are written, where this
+    is known."""
+    import pyarrow.compute as pc
+
     for name in filled.column_names:
-        whole = whole.set_column(whole.column_names.index(name), name, filled.column(name))
+        j, cells = whole.column_names.index(name), filled.column(name)
+        if name in written:
+            old = whole.column(j).cast(cells.type)
+            is_same = pc.fill_null(pc.equal(old, cells), False)
+            cells = pc.if_else(is_same, written[name], cells.cast(written[name].type))
+        whole = whole.set_column(j, name, cells)
     return whole

@@ -81,7 +81,7 @@ def forget(
     labels = options.target_of(target, known, model)
     statistics, recipe = known.learnt, RECIPES[known.estimator]
     kinds, classes = statistics.category_kinds(), statistics.classes
-    columns = Columns(known.names, statistics.n_features, known.estimator, kinds, classes)
+    columns = Columns(known.names, statistics.n_features, known.estimator, kinds, classes, labels)
     with data.opened(None if known.names is None else list(known.names)) as rows:
         out.check(rows)
         source = columns.source(rows, labels, weight)

@@ -16,8 +16,9 @@ from typing import Any
 import click
 
 from ..decisions import detection_cost
-from ..errors import DataError, SufficeError, listed
+from ..errors import DataError, SufficeError, alike, listed
 from ..storage import without_credentials
+from ..tables.labels import label_named
 
 
 def _received(ctx: click.Context, _: click.Parameter, path: str) -> str:
@@ -158,9 +159,9 @@ def _named_alone(prior: str | None, classes: Any) -> int | None:
     """The index of the one class that a prior names, if it names one of two."""
     if prior is None or prior.lstrip().startswith(("{", "[")) or prior.count("=") != 1:
         return None
-    names = [str(label) for label in list(classes)]
-    name = prior.rpartition("=")[0].strip()
-    return names.index(name) if name in names else None
+    labels = list(classes)
+    label = label_named(prior.rpartition("=")[0].strip(), labels)
+    return labels.index(label) if label in labels else None
 
 
 def prior_of(text: str | None, classes: Any) -> Any:
@@ -170,8 +171,8 @@ def prior_of(text: str | None, classes: Any) -> Any:
     {0: 0.7, 1: 0.3}
     >>> prior_of("0.2,0.3,0.5", ["a", "b", "c"])
     [0.2, 0.3, 0.5]
-    >>> prior_of("fraud=.25", ["fraud", "ok"])
-    {'fraud': 0.25}
+    >>> prior_of("fraud=.25", ["fraud", "ok"]), prior_of("true=.25", [False, True])
+    ({'fraud': 0.25}, {True: 0.25})
     """
     if text is None or text == "uniform":
         return text
@@ -215,10 +216,12 @@ def class_of(text: str | None, classes: Any) -> Any:
     """
     if text is None:
         return None
-    written = {str(label): label for label in list(classes)}
-    if text not in written:
-        raise UsageError(f"there is no class {text!r}; the classes are {listed(list(classes), 10)}")
-    return written[text]
+    labels = list(classes)
+    label = label_named(text, labels)
+    if label not in labels:
+        known = f"the classes are {listed(labels, 10)}{alike(text, map(str, labels))}"
+        raise UsageError(f"there is no class {text!r}; {known}")
+    return label
 
 
 def target_of(target: str | None, model: Any, path: str) -> str:
@@ -239,5 +242,5 @@ def _labelled(values: Any, classes: Any) -> Any:
     """Replace the keys of a dictionary by the classes whose text they are; leave other values as they are."""
     if not isinstance(values, dict):
         return values
-    written = {str(label): label for label in list(classes)}
-    return {written.get(name, name): value for name, value in values.items()}
+    labels = list(classes)
+    return {label_named(name, labels): value for name, value in values.items()}

@@ -6,7 +6,7 @@ import click
 
 from . import options
 from .data import Data, reads_data
-from .output import STANDARD, Output, write_table, writes
+from .output import STANDARD, Output, is_csv, write_table, writes
 
 _FEW = 20  # rows that are shown to people
 
@@ -38,7 +38,7 @@ def outliers(model: str, data: Data, level: float, keep: str | None, out: Output
 
     loaded = load_model(model)
     with data.opened() as rows:
-        found, n = outliers(loaded, rows, level, options.names(keep))
+        found, n = outliers(loaded, rows, level, options.names(keep), is_csv(out or Output(STANDARD, False), as_json))
     if out is not None or as_json:
         write_table(found, out or Output(STANDARD, False), as_json)
         return

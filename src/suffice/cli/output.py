@@ -146,6 +146,11 @@ def table_file(out: Output, as_json: bool = False) -> Opened:
     return _checked(_in_file(out.path, _csv_writer if ending in _CSV else _json_lines), out)
 
 
+def is_csv(out: Output, as_json: bool = False) -> bool:
+    """Return whether an output is CSV, in which columns of CSV files are repeated as they are written."""
+    return not as_json if out.is_standard else locate(out.path).name.lower().endswith(_CSV)
+
+
 def write_table(table: Any, out: Output, as_json: bool = False) -> None:
     """Write an Arrow table, and tell how many rows it has, unless it is printed."""
     with table_file(out, as_json)(None, table.schema) as write:
@@ -198,10 +203,10 @@ def _in_file(path: str, writer: Any) -> Opened:
 
 @contextmanager
 def _csv_writer(file: Any, schema: Any) -> Iterator[Any]:
-    from pyarrow import csv
+    from ..scoring.writing import csv_file
 
-    with csv.CSVWriter(file, _in_seconds(schema.empty_table()).schema) as writer:
-        yield lambda table: writer.write_table(_in_seconds(table))
+    with csv_file(file, schema) as write:
+        yield lambda table: write(_in_seconds(table))
 
 
 @contextmanager

@@ -7,7 +7,7 @@ import click
 from ..storage import locate
 from . import options
 from .data import Data, reads_data
-from .output import STANDARD, Output, table_file, writes
+from .output import STANDARD, Output, is_csv, table_file, writes
 
 
 @click.command(epilog="Example: suffice predict birds.safetensors new.csv -o scores.parquet --prior uniform")
@@ -32,8 +32,8 @@ def predict(
     """Score rows of files or a database.
 
     The output repeats the columns of the data, or those that --keep names, and adds decisions, posteriors and
-    log-likelihood ratios. Columns of CSV files that the model does not read are repeated as they are written. The data
-    may be of any size.
+    log-likelihood ratios. In CSV output, columns of CSV files are repeated as they are written. The data may be of any
+    size.
 
     MODEL is a model file, written by suffice fit. DATA are files, directories or globs of Parquet, Arrow, CSV or
     JSON lines; or a database URL, with --query.
@@ -47,6 +47,7 @@ def predict(
     with data.opened() as rows:
         kept, wanted = options.names(keep), options.names(outputs)
         kept = all_columns(loaded, rows) if kept is None else kept
-        n = write_scores(loaded, rows, opened, case.prior, case.cost, kept, wanted)
+        as_written = is_csv(out, as_json)
+        n = write_scores(loaded, rows, opened, case.prior, case.cost, kept, wanted, as_written=as_written)
     if not out.is_standard:
         print(f"{n} rows, written to {locate(out.path)}")

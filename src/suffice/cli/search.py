@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ..errors import listed
+from ..errors import alike, listed, not_known
 from ..text import aligned
 from . import options
 from .data import Data, labelled_rows, note_left_out, reads_data, telling
@@ -111,7 +111,7 @@ def _check_scoring(scoring: str) -> None:
 
     known = [*SCORES, *get_scorer_names()]
     if scoring not in known:
-        raise UsageError(f"--scoring {scoring} is not known; choose one of {listed(known, len(known))}")
+        raise UsageError(f"--scoring {scoring} {not_known(scoring, known)}")
 
 
 def _grid(texts: tuple[str, ...], kind: Any) -> dict[str, list[Any]]:
@@ -120,7 +120,7 @@ def _grid(texts: tuple[str, ...], kind: Any) -> dict[str, list[Any]]:
     for text in texts:
         name, equals, given = text.partition("=")
         if not equals or not given.strip() or name not in known:
-            own = listed(known, len(known))
+            own = f"{listed(known, len(known))}{alike(name, known)}"
             raise UsageError(f"--grid {text}: give name=a,b,c with one of the parameters of {kind.__name__}: {own}")
         whole = _value(given)
         found[name] = whole if isinstance(whole, list) else [_value(part.strip()) for part in given.split(",")]

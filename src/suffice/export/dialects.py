@@ -13,7 +13,7 @@ from sqlalchemy.sql.compiler import IdentifierPreparer
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import CTE
 
-from ..errors import DataError, ParameterError, listed, remedy
+from ..errors import DataError, ParameterError, not_known, remedy
 
 _BLOCK = 32  # terms of a sum, or arguments of a function, side by side: parsers and functions have limits
 
@@ -163,9 +163,7 @@ DIALECTS: dict[str, type[Any]] = {
 def dialect_of(name: Any) -> Any:
     """The dialect of this name, or an error."""
     if name not in DIALECTS:
-        raise ParameterError(
-            f"{remedy('dialect=', '--dialect ')}{name!r} is not known; choose one of {listed(DIALECTS, len(DIALECTS))}"
-        )
+        raise ParameterError(f"{remedy('dialect=', '--dialect ')}{name!r} {not_known(name, DIALECTS)}")
     return DIALECTS[name](paramstyle="named")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, ParameterError, listed, remedy
+from ..errors import DataError, ParameterError, alike, listed, remedy
 
 Array = NDArray[Any]
 
@@ -22,7 +22,8 @@ def check_outputs(outputs: Any, model: Any) -> tuple[str, ...]:
     unknown = [each for each in chosen if each not in own]
     if unknown or not chosen:
         given = remedy(f"outputs={outputs!r}", f"--outputs {','.join(chosen)}")
-        raise ParameterError(f"{given} is not known; choose some of {listed(own)}")
+        meant = alike(str(unknown[0]), own) if unknown else ""
+        raise ParameterError(f"{given} is not known; choose some of {listed(own)}{meant}")
     return tuple(dict.fromkeys(chosen))
 
 

@@ -13,6 +13,7 @@ from ..errors import DataError
 from ..sources import Source, as_source, with_texts
 from ..tables.labels import family
 from ..tables.readers import as_documents
+from ..tables.table import RENAME
 from .rows import refuse_empty
 
 Array = NDArray[Any]
@@ -34,6 +35,8 @@ class Columns:
         What the categories of columns are, by the index of the column (see `Statistics.category_kinds`).
     classes : array or None
         The labels, where there are any.
+    target : str or None
+        The column that held the labels, where it is known: it is no surprise in a table.
     """
 
     names: tuple[str, ...] | None
@@ -41,6 +44,7 @@ class Columns:
     owner: str = "Model"
     kinds: Mapping[int, str] = field(default_factory=dict)
     classes: Array | None = None
+    target: str | None = None
 
     def as_learnt(self, X: Any, y: Any = None) -> Any:
         """X, with the columns as text that were learnt as text: 01 in a CSV file is not the number 1 there."""
@@ -66,7 +70,7 @@ class Columns:
         known, given = self.names, source.names
         if known is not None and given is not None and known != given:
             lines = ["The feature names should match those that were passed during fit."]
-            lines += _listed("Feature names unseen at fit time:", set(given) - set(known))
+            lines += _listed("Feature names unseen at fit time:", set(given) - {*known, self.target})
             lines += _listed("Feature names seen at fit time, yet now missing:", set(known) - set(given))
             if len(lines) == 1:
                 lines.append("Feature names must be in the same order as they were in fit.")
@@ -77,7 +81,9 @@ class Columns:
             _warn(f"X does not have valid feature names, but {self.owner} was fitted with feature names")
         if source.n_features != self.n_features:
             expected = f"{self.owner} is expecting {self.n_features} features as input."
-            raise DataError(f"X has {source.n_features} features, but {expected}")
+            unnamed = "Its columns had no names of text in fit, so that extra columns cannot be told apart"
+            why = f" {unnamed}; give them alone, or before fit {RENAME}" if known is None and given is not None else ""
+            raise DataError(f"X has {source.n_features} features, but {expected}{why}")
 
 
 def _warn(message: str) -> None:

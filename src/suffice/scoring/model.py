@@ -483,7 +483,7 @@ class Model:
             rng.choice(k, n, p=self._as_prior(None)) if label is None else np.full(n, position(label, self.classes))
         )
         self._with_rows(np.unique(chosen).tolist())
-        rows = self._with_whole(density.write(density.sample(chosen, rng)))
+        rows = self._with_booleans(self._with_whole(density.write(density.sample(chosen, rng))))
         if self.names is None and hasattr(rows, "columns"):  # no table, as the rows that it has learnt from
             columns = [column.to_numpy() for column in rows.columns]
             rows = np.column_stack(columns) if all(c.dtype != object for c in columns) else np.array(columns, object).T
@@ -736,18 +736,22 @@ class Model:
 
     # What the rest of this room builds on.
 
+    def _with_booleans(self, rows: Any) -> Any:
+        """Rows of a table with true and false in the columns that held such in the training data."""
+        import pyarrow as pa
+
+        names = () if self.column_notes is None or isinstance(rows, np.ndarray) else self.column_notes.booleans
+        for name in names:
+            j = rows.column_names.index(name) if name in rows.column_names else -1
+            if j >= 0 and not pa.types.is_string(rows.column(j).type):
+                rows = rows.set_column(j, name, rows.column(j).cast(pa.bool_()))
+        return rows
+
     def _with_whole(self, rows: Any) -> Any:
         """Rows with whole numbers, and days, in the columns that held such in the training data."""
         notes = self.column_notes
         whole = [] if notes is None else [j for j, name in enumerate(self.names or ()) if name in notes.whole]
         return with_whole(rows, whole)
-
-    @property
-    def left_out(self) -> frozenset[str]:
-        """The columns that the training data had, but the model does not read: labels, and what was left out."""
-        notes, choice = self.column_notes, self.choice
-        found = {*({} if notes is None else notes.left_out), *({} if choice is None else choice.left_out)}
-        return frozenset(found | ({self.target} if self.target is not None else set()))
 
     @cached_property
     def _scorer(self) -> Scorer:
@@ -763,7 +767,7 @@ class Model:
     def _columns(self) -> Columns:
         """What the model knows of its columns."""
         density = self.density
-        return Columns(self.names, density.n_features, self.owner, density.category_kinds(), self.classes)
+        return Columns(self.names, density.n_features, self.owner, density.category_kinds(), self.classes, self.target)
 
     def _source(self, X: Any, y: Any = None, weight: Any = None) -> Source:
         """X as a source of the columns of this model, and of labels and weights."""

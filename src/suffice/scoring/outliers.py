@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 _STEP = 1 << 14  # rows at a time
 
 
-def outliers(model: Model, X: Any, level: float = 0.01, keep: list[str] | None = None) -> tuple[Any, int]:
+def outliers(
+    model: Model, X: Any, level: float = 0.01, keep: list[str] | None = None, as_written: bool = False
+) -> tuple[Any, int]:
     """Find the rows whose typicality is below a level under every class.
 
     Parameters
@@ -33,6 +35,8 @@ def outliers(model: Model, X: Any, level: float = 0.01, keep: list[str] | None =
         About the share of ordinary rows that are taken for outliers.
     keep : list of str, default=None
         Columns to repeat beside the results.
+    as_written : bool, default=False
+        Whether columns of CSV files that the model reads are repeated as text, too.
 
     Returns
     -------
@@ -48,7 +52,7 @@ def outliers(model: Model, X: Any, level: float = 0.01, keep: list[str] | None =
         raise ParameterError(f"the level {level:g} of outliers must lie between 0 and 1")
     density = model._generative("typicality")
     kept = keep or []
-    source, features = sources_of(model, X, kept)
+    source, features = sources_of(model, X, kept, as_written)
     repeated = RepeatedColumns(source, indices_of(kept, source) if kept else [])
     reading = Reading(density, features.names, features.decimal)
     results = pa.schema([("row", pa.int64()), ("typicality", pa.float64()), ("class", _type(model))])

@@ -53,6 +53,44 @@ def parquet_file(path: str | os.PathLike[str]) -> Callable[[Source | None, Any],
     return opened
 
 
+@contextmanager
+def csv_file(file: Any, schema: Any) -> Iterator[Write]:
+    """Write tables as CSV into an open file. Only cells that need quotes have them, as files of other programs do."""
+    import pyarrow as pa
+
+    header = pa.Table.from_arrays([pa.array([name]) for name in schema.names], schema.names)
+    file.write(_csv(header))
+    yield lambda table: file.write(_csv(table))
+
+
+def _csv(table: Any) -> bytes:
+    """The lines of a table."""
+    import pyarrow.compute as pc
+
+    nothing = '""' if table.num_columns == 1 else ""  # a line that is empty is no row
+    how: dict[str, Any] = {"null_handling": "replace", "null_replacement": nothing}
+    lines = pc.binary_join_element_wise(*map(_cells, table.columns), _text(","), **how)
+    return "".join(f"{line}\n" for line in lines.to_pylist()).encode()
+
+
+def _cells(column: Any) -> Any:
+    """Cells as text, with quotes where they need them; an empty cell has them, since without it is a missing value."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    cells = column.cast(pa.large_string())
+    if pa.types.is_primitive(column.type):
+        return cells
+    quoted = pc.binary_join_element_wise(_text('"'), pc.replace_substring(cells, '"', '""'), _text('"'), _text(""))
+    return pc.if_else(pc.match_substring_regex(cells, r'[",\r\n]|^$'), quoted, cells)
+
+
+def _text(value: str) -> Any:
+    import pyarrow as pa
+
+    return pa.scalar(value, pa.large_string())
+
+
 def write_scores(
     model: Model,
     X: Any,
@@ -62,6 +100,7 @@ def write_scores(
     keep: Any,
     outputs: Any,
     strict: bool = False,
+    as_written: bool = False,
 ) -> int:
     """Write columns and results of every row, in the order of the rows; return how many there are.
 
@@ -71,11 +110,13 @@ def write_scores(
         From a source and the schema of the results, where to write them.
     strict : bool
         Whether cells that cannot be read are an error, rather than missing values with a warning.
+    as_written : bool
+        Whether columns of CSV files that the model reads are repeated as text, too.
     """
     import pyarrow as pa
 
     density, results, kept = model.density, _Results(model, prior, cost, outputs), check_kept(keep)
-    source, features = sources_of(model, X, kept or [])
+    source, features = sources_of(model, X, kept or [], as_written)
     own = [features.indices[j] for j in density.columns_read]
     repeated = RepeatedColumns(source, own if kept is None else indices_of(kept, source))
     refuse_taken(results.schema.names, repeated.schema.names)
@@ -128,13 +169,14 @@ class RepeatedColumns:
     def __init__(self, source: Source, indices: Sequence[int]) -> None:
         import pyarrow as pa
 
-        self.indices = indices
         # All rows of a table in memory, since its objects may be of any type; of what streams, the types are known.
         head = source.head(source.n_rows or 1)
         if isinstance(head, Sparse) and indices:
             raise DataError("the columns of a sparse table are too many to repeat; pass keep=[]")
-        fields = []
-        for name, column in zip(head.names_of(indices), self._columns(head), strict=True):
+        fields, names = [], head.names_of(indices)
+        copies = {name: (source.names or ()).index(copy) for name, copy in source.copies.items()}
+        self.indices = [copies.get(name, j) for name, j in zip(names, indices, strict=True)]
+        for name, column in zip(names, self._columns(head), strict=True):
             with _named(name):
                 fields.append((name, arrow_type(column)))
         self.schema = pa.schema(fields)
@@ -194,11 +236,11 @@ def _by_column(values: Any) -> Iterable[Any]:
     return values.T if isinstance(values, np.ndarray) else [values]
 
 
-def sources_of(model: Model, X: Any, kept: list[str]) -> tuple[Source, ColumnsSource]:
+def sources_of(model: Model, X: Any, kept: list[str], as_written: bool = False) -> tuple[Source, ColumnsSource]:
     """The rows, and their columns that the model reads; the others are there to be repeated."""
     known = model.names
     more = [name for name in kept if name not in (known or ())]
-    rows = with_verbatim(model._columns.as_learnt(X), more)
+    rows = with_verbatim(model._columns.as_learnt(X), more, {*kept}.difference(more) if as_written else ())
     source = as_source(rows, n_jobs=model.n_jobs, names=None if known is None else (*known, *more))
     if source.is_lazy or not source.in_order:
         raise DataError(

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import decisions, metrics
-from ..errors import DataError, listed
+from ..errors import DataError, listed, not_known
 from ..estimators.generative import GenerativeClassifier
 from ..estimators.ratios import as_llr, innermost
 from ..tables.labels import positions
@@ -92,7 +92,7 @@ def scorer(name: str, *, prior: Any = "uniform", cost: Any = None) -> HeldOutSco
     np.float64(-0.042)
     """
     if name not in SCORES:
-        raise DataError(f"name={name!r} is not known; choose one of {listed(SCORES)}")
+        raise DataError(f"name={name!r} {not_known(name, SCORES)}")
     return HeldOutScorer(name, prior, cost)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import SufficeError
-from ..scoring.writing import all_columns, write_scores
+from ..scoring.writing import all_columns, csv_file, write_scores
 from ..sources.files import files
 from .errors import RefusedError
 from .limits import Limits
@@ -48,20 +48,19 @@ def scored_arrow(body: Any, served: Served, case: tuple[Any, Any, Any], limits: 
 def scored_csv(body: Any, served: Served, case: tuple[Any, Any, Any], limits: Limits) -> memoryview:
     """Score a CSV file; the answer repeats its columns and adds those of the results."""
     import pyarrow as pa
-    from pyarrow import csv
 
     sink, n = pa.BufferOutputStream(), 0
 
     @contextmanager
     def opened(_: Any, schema: Any) -> Iterator[Callable[[Any], object]]:
-        with csv.CSVWriter(sink, schema) as writer:
+        with csv_file(sink, schema) as append:
 
             def write(table: Any) -> None:
                 nonlocal n
                 n += len(table)
                 if n > limits.rows:
                     raise RefusedError(413, f"the file has more than {limits.rows} rows; send it in parts", "body")
-                writer.write_table(table)
+                append(table)
 
             yield write
 
@@ -70,7 +69,7 @@ def scored_csv(body: Any, served: Served, case: tuple[Any, Any, Any], limits: Li
         path.write_bytes(body)
         try:
             given = files(path, format="csv")
-            _written(served, given, opened, case, all_columns(served.model, given) or [])
+            _written(served, given, opened, case, all_columns(served.model, given) or [], as_written=True)
         except RefusedError as error:
             raise RefusedError(error.status, error.message.replace(f"{folder}/", ""), error.field) from None
         except SufficeError as error:
@@ -78,12 +77,14 @@ def scored_csv(body: Any, served: Served, case: tuple[Any, Any, Any], limits: Li
     return memoryview(sink.getvalue())
 
 
-def _written(served: Served, rows: Any, opened: Any, case: tuple[Any, Any, Any], keep: list[str]) -> None:
+def _written(
+    served: Served, rows: Any, opened: Any, case: tuple[Any, Any, Any], keep: list[str], as_written: bool = False
+) -> None:
     import pyarrow as pa
 
     prior, cost, outputs = case
     try:
-        write_scores(served.model, rows, opened, prior, cost, keep, outputs, strict=True)
+        write_scores(served.model, rows, opened, prior, cost, keep, outputs, strict=True, as_written=as_written)
     except RefusedError:
         raise
     except SufficeError as error:

@@ -17,6 +17,7 @@ from ..export.outputs import plain_labels
 from ..scoring import Model, load_model
 from ..scoring.inputs import Input, inputs
 from ..storage import without_credentials
+from ..tables.labels import label_named
 
 SUFFIX = ".safetensors"
 _Stamp = tuple[int, int, int]  # when a file was written, its size, and which file it is
@@ -41,11 +42,6 @@ class Served:
         return {name for name, column in self.columns.items() if column.is_read}
 
     @cached_property
-    def ignored(self) -> frozenset[str]:
-        """Columns that the training data had, but the model does not: rows may have them."""
-        return self.model.left_out.difference(self.columns)
-
-    @cached_property
     def class_labels(self) -> list[Any]:
         """The classes as JSON has them."""
         return plain_labels(self.model.classes)
@@ -60,7 +56,9 @@ class Served:
     def labels(self) -> dict[Any, Any]:
         """The classes of the model by their names, and by themselves."""
         own = self.model.classes.tolist()
-        return dict(zip(own, own, strict=True)) | dict(zip(self.class_names, own, strict=True))
+        exact = dict(zip(own, own, strict=True)) | dict(zip(self.class_names, own, strict=True))
+        small = (name.lower() for name in self.class_names)  # true is True, as on the command line
+        return {name: label_named(name, own) for name in small} | exact
 
     @cached_property
     def info(self) -> dict[str, Any]:
@@ -98,7 +96,7 @@ class Served:
         """Work out what the first request would wait for; an error shows that the model cannot be served."""
         if len(self.columns) != self.model.density.n_features:
             raise ModelFileError("two columns have the same name")
-        _ = self.info_json, self.required, self.ignored, self.labels  # all text must be UTF-8
+        _ = self.info_json, self.required, self.labels  # all text must be UTF-8
         return self
 
 

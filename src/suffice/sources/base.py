@@ -5,8 +5,9 @@ from __future__ import annotations
 import operator
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 import numpy as np
@@ -91,6 +92,7 @@ class Source(ABC):
     frame: Any = None  # the table as it came, for selectors of columns
     in_order = False  # whether results are merged in the order of the rows, so that rows can be scored
     is_lazy = False  # whether `map_rows` returns a column or table of an engine, computed when it is asked for
+    copies: Mapping[str, str] = MappingProxyType({})  # columns that are read, and those that repeat them as written
     decimal: str | None = None  # the decimal mark of text, where cells may be other than their column
     is_sparse = False  # whether only the cells that are not zero are stored
     checkpoint: str | os.PathLike[str] | None = None  # the file that an interrupted run resumes from

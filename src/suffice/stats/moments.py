@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
-from ..errors import StatisticsError, listed
+from ..errors import StatisticsError, not_known
 from ..kernels.reference import present_rows
 from ..tables.batch import Batch
 from ..tables.labels import positions, same, union
@@ -121,7 +121,7 @@ class MomentStats(Statistics):
             The identity of addition.
         """
         if layout not in LAYOUTS:
-            raise StatisticsError(f"layout={layout!r} is not known; choose one of {listed(LAYOUTS)}")
+            raise StatisticsError(f"layout={layout!r} {not_known(layout, LAYOUTS)}")
         classes = vocabulary(classes)
         k, d = len(classes), n_features
         shapes = {"quartic": ((k, d), (k,)), "coquartic": ((k, d, d), (k, d, d))}.get(layout, ())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -205,3 +205,16 @@ def position(label: object, classes: Array) -> int:
     if index < 0:
         raise DataError(f"{label!r} is not a class of this model; its classes are {listed(classes, 10)}")
     return index
+
+
+def label_named(name: Any, classes: Iterable[Any]) -> Any:
+    """Return the class with a name, or the name itself if there is none. Capitals may differ if that leaves one class.
+
+    >>> label_named("1", [0, 1]), label_named("true", [False, True]), label_named("Emu", ["Adelie"])
+    (1, True, 'Emu')
+    >>> label_named("B", ["a", "b", "B"]), label_named("A", ["a", "b", "B"]), label_named("c", ["C", "ç"])
+    ('B', 'a', 'C')
+    """
+    written = {str(label): label for label in classes}
+    alike = [label for text, label in written.items() if text.casefold() == str(name).casefold()]
+    return written.get(name, alike[0] if len(alike) == 1 else name)

@@ -15,6 +15,7 @@ from .arrow import arrow_column, arrow_frame, from_arrow
 from .batch import as_matrix, check_ndim
 from .table import (
     LOOK,
+    RENAME,
     ArrayColumn,
     CodedColumn,
     Column,
@@ -186,11 +187,11 @@ def feature_columns(columns: list[Any], y: Any, weight: Any) -> list[Any]:
         repeated = sorted({str(name) for name in columns if columns.count(name) > 1})
         raise DataError(f"column names must be unique, but {listed(repeated)} appears more than once")
     for what, name in (("labels", y), ("weights", weight)):
-        if isinstance(name, str) and name not in columns:
-            raise DataError(
-                f"there is no column {name!r} to take the {what} from; the columns are {listed(columns, 10)}"
-                f"{alike(name, map(str, columns))}"
-            )
+        is_number = type(name) is int and name in columns
+        if is_number or (isinstance(name, str) and name not in columns):
+            meant = f"; {RENAME}" if is_number or name in map(str, columns) else alike(name, map(str, columns))
+            known = f"the columns are {listed(columns, 10)}"
+            raise DataError(f"there is no column {str(name)!r} to take the {what} from; {known}{meant}")
     used = [name for name in (y, weight) if isinstance(name, str)]
     return [name for name in columns if name not in used]
 

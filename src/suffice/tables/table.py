@@ -512,12 +512,15 @@ def _kind_of_value(value: object) -> str:
     return "integer" if isinstance(value, int | np.integer) else "float" if isinstance(value, Real) else "text"
 
 
+RENAME = "rename the columns, such as by X.columns = X.columns.astype(str)"
+
+
 def column_names(columns: list[Any]) -> tuple[str, ...] | None:
     """Feature names, if every column has a string for one."""
     others = [name for name in columns if not isinstance(name, str)]
     if others and len(others) < len(columns):
         raise TypeError(
             "Feature names are only supported if all input features have string names, unlike "
-            f"{', '.join(map(repr, others[:5]))}; rename the columns, such as by X.columns = X.columns.astype(str)"
+            f"{', '.join(map(repr, others[:5]))}; {RENAME}"
         )
     return None if others or not columns else tuple(columns)

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.csv
 
-from ...errors import DataError, as_type, remedy
+from ...errors import DataError, as_type, listed, remedy
 from ...tables.parsing import number_of
 from . import text
 from .dialect import Dialect, TextOptions, sniffed
@@ -84,6 +84,14 @@ class CsvFormat(TextFormat):
                 f"column {name!r} of {file.path} holds {cell}, which is read as {number_of(cell, self.decimal):g}; if "
                 f"{self.decimal!r} separates thousands in it, give {thousands}, and if it does not, {decimals}"
             )
+        if self.dialect.titles:
+            given = remedy("suffice.files(path, header=True)", "--header")
+            n, of = self.dialect.titles, f"of {file.path}"
+            lines = f"line {of} is a title" if n == 1 else f"{n} lines {of} are titles"
+            yield (
+                f"the first {lines}, and the names of its columns follow: {listed(self.dialect.names)}; if the first "
+                f"line holds the names, give {given}"
+            )
         if self.guesses_header:
             given = remedy("suffice.files(path, header=False) or header=True", "--no-header or --header")
             yield (
@@ -137,13 +145,21 @@ class CsvFormat(TextFormat):
         start = named.end() if named else len(head) - len(head.lstrip(b"\r\n"))
         if not self.dialect.header:
             return head[:start] if named else b""
+        for _ in range(self.dialect.titles):
+            start = self._next_row(head, head.find(b"\n", self._next_row(head, start)) + 1)
         end = head.find(b"\n", start)
         while end >= 0 and head.count(b'"', 0, end) % 2:
             end = head.find(b"\n", end + 1)
         return head if end < 0 else head[: end + 1]
 
-    def _names(self, request: Request) -> Sequence[str]:  # noqa: ARG002
-        return self.dialect.names
+    def _next_row(self, head: bytes, start: int) -> int:
+        """Where the next row begins that has a cell with text."""
+        blank = rb"(?:[ \t\r\"" + re.escape(self.dialect.delimiter.encode()) + rb"]*\n)*"
+        found = re.compile(blank).match(head, start)
+        return start if found is None else found.end()
+
+    def _names(self, request: Request) -> Sequence[str]:
+        return *self.dialect.names, *request.verbatim
 
     def _end(self, content: bytes) -> int:
         end = content.rfind(b"\n")
@@ -184,9 +200,9 @@ class CsvFormat(TextFormat):
         found: dict[str, Any] = {}
         for part, how in ((read, {}), (repeated, as_written)):
             if part:
-                types = {column.name: column.type for column in part}
+                types = {request.verbatim.get(column.name, column.name): column.type for column in part}
                 table = self._table(content, {"column_types": types, "include_columns": list(types), **how})
-                found |= zip(types, table.columns, strict=True)
+                found |= zip((column.name for column in part), table.columns, strict=True)
         return pa.table([found[name] for name in columns.names], columns.names)
 
     def _decoded(self, content: bytes) -> str:

@@ -17,6 +17,7 @@ from ...tables.parsing import decimal_of
 SPACES = " "  # the separator that stands for any number of spaces and tabs
 _INDEX = "__index_level_"  # what pandas calls an index without a name in a file
 _ROWS = 300  # to sniff
+_TITLES = 20  # rows to look for the header in
 # Cells without quotes that are missing values: those of Arrow and pandas, and the question mark of the UCI repository.
 _MISSING = (
     "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA",
@@ -68,6 +69,7 @@ class Dialect:
     padded: bool = False  # whether spaces follow the separators
     quotes_all: bool = False  # whether even numbers are quoted, so that quotes do not make a cell text
     doubtful: tuple[str, str] | None = None  # a column and a cell of it, where a guess of the decimal mark may be wrong
+    titles: int = 0  # rows above the header that are no part of the table
 
     @property
     def delimiter(self) -> str:
@@ -102,6 +104,8 @@ def sniffed(sample: str, options: TextOptions, separators: str) -> Dialect:
     """
     sep = options.sep or _separator(sample, separators)
     rows = list(islice(_rows(sample, sep), _ROWS))
+    titles = _titles(rows) if options.header is None else 0
+    rows = rows[titles:]
     cells = [cell for row in rows for cell in row[1:]]
     padded = sep not in " \t" and sum(cell.startswith(" ") for cell in cells) > len(cells) / 2
     rows = [[cell.strip() for cell in row] for row in rows]
@@ -114,7 +118,8 @@ def sniffed(sample: str, options: TextOptions, separators: str) -> Dialect:
     names = _names(rows[0], body) if header else tuple(f"x{j}" for j in range(max(map(len, rows))))
     missing = (*_MISSING, *options.na, *_missing_numbers(columns, decimal))
     doubt = None if doubtful is None else (names[doubtful], min(cell for cell in columns[doubtful] if decimal in cell))
-    return Dialect(sep, names, header, decimal, missing, padded, _QUOTED_NUMBER.search(sample) is not None, doubt)
+    quoted = _QUOTED_NUMBER.search(sample) is not None
+    return Dialect(sep, names, header, decimal, missing, padded, quoted, doubt, titles)
 
 
 def _rows(text: str, sep: str) -> Iterator[list[str]]:
@@ -129,9 +134,10 @@ def _separator(sample: str, separators: str) -> str:
     widths: dict[str, list[int]] = {}
     for sep in separators:
         try:
-            widths[sep] = [len(row) for row in islice(_rows(sample, sep), _ROWS)]
+            rows = list(islice(_rows(sample, sep), _ROWS))
         except csv.Error:
             continue
+        widths[sep] = [len(row) for row in rows[_titles(rows) :]]
     able = {sep: _agreement(found) for sep, found in widths.items() if found and found[0] > 1}
     sure = [sep for sep, share in able.items() if share >= 0.9]
     if "," in sure and len([sep for sep in sure if sep != SPACES]) > 1 and not re.search(r"\D,|,\D", sample):
@@ -142,6 +148,24 @@ def _separator(sample: str, separators: str) -> str:
         return max((sep for sep in sure if sep != SPACES), key=lambda sep: widths[sep][0])
     likely = [sep for sep in able if sep != SPACES]
     return max(likely, key=able.__getitem__, default=separators[0])
+
+
+def _titles(rows: list[list[str]]) -> int:
+    """How many rows are titles: they have a cell or two, and after them come a header and rows of at least three cells.
+
+    >>> _titles([["Sales of 2026", "", ""], ["id", "month", "sum"], ["1", "May", "5"]])
+    1
+    >>> _titles([["height"], ["ann", "5"], ["bob", "6"]])  # R writes row names without a name
+    0
+    """
+    width = len(_whole(rows)[0]) if rows else 0
+    for i, row in enumerate(rows[:_TITLES]):
+        cells = [cell.strip() for cell in row]
+        few = sum(map(bool, cells)) <= (1 if len(row) == width else 2)
+        if width < 3 or not few or any("\n" in cell for cell in row):
+            is_header = len(row) >= width - 1 and not _is_data(cells)
+            return i if is_header and len(rows) > i + 1 else 0
+    return 0
 
 
 def _agreement(widths: list[int]) -> float:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
@@ -90,7 +90,8 @@ class Request:
     filter: Any = None  # an expression
     exact: frozenset[str] = frozenset()  # columns whose integers must stay integers: labels
     threads: bool = True  # whether a reader may use threads of its own
-    verbatim: frozenset[str] = frozenset()  # columns whose cells of text stay as they are written
+    verbatim: Mapping[str, str] = field(default_factory=dict)  # columns whose cells of text stay as they are written,
+    # and the columns of the file that they repeat
 
     def of(self, names: list[str]) -> Any:
         """The part of the schema that a file holds; partitions are not in it."""

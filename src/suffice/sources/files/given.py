@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
-from ...errors import DataError, UnreadableError, alike, listed, remedy
+from ...errors import DataError, UnreadableError, alike, listed, not_known, remedy
 from ...storage import STORES, AnyPath, is_store, scheme_of, without_credentials, without_query
 from .dialect import TextOptions
 from .discovery import SUFFIXES, File, format_of
@@ -53,6 +53,7 @@ class Files:
     skipped: list[str] = field(default_factory=list)  # what the last pass could not read
     texts: frozenset[str] = frozenset()  # columns that a model knows as text, whatever they look like
     verbatim: frozenset[str] = frozenset()  # columns that nobody reads: repeated as they are written
+    copied: frozenset[str] = frozenset()  # columns that are read, and repeated as they are written as well
     filesystem: Any = None  # of pyarrow or fsspec, that the paths are on
     _formats: dict[str, Format] = field(default_factory=dict, init=False, repr=False, compare=False)  # of files so far
 
@@ -174,8 +175,8 @@ def files(
             + remedy('suffice.sql(url, "table")', "--query table")
         )
     if format is not None and format not in SUFFIXES.values():
-        known = listed(sorted({*SUFFIXES.values()}))
-        raise DataError(f"{remedy('format=', '--format ')}{format!r} is not known; choose one of {known}")
+        given = f"{remedy('format=', '--format ')}{format!r}"
+        raise DataError(f"{given} {not_known(format, sorted({*SUFFIXES.values()}))}")
     if on_error not in ("raise", "skip"):
         raise DataError(f'on_error={on_error!r} is not known; choose "raise" or "skip"')
     if isinstance(columns, str):
@@ -230,9 +231,12 @@ def with_texts(X: Any, texts: Collection[str]) -> Any:
     return replace(_given(X), texts=frozenset(texts)) if texts and are_files(X) else X
 
 
-def with_verbatim(X: Any, columns: Collection[str]) -> Any:
-    """Return files with the columns that are only repeated, so that their cells stay as text files have them."""
-    return replace(_given(X), verbatim=frozenset(columns)) if columns and are_files(X) else X
+def with_verbatim(X: Any, columns: Collection[str], copied: Collection[str] = ()) -> Any:
+    """Return files with the columns that are only repeated, so that their cells stay as text files have them, and with
+    those of which the source has a copy as they are written (see `Source.copies`)."""
+    if not (columns or copied) or not are_files(X):
+        return X
+    return replace(_given(X), verbatim=frozenset(columns), copied=frozenset(copied))
 
 
 def _given(X: Any) -> Files:

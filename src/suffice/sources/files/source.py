@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .reading import Reader
 
 T = TypeVar("T")
+_AS_WRITTEN = "\x1f"  # at the end of the name of a column that repeats the cells of another one
 
 
 def file_source(X: Any, y: Any = None, weight: Any = None, names: tuple[str, ...] | None = None) -> FileSource:
@@ -44,6 +45,8 @@ class FileSource(PartedSource):
     names: tuple[str, ...]
 
     def __init__(self, files: Files, y: str | None, weight: str | None) -> None:
+        import pyarrow as pa
+
         from .agreement import agreed_columns, condition
 
         for what, name in (("labels", y), ("weights", weight)):
@@ -58,15 +61,28 @@ class FileSource(PartedSource):
         self.lost = tuple(files.skipped)  # files of which nothing can be read
         try:
             _refuse_lacking((*files.types, *files.drop), columns.names)
-            self.names = tuple(_features(columns.names, y, weight, files.columns, files.drop))
+            features = _features(columns.names, y, weight, files.columns, files.drop)
         except DataError as error:  # the names may be what was guessed
             guesses = (guess for file in self.found for guess in files.format_for(file).guesses(file))
             raise DataError("; ".join([str(error), *islice(guesses, 1)])) from None
+        self.copies = {name: f"{name}{_AS_WRITTEN}" for name in features if self._is_copied(columns.field(name))}
+        columns = pa.schema([*columns, *((copy, pa.string()) for copy in self.copies.values())])
+        self.names = (*features, *self.copies.values())
         self.n_features = len(self.names)
         self.filter, self.filtered = condition(files.filter, columns)
         used = dict.fromkeys([*self.names, *(name for name in (y, weight) if name), *self.filtered])
         self.schema = columns.empty_table().select(list(used)).schema
         self.kinds = [(part.kind, part.dtype) for part in arrow_frame(columns.empty_table().select(self.names)).parts]
+
+    def _is_copied(self, column: Any) -> bool:
+        """Whether the cells of a column are also wanted as they are written. Numbers with a decimal comma are not: they
+        would stand beside results with a point."""
+        import pyarrow.types as types
+
+        if column.name not in self.files.copied or any(column.name in file.keys for file in self.found):
+            return False
+        is_text = all(self.files.format_for(file).guesses_types for file in self.found)
+        return is_text and not (self.decimal == "," and types.is_floating(column.type))
 
     @property
     def decimal(self) -> str | None:  # type: ignore[override]
@@ -161,7 +177,8 @@ class FileSource(PartedSource):
         from .formats import Request
         from .reading import Reader
 
-        verbatim = self.files.verbatim.difference(self.files.types, self.filtered)
+        verbatim = {name: name for name in self.files.verbatim.difference(self.files.types, self.filtered)}
+        verbatim |= {copy: name for name, copy in self.copies.items()}
         request = Request(self.schema, self.filter, frozenset([self.y or ""]), threads, verbatim)
         return Reader(self.files, self.found, request, self.n_features)
 
