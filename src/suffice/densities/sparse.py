@@ -21,6 +21,8 @@ from .parameters import class_vector
 
 Array = NDArray[Any]
 
+_PART = 1 << 18  # counts that are summed at a time
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SparseCountDensity(LinearDensity):
@@ -122,16 +124,22 @@ class SparseCountDensity(LinearDensity):
         return np.repeat(np.arange(self.n_classes, dtype=np.int32), np.diff(self.count.indptr))
 
     @cached_property
+    def _totals(self) -> Array:
+        """The sum of the counts of each class, (k,), a part at a time: there may be millions of features."""
+        parts = [slice(i, i + _PART) for i in range(0, self.count.nnz, _PART)]
+        sums = (np.bincount(self._owner[i], self.count.data[i], minlength=self.n_classes) for i in parts)
+        return np.asarray(sum(sums, np.zeros(self.n_classes)))
+
+    @cached_property
     def _rounds(self) -> Array:
         """What the counts of a class are shares of, (k,)."""
-        total = np.asarray(self.count.sum(axis=1)).reshape(-1) + self.alpha * self.n_features
+        total = self._totals + self.alpha * self.n_features
         return np.asarray(self.weight + 2 * self.alpha if self.presence else np.where(total > 0, total, 1.0))
 
     @property
     def mean_length(self) -> Array:
         """The mean total of a row, (k,)."""
-        total = np.asarray(self.count.sum(axis=1)).reshape(-1)
-        return np.asarray(total / np.where(self.weight > 0, self.weight, 1.0))
+        return np.asarray(self._totals / np.where(self.weight > 0, self.weight, 1.0))
 
     def _stored(self, values: Array) -> Any:
         return type(self.count)((values, self.count.indices, self.count.indptr), shape=self.count.shape)
@@ -147,7 +155,9 @@ class SparseCountDensity(LinearDensity):
         by_class = (
             np.where(self.seen, never - rest, 0.0) if self.alpha or not self.presence else np.zeros(self.n_classes)
         )
-        own = log(self.count.data + self.alpha)
+        own = self.count.data + self.alpha
+        with np.errstate(divide="ignore"):
+            np.log(own, out=own)
         if self.presence:  # where the feature never is absent, the constant has no part of it
             own -= np.where(self._misses() > 0, log(self._misses()), log(self._rounds)[self._owner])
             own -= by_class[self._owner]
