@@ -28,10 +28,11 @@ from suffice import (
 from suffice.cli import app
 from suffice.errors import DataError
 from suffice.report import columns, controls, rows, words, writing
-from suffice.report.figures import evaluation_of, figures_of, wilson
+from suffice.report.figures import evaluation_of, figures_of
 from suffice.report.rows import ScoredRows, rows_of
 from suffice.scoring.calibrated import Calibration
 from suffice.scoring.choice import Choice
+from suffice.scoring.intervals import wilson
 
 PENGUINS = str(Path(suffice.__file__).parent / "data" / "penguins.csv")
 FRAME = pd.read_csv(PENGUINS)

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 import suffice
-from suffice.errors import DataError, MissingLabelsError, SkippedWarning
+from suffice.errors import DataError, MissingLabelsError, SkippedWarning, SufficeWarning
 from suffice.sources import as_source
-from suffice.sources.labelled import labelled, refuse_other_labels
+from suffice.sources.labelled import check_classes, labelled
 
 CLASSES = {  # labels, and whether they are classes
     "two": (np.arange(50) % 2, True),
@@ -30,11 +30,17 @@ def test_what_is_not_a_class(case, tmp_path):
     for table in (frame, tmp_path / "rows.csv"):
         source = as_source(table, "y")
         if fine:
-            refuse_other_labels(source)
+            check_classes(source)
             continue
         alone = (np.unique(y, return_counts=True)[1] == 1).sum()
         with pytest.raises(DataError, match=rf"in {pd.notna(y).sum()} rows, {alone} of them in one row alone"):
-            refuse_other_labels(source)
+            check_classes(source)
+
+
+def test_a_class_of_one_row_is_warned_of():
+    y = ["a", "b"] * 10 + ["Total"]
+    with pytest.warns(SufficeWarning, match="class 'Total' has only one row; if this is no class, but a total"):
+        check_classes(as_source(pd.DataFrame({"x": np.zeros(21), "y": y}), "y"))
 
 
 def test_the_automatic_choice_refuses_and_skips():

@@ -167,11 +167,11 @@ def note_left_out(fitted: Any, left_out: dict[str, str], data: Data) -> None:
 def labelled_rows(rows: Any, target: str, weight: str | None, skip_unlabelled: bool) -> Any:
     """Return rows to learn from, or raise an error if their labels are missing, or are no classes."""
     from ..sources import as_source
-    from ..sources.labelled import labelled, refuse_other_labels
+    from ..sources.labelled import check_classes, labelled
 
     source = as_source(rows, target, weight)
     source = labelled(source) if skip_unlabelled else source
-    refuse_other_labels(source)
+    check_classes(source)
     return source
 
 

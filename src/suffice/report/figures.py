@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from .. import decisions, metrics
 from ..scoring.choice import SURE
-from ..scoring.comparison import weighted_mean
 from ..scoring.evaluation import Evaluation, figures
+from ..scoring.intervals import weighted_mean
 from .markup import NONE
 from .rows import ScoredRows
 
@@ -51,15 +51,12 @@ def evaluation_of(rows: ScoredRows, prior: Any, cost: Any) -> Evaluation:
 def figures_of(rows: ScoredRows, found: Evaluation, cost: Array) -> list[Figure]:
     """Return the figures of a report, the most telling first; costs are of shape (decisions, k)."""
     prior = np.array(found.prior)
-    n = rows.weight.sum() ** 2 / (rows.weight**2).sum()  # rows, where weights differ: how many they are worth
-    wrong = found.error_rate
-    listed = [Figure("Error rate", wrong, *wilson(wrong, n), "Share of the rows that are decided wrongly.", True)]
-    if found.log_loss is not None:
-        loss, error = _log_loss(rows, prior)
+    wrong, how = found.error_rate, "Share of the rows that are decided wrongly."
+    listed = [Figure("Error rate", wrong, *found.error_rate_interval, how, True)]
+    if found.log_loss is not None and found.log_loss_interval is not None:
         alone = f"The prior alone has {found.log_loss_of_prior:.4g}." if found.log_loss_of_prior is not None else ""
         how = f"Mean of -log P(true class), in nats, classes weighted by the prior. {alone}"
-        low = max(loss - SURE * error, 0.0)
-        listed.append(Figure("Log loss", found.log_loss, low, loss + SURE * error, how, word="log loss"))
+        listed.append(Figure("Log loss", found.log_loss, *found.log_loss_interval, how, word="log loss"))
     if found.dcf is not None:
         how = "Cost of the decisions with the prior and costs of this report; 1 is the best decision without data."
         listed.append(Figure("Normalised cost", found.dcf, *_cost_ends(rows, prior, cost), how, word="DCF"))
@@ -125,20 +122,6 @@ def _of_means(values: Sequence[tuple[Array, Array | None]]) -> float:
     return sqrt(total) if total >= 0 else np.nan
 
 
-def wilson(share: float, n: float) -> tuple[float, float]:
-    """Return the 95% interval of a share of n rows, by Wilson's formula.
-
-    >>> [round(end, 4) for end in wilson(0.1, 50)]
-    [0.0435, 0.2136]
-    """
-    if n <= 0:
-        return 0.0, 1.0
-    z2 = SURE**2
-    middle = (share + z2 / (2 * n)) / (1 + z2 / n)
-    half = SURE / (1 + z2 / n) * sqrt(share * (1 - share) / n + z2 / (4 * n * n))
-    return max(middle - half, 0.0), min(middle + half, 1.0)
-
-
 def _cost_ends(rows: ScoredRows, prior: Array, cost: Array) -> tuple[float | None, float | None]:
     """The interval of the cost of decisions, relative to the best one without data; None if all cost the same."""
     decided = decisions.cheapest(rows.posterior(prior), cost)
@@ -147,9 +130,3 @@ def _cost_ends(rows: ScoredRows, prior: Array, cost: Array) -> tuple[float | Non
         return None, None
     without = float((cost @ prior).min()) or 1.0
     return max(mean - SURE * error, 0.0) / without, (mean + SURE * error) / without
-
-
-def _log_loss(rows: ScoredRows, prior: Array) -> tuple[float, float]:
-    with np.errstate(divide="ignore"):
-        losses = -np.log(rows.posterior(prior)[np.arange(len(rows.code)), rows.code])
-    return weighted_mean(losses, rows.code, rows.weight, prior)

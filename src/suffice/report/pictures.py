@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from .. import decisions, metrics
+from ..scoring.intervals import wilson
 from .charts import Chart
-from .figures import wilson
 from .markup import Markup
 from .rows import ScoredRows
 

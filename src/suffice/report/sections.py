@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from ..densities import Density
 from ..scoring.choice import CRITERIA, SURE, Choice
 from ..scoring.evaluation import Evaluation
+from ..scoring.intervals import wilson
 from ..text import counted
 from .charts import Chart, horizontal_bars, round_numbers
 from .classes import MANY, confusions
 from .columns import ColumnFacts, as_date, categories_of, numbers_of
-from .figures import Figure, wilson
+from .figures import Figure
 from .markup import NONE, Markup, folded, table, tag, together
 from .rows import DrawnRows, ReportRows
 from .strange import LEVEL, Outliers, Strange

@@ -14,6 +14,7 @@ from ..errors import DataError, listed
 from ..tables.labels import are_booleans, positions
 from .choice import SURE
 from .evaluation import Evaluation, figures, scored_rows
+from .intervals import weighted_mean
 from .model import Model
 
 Array = NDArray[Any]
@@ -78,24 +79,3 @@ def compared(
         mean, error = weighted_mean(losses[name] - losses[best], code, weights, used) if name != best else (0.0, 0.0)
         ranked.append(Compared(name, evaluation, mean, mean - SURE * error, mean + SURE * error))
     return sorted(ranked, key=lambda one: one.evaluation.log_loss or 0.0)
-
-
-def weighted_mean(values: Array, code: Array, weight: Array, prior: Array) -> tuple[float, float]:
-    """Return the mean of values, with the classes in the proportions of a prior, and its standard error.
-
-    Parameters
-    ----------
-    values, weight : array of shape (n,)
-        A value for each row, and its weight.
-    code : array of int of shape (n,)
-        The class of each row.
-    prior : array of shape (k,)
-        The proportions of the classes, each of which has rows or a prior of zero.
-    """
-    k = len(prior)
-    total = np.bincount(code, weight, k)
-    with np.errstate(invalid="ignore"):
-        means = np.bincount(code, weight * values, k) / np.maximum(total, 1e-300)
-        squares = np.bincount(code, weight**2 * (values - means[code]) ** 2, k) / np.maximum(total, 1e-300) ** 2
-    some = prior > 0
-    return float(prior[some] @ means[some]), float(np.sqrt(prior[some] ** 2 @ squares[some]))

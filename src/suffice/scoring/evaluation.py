@@ -19,6 +19,8 @@ from ..sources.labelled import labelled
 from ..tables.batch import Batch
 from ..tables.labels import missing_labels, missing_message, positions
 from ..text import aligned, counted, folded, shortened, shown
+from .choice import SURE
+from .intervals import weighted_mean, wilson
 from .rows import reduce_scores
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 
+_COSTS = "log_loss", "log_loss_interval", "log_loss_of_prior", "dcf", "cllr", "min_cllr", "eer"
 MANY = 20  # classes: of more, the worst are shown
 
 
@@ -46,8 +49,12 @@ class Evaluation:
         The prior that decisions were made with.
     error_rate : float
         The share of wrong decisions.
+    error_rate_interval : (float, float)
+        Its 95% interval.
     log_loss : float or None
         The mean of -log P(true class | x), in nats, of rows in the proportions of the prior.
+    log_loss_interval : (float, float) or None
+        Its 95% interval.
     log_loss_of_prior : float or None
         The log loss of the prior alone.
     dcf : float or None
@@ -77,8 +84,8 @@ class Evaluation:
     >>> GaussianClassifier("tied").fit(X[::2], y[::2]).evaluate(X[1::2], y[1::2])
     rows        75
     prior       0 0.333, 1 0.333, 2 0.333
-    error rate  4.00% of the rows
-    log loss    0.07794 nats, classes weighted by the prior; without data 1.099
+    error rate  4.00% of the rows (95% interval 1.37% to 11.11%)
+    log loss    0.07794 nats (95% interval 0 to 0.1575), classes weighted by the prior; without data 1.099
     <BLANKLINE>
     true \\ predicted       0      1      2  recall
     0                     25      0      0  100.0%
@@ -91,7 +98,9 @@ class Evaluation:
     weight: float
     prior: list[float]
     error_rate: float
+    error_rate_interval: tuple[float, float]
     log_loss: float | None
+    log_loss_interval: tuple[float, float] | None
     log_loss_of_prior: float | None
     dcf: float | None
     cllr: float | None
@@ -119,13 +128,15 @@ class Evaluation:
         if self.weight != self.rows:
             facts.append(("weight", counted(self.weight)))
         prior = [f"{label} {p:.3g}" for label, p in zip(self.classes, self.prior, strict=True)]
-        facts += [("prior", shown(prior)), ("error rate", f"{self.error_rate:.2%} of the rows")]
+        error = _between([f"{end:.2%}" for end in self.error_rate_interval])
+        facts += [("prior", shown(prior)), ("error rate", f"{self.error_rate:.2%} of the rows{error}")]
         if self.log_loss is None or self.log_loss_of_prior is None:
             facts.append(("log loss", "not known: some classes have no rows"))
         else:
             alone = f"without data {_number(self.log_loss_of_prior)}"
             worse = ", which is better" if self.log_loss > self.log_loss_of_prior else ""
-            facts.append(("log loss", f"{_number(self.log_loss)} nats, classes weighted by the prior; {alone}{worse}"))
+            loss = f"{_number(self.log_loss)} nats{_between([*map(_number, self.log_loss_interval or ())])}"
+            facts.append(("log loss", f"{loss}, classes weighted by the prior; {alone}{worse}"))
         more = {
             "DCF": (self.dcf, ", classes weighted by the prior; without data 1"),
             "Cllr": (self.cllr, ", classes weighted equally; without data 1"),
@@ -254,12 +265,13 @@ def figures(model: Model, scores: Array, labels: Array, weight: Array, prior: An
     case.warn()
     confusion = np.zeros((len(classes), len(actions)))
     np.add.at(confusion, (positions(labels, classes), positions(decided, actions)), weight)
-    found: dict[str, float] = {}
+    found: dict[str, Any] = {}
     if confusion.any(axis=1).all():
         found = _costs(classes, scores, labels, weight, used)
         if prior is not None or cost is not None:
             with suppress(DecisionError):  # a prior with which the best decision without data costs nothing
                 found["dcf"] = metrics.multiclass_dcf(labels, decided, used, cost, sample_weight=weight)
+    error_rate = float(weight[decided != labels].sum() / weight.sum())
     own = positions(classes, actions)
     right = np.where(own >= 0, confusion[np.arange(len(classes)), own], 0.0)
     taken = positions(actions, classes)
@@ -267,8 +279,9 @@ def figures(model: Model, scores: Array, labels: Array, weight: Array, prior: An
         rows=len(weight),
         weight=float(weight.sum()),
         prior=used.tolist(),
-        error_rate=float(weight[decided != labels].sum() / weight.sum()),
-        **{name: found.get(name) for name in ("log_loss", "log_loss_of_prior", "dcf", "cllr", "min_cllr", "eer")},
+        error_rate=error_rate,
+        error_rate_interval=wilson(error_rate, weight.sum() ** 2 / (weight**2).sum()),  # rows that weights are worth
+        **{name: found.get(name) for name in _COSTS},
         classes=classes.tolist(),
         decisions=actions.tolist(),
         confusion=confusion.tolist(),
@@ -277,13 +290,17 @@ def figures(model: Model, scores: Array, labels: Array, weight: Array, prior: An
     )
 
 
-def _costs(classes: Array, scores: Array, labels: Array, weight: Array, prior: Array) -> dict[str, float]:
+def _costs(classes: Array, scores: Array, labels: Array, weight: Array, prior: Array) -> dict[str, Any]:
     """What scores cost, where there are rows of every class."""
 
     def log_loss(scores: Array) -> float:
         return log(2) * metrics.multiclass_log_cost(labels, scores, prior, normalize=False, sample_weight=weight)
 
-    found = {"log_loss": log_loss(scores), "log_loss_of_prior": log_loss(np.zeros_like(scores))}
+    code = positions(labels, classes)
+    mean, error = weighted_mean(log(2) * metrics.log_cost_of_rows(code, scores, prior), code, weight, prior)
+    found: dict[str, Any] = {"log_loss": log_loss(scores), "log_loss_of_prior": log_loss(np.zeros_like(scores))}
+    if isfinite(error):
+        found["log_loss_interval"] = max(mean - SURE * error, 0.0), mean + SURE * error
     if len(classes) == 2:
         found["cllr"] = metrics.multiclass_log_cost(labels, scores, "uniform", sample_weight=weight)
         if (weight == weight[0]).all():  # the others know no weights
@@ -302,6 +319,10 @@ def _is_infinite(value: Any) -> bool:
 
 def _number(value: float | None) -> str:
     return "infinite" if value is None or _is_infinite(value) else f"{value:.4g}"
+
+
+def _between(ends: list[str]) -> str:
+    return f" (95% interval {' to '.join(ends)})" if ends else ""
 
 
 def _share(value: float | None) -> str:

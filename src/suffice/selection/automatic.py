@@ -23,7 +23,7 @@ from ..scoring.notes import ColumnNotes
 from ..sources import as_source
 from ..sources.base import ColumnsSource
 from ..sources.frames.arrays import ArraySource
-from ..sources.labelled import labelled, refuse_other_labels
+from ..sources.labelled import check_classes, labelled
 from ..sources.sampling import sampled
 from ..tables.features import with_features
 from ..tables.labels import SoftLabels, encode
@@ -117,7 +117,7 @@ def fit(
         whole = labelled(whole)
     every = groups is not None or not (cv is None or isinstance(cv, Integral))  # which are about all rows
     source = whole.in_memory().array_source() if every else sampled(whole, ROWS, random_state)
-    refuse_other_labels(whole, source.y)
+    check_classes(whole, source.y)
     trial, left_out = _trial(source, families, cv, groups, random_state)
     trial = replace(trial, is_sample=not every and source.n_rows >= ROWS)
     criterion = _Criterion.of(scoring, trial.classes)

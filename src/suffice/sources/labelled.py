@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, MissingLabelsError, SkippedWarning, SufficeError, remedy
+from ..errors import DataError, MissingLabelsError, SkippedWarning, SufficeError, SufficeWarning, listed, remedy
 from ..tables.batch import Batch
 from ..tables.labels import SoftLabels, encode, missing_labels, missing_message, rows_shown
 from ..tables.table import LOOK
@@ -21,6 +21,7 @@ from .filtered import FilteredSource
 Array = NDArray[Any]
 
 SINGLES = 20  # classes of one row, of which more are suspicious
+_MANY, _NOTES = 10, 3  # rows of the largest class, with which one to so many classes of one row are suspicious
 
 
 def labelled(source: Source) -> Source:
@@ -58,8 +59,9 @@ def _missing(source: Source) -> tuple[int, list[int]]:
     return sum(n for _, n, _ in parts), rows if source.in_order else []
 
 
-def refuse_other_labels(source: Source, some: Array | SoftLabels | None = None) -> None:
+def check_classes(source: Source, some: Array | SoftLabels | None = None) -> None:
     """Raise an error where labels are no classes, since most rows are the only ones of their class, or are missing.
+    Warn of classes of one row.
 
     Parameters
     ----------
@@ -73,7 +75,8 @@ def refuse_other_labels(source: Source, some: Array | SoftLabels | None = None) 
     labels = _first_labels(source, LOOK) if some is None else np.asarray(some)
     missing = missing_labels(labels)
     known = labels[~missing]
-    rows = np.bincount(encode(known)[1]) if len(known) else np.zeros(0, int)
+    classes, code = encode(known) if len(known) else (np.empty(0), np.zeros(0, int))
+    rows = np.bincount(code)
     if _are_no_classes(rows) and len(labels) >= LOOK:  # others may be of the same classes
         rows = np.array(list(source.reduce(_counted, operator.iadd).values()))
     if _are_no_classes(rows):
@@ -86,6 +89,14 @@ def refuse_other_labels(source: Source, some: Array | SoftLabels | None = None) 
         )
     if missing.any():
         refuse_missing_labels(source)
+    single = classes[rows == 1] if len(labels) < LOOK else ()
+    if 0 < len(single) <= _NOTES and rows.max() >= _MANY:
+        have = f"class {listed(single)} has" if len(single) == 1 else f"the classes {listed(single)} have"
+        warnings.warn(
+            f"{have} only one row; if this is no class, but a total or a note below the table, remove the row",
+            SufficeWarning,
+            stacklevel=4,
+        )
 
 
 def _are_no_classes(rows: Array) -> bool:
