@@ -753,6 +753,13 @@ class Model:
         whole = [] if notes is None else [j for j, name in enumerate(self.names or ()) if name in notes.whole]
         return with_whole(rows, whole)
 
+    @property
+    def left_out(self) -> frozenset[str]:
+        """The columns that the training data had, but the model does not read: labels, and what was left out."""
+        notes, choice = self.column_notes, self.choice
+        found = {*({} if notes is None else notes.left_out), *({} if choice is None else choice.left_out)}
+        return frozenset(found | ({self.target} if self.target is not None else set()))
+
     @cached_property
     def _scorer(self) -> Scorer:
         """What gives scores whose differences are log-likelihood ratios."""

@@ -171,7 +171,9 @@ def row_schema(served: Served) -> dict[str, Any]:
         properties[name] = {"anyOf": [*kinds[column.kind], {"type": "null"}]}
         if column.categories:
             properties[name]["examples"] = list(column.categories[:10])
-    return {"type": "object", "properties": properties, "required": sorted(served.required)}
+    properties |= {name: {"description": "Ignored."} for name in sorted(served.ignored)}
+    required = sorted(served.required)
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
 
 def described(document: Mapping[str, Any], served: Mapping[str, Served], with_token: bool) -> dict[str, Any]:

@@ -42,6 +42,11 @@ class Served:
         return {name for name, column in self.columns.items() if column.is_read}
 
     @cached_property
+    def ignored(self) -> frozenset[str]:
+        """Columns that the training data had, but the model does not: rows may have them."""
+        return self.model.left_out.difference(self.columns)
+
+    @cached_property
     def class_labels(self) -> list[Any]:
         """The classes as JSON has them."""
         return plain_labels(self.model.classes)
@@ -96,7 +101,7 @@ class Served:
         """Work out what the first request would wait for; an error shows that the model cannot be served."""
         if len(self.columns) != self.model.density.n_features:
             raise ModelFileError("two columns have the same name")
-        _ = self.info_json, self.required, self.labels  # all text must be UTF-8
+        _ = self.info_json, self.required, self.ignored, self.labels  # all text must be UTF-8
         return self
 
 

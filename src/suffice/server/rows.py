@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -77,14 +76,19 @@ def _check_row(row: Any, i: int, served: Served) -> None:
         raise RefusedError(422, "a row must be an object from columns to values", f"rows[{i}]")
     columns = served.columns
     if row.keys() != served.required:
-        lacking = next((name for name in columns if name in served.required and name not in row), None)
-        if lacking is not None:
-            others = [quoted(other) for other in islice((name for name in row if name not in columns), 3)]
-            instead = f", which has {', '.join(others)} instead" if others else ""
-            told = f"column {quoted(lacking)} is not in the row{instead}; give null for a missing value"
-            raise RefusedError(422, told, f"rows[{i}].{shown(lacking)}")
+        for name in row:
+            if name not in columns and name not in served.ignored:
+                hint = alike(name[:_SHOWN], columns) if len(columns) < 1000 else ""
+                raise RefusedError(422, f"the model has no column {shown(name)!r}{hint}", f"rows[{i}].{shown(name)}")
+        for name in columns:
+            if name in served.required and name not in row:
+                raise RefusedError(
+                    422,
+                    f"column {shown(name)!r} is not in the row; give null for a missing value",
+                    f"rows[{i}].{shown(name)}",
+                )
     for name, value in row.items():
-        column = columns.get(name)  # None: an extra column, which is ignored
+        column = columns.get(name)  # None: one that is ignored
         if value is None or column is None:
             continue
         if not (_ACCEPTS[column.kind](value) and column.understands(value)):
