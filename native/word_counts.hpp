@@ -109,7 +109,8 @@ struct ReadOnly {
 struct WordSlopes {  // what a word adds to the score of each class
     const std::int32_t* starts;  // (words + 1,) where the classes of each word begin that have a slope of their own
     const std::int32_t* label;
-    const double* slope;     // beyond that of the class
+    const double* slope;     // beyond that of the class; or, where there are logs, the count that it is the log of
+    const double* logs;      // of counts, which are whole numbers; or null
     const double* by_class;  // (k,) what every known word adds
     std::size_t words, classes;
 };
@@ -146,9 +147,11 @@ public:
         }
         n_known_ += 1.0;
         const std::size_t first = std::size_t(slopes_.starts[number]), n = std::size_t(slopes_.starts[number + 1]) - first;
-        const double* slope = slopes_.slope + first;
+        const double *slope = slopes_.slope + first, *logs = slopes_.logs;
         double* __restrict own = own_;
-        if (n == slopes_.classes)  // all of them, in order
+        if (logs)
+            for (std::size_t i = 0; i < n; ++i) own[slopes_.label[first + i]] += logs[std::ptrdiff_t(slope[i])];
+        else if (n == slopes_.classes)  // all of them, in order
             for (std::size_t c = 0; c < n; ++c) own[c] += slope[c];
         else
             for (std::size_t i = 0; i < n; ++i) own[slopes_.label[first + i]] += slope[i];

@@ -139,16 +139,16 @@ void bind_words(nb::module_& m) {
     m.def("word_scores",
           [](Bytes text, Offsets offsets, std::optional<Offsets> lists, Flat<std::uint16_t> pages, Flat<std::uint32_t> letters,
              Flat<std::uint32_t> extra, bool context, std::size_t least, std::size_t most, const Lookup* stop, const Lookup* words, Numbers starts, Numbers label,
-             Flat<double> slope, Flat<double> by_class, bool presence, Doubles out) {
+             Flat<double> slope, std::optional<Flat<double>> logs, Flat<double> by_class, bool presence, Doubles out) {
               const Read read{text, offsets, lists, pages, letters, extra, context, least, most, stop};
-              const WordSlopes slopes{starts.data(), label.data(), slope.data(), by_class.data(), starts.shape(0) - 1, by_class.shape(0)};
+              const WordSlopes slopes{starts.data(), label.data(), slope.data(), logs ? logs->data() : nullptr, by_class.data(), starts.shape(0) - 1, by_class.shape(0)};
               ScoreWords sink(slopes, presence, out.data());
               const Problem found = looked_up(read, words, std::uint32_t(slopes.words), sink);
               return nb::make_tuple(found.row, found.sigma, sink.first_unknown);
           },
           "text"_a.noconvert(), "offsets"_a.noconvert(), "lists"_a.noconvert().none(), "pages"_a.noconvert(), "letters"_a.noconvert(),
           "extra"_a.noconvert(), "context"_a, "least"_a, "most"_a, "stop"_a.none(), "words"_a.none(), "starts"_a.noconvert(), "label"_a.noconvert(),
-          "slope"_a.noconvert(), "by_class"_a.noconvert(), "presence"_a, "out"_a.noconvert());
+          "slope"_a.noconvert(), "logs"_a.noconvert().none(), "by_class"_a.noconvert(), "presence"_a, "out"_a.noconvert());
     m.def("word_codes",
           [](Bytes text, Offsets offsets, std::optional<Offsets> lists, Flat<std::uint16_t> pages, Flat<std::uint32_t> letters,
              Flat<std::uint32_t> extra, bool context, std::size_t least, std::size_t most, const Lookup* stop, const Lookup* words, std::uint32_t buckets) -> nb::object {

@@ -17,7 +17,16 @@ from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 from suffice import kernels
 from suffice.kernels import reference
 from suffice.kernels.letters import CASED, IGNORABLE, IRREGULAR, LETTER, letters
-from suffice.kernels.words import CountedWords, Documents, InvalidTextError, WordCounts, WordRules, Words, _decoded
+from suffice.kernels.words import (
+    CountedWords,
+    Documents,
+    InvalidTextError,
+    WordCounts,
+    WordRules,
+    Words,
+    WordSlopes,
+    _decoded,
+)
 
 KERNELS = [reference, *([kernels.native] if kernels.native else [])]
 
@@ -183,19 +192,21 @@ def test_invalid_utf8_is_refused_with_the_row(kernel, bad):
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("presence", [False, True])
-def test_scores_add_up_slopes(kernel, presence):
+@pytest.mark.parametrize(("presence", "logs"), [(False, None), (True, None), (False, np.array([0.0, 0.5, 7.0]))])
+def test_scores_add_up_slopes(kernel, presence, logs):
     rows = ["The cat the dog", "", "unknown words and a cat", "ΟΔΟΣ cat οδος"]
     vocabulary = words(["cat", "dog", "the", "οδος"])
     slope, by_class = np.random.default_rng(0).normal(size=(4, 3)), np.array([0.5, -1.0, 2.0])
-    sparse = csc_array(np.where(slope > 0, slope, 0).T)
-    slopes = WordCounts.of(sparse.indptr, sparse.indices, sparse.data)
+    slope = np.where(slope > 0, slope if logs is None else 1 + (slope > 1), 0)
+    sparse = csc_array(slope.T)
+    slopes = WordSlopes(WordCounts.of(sparse.indptr, sparse.indices, sparse.data.astype(float)), by_class, logs)
+    slope = slope if logs is None else logs[slope.astype(int)]
     out = np.ones((4, 3))
     rules, table = WordRules(), kernel.word_table(vocabulary)
-    unknown = kernel.word_scores(documents(rows), rules, table, slopes, by_class, presence, out)
+    unknown = kernel.word_scores(documents(rows), rules, table, slopes, presence, out)
     matrix = CountVectorizer(vocabulary=names(vocabulary), binary=presence).transform(rows).toarray()
     assert unknown == 2
-    np.testing.assert_allclose(out, 1 + matrix @ (np.where(slope > 0, slope, 0) + by_class), rtol=1e-14)
+    np.testing.assert_allclose(out, 1 + matrix @ (slope + by_class), rtol=1e-14)
     starts, codes = kernel.word_codes(documents(rows), rules, table)
     assert starts.tolist() == [0, 4, 4, 8, 11]
     assert sorted(codes[:4].tolist()) == [0, 1, 2, 2]
@@ -225,9 +236,9 @@ def test_ngrams_are_found_by_their_tokens_and_as_they_are(kernel):
         starts, codes = kernel.word_codes(rows_given, rules, table)
         found = [np.bincount(c[c >= 0], minlength=len(vocabulary)) for c in np.split(codes, starts[1:-1])]
         np.testing.assert_array_equal(found, matrix)
-        slopes = WordCounts(np.arange(9, dtype=np.int32), np.zeros(8, np.int32), np.arange(1.0, 9.0))
+        own = WordCounts(np.arange(9, dtype=np.int32), np.zeros(8, np.int32), np.arange(1.0, 9.0))
         out = np.zeros((3, 1))
-        assert kernel.word_scores(rows_given, rules, table, slopes, np.zeros(1), False, out) == 0
+        assert kernel.word_scores(rows_given, rules, table, WordSlopes(own, np.zeros(1)), False, out) == 0
         np.testing.assert_array_equal(out[:, 0], matrix @ np.arange(1.0, 9.0))
 
 

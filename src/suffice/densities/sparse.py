@@ -21,7 +21,8 @@ from .parameters import class_vector
 
 Array = NDArray[Any]
 
-_PART = 1 << 18  # counts that are summed at a time
+_PART = 1 << 14  # counts that are looked at together
+_LOGS = 1 << 20  # counts whose logs are kept, at most
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -126,8 +127,7 @@ class SparseCountDensity(LinearDensity):
     @cached_property
     def _totals(self) -> Array:
         """The sum of the counts of each class, (k,), a part at a time: there may be millions of features."""
-        parts = [slice(i, i + _PART) for i in range(0, self.count.nnz, _PART)]
-        sums = (np.bincount(self._owner[i], self.count.data[i], minlength=self.n_classes) for i in parts)
+        sums = (np.bincount(self._owner[i], self.count.data[i], minlength=self.n_classes) for i in self._parts())
         return np.asarray(sum(sums, np.zeros(self.n_classes)))
 
     @cached_property
@@ -148,13 +148,29 @@ class SparseCountDensity(LinearDensity):
         """Rows without the feature, for each stored count."""
         return left_over(self.weight[self._owner], self.count.data) + self.alpha
 
-    @cached_property
-    def slopes(self) -> Slopes:
+    def _parts(self) -> list[slice]:
+        return [slice(i, i + _PART) for i in range(0, self.count.nnz, _PART)]
+
+    @property
+    def by_class(self) -> Array:
+        """The slope of the features that a class never had, (k,)."""
         never = np.log(self.alpha) if self.alpha else 0.0
         rest = log(self.weight + self.alpha) if self.presence else log(self._rounds)
-        by_class = (
-            np.where(self.seen, never - rest, 0.0) if self.alpha or not self.presence else np.zeros(self.n_classes)
-        )
+        return np.where(self.seen, never - rest, 0.0) if self.alpha or not self.presence else np.zeros(self.n_classes)
+
+    def slopes_of_counts(self) -> Array | None:
+        """What the counts 0, 1, 2 and so on add to the slope of their class: a short table instead of a slope for every
+        count. None where counts are large or no whole numbers, or where slopes depend on more than the count."""
+        data = self.count.data
+        if self.presence or not self.alpha or not data.max(initial=0.0) < _LOGS:
+            return None
+        if not all((data[i] == np.rint(data[i])).all() for i in self._parts()):
+            return None
+        return np.asarray(np.log(np.arange(data.max(initial=0.0) + 1) + self.alpha) - np.log(self.alpha))
+
+    @cached_property
+    def slopes(self) -> Slopes:
+        never, by_class = np.log(self.alpha) if self.alpha else 0.0, self.by_class
         own = self.count.data + self.alpha
         with np.errstate(divide="ignore"):
             np.log(own, out=own)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from .. import kernels
 from ..errors import ColumnWarning, DataError, EmptyClassWarning, remedy
-from ..kernels.words import Documents, InvalidTextError, WordCounts, Words
+from ..kernels.words import Documents, InvalidTextError, WordCounts, Words, WordSlopes
 from ..stats import CountStats, WordStats
 from ..stats.counts import DENSE
 from ..stats.words import ColumnWords
@@ -337,26 +337,27 @@ class TextDensity(Density):
         return self._tables[key]
 
     @property
-    def _slopes(self) -> tuple[tuple[WordCounts, Array], ...]:
+    def _slopes(self) -> tuple[WordSlopes, ...]:
         with _MAKING:
             return self._all_slopes
 
     @cached_property
-    def _all_slopes(self) -> tuple[tuple[WordCounts, Array], ...]:
+    def _all_slopes(self) -> tuple[WordSlopes, ...]:
         """For each column what every word adds to the scores: of the class, and beyond."""
         found = []
         for part in self.parts:
+            if isinstance(part, SparseCountDensity) and (logs := part.slopes_of_counts()) is not None:
+                found.append(WordSlopes(_by_word(part.count), part.by_class, logs))
+                continue
             slopes = replace(part).slopes  # type: ignore[type-var]  # which would be kept a second time by the part itself
             k = part.n_classes
             if slopes.by_class is None:
                 starts = np.arange(part.n_features + 1) * k
                 label = np.tile(np.arange(k, dtype=np.int32), part.n_features)
-                found.append((WordCounts.of(starts, label, np.ascontiguousarray(slopes.table.T).ravel()), np.zeros(k)))
+                own = WordCounts.of(starts, label, np.ascontiguousarray(slopes.table.T).ravel())
+                found.append(WordSlopes(own, np.zeros(k)))
                 continue
-            by_word = slopes.table.tocsc()
-            by_word.sort_indices()
-            own = WordCounts.of(by_word.indptr, by_word.indices, by_word.data)
-            found.append((own, np.asarray(slopes.by_class, np.float64)))
+            found.append(WordSlopes(_by_word(slopes.table), np.asarray(slopes.by_class, np.float64)))
         return tuple(found)
 
     def _counts(self, X: TextRows, j: int) -> Counts:
@@ -400,10 +401,9 @@ class TextDensity(Density):
             part.score(self._counts(X, j), all=own, relative=relative)
         else:
             own = np.where(part.seen, part.constant, 0.0)[None].repeat(len(X), axis=0)
-            slopes, by_class = self._slopes[j]
             known = X.documents[j], self.tokens.rules, self._table(j, X.documents[j])
             try:
-                self._refuse_unknown(X, kernels.active.word_scores(*known, slopes, by_class, self.presence, own))
+                self._refuse_unknown(X, kernels.active.word_scores(*known, self._slopes[j], self.presence, own))
             except InvalidTextError as error:
                 raise _invalid(X.start + error.row) from None
             if not relative and not self.presence and not isinstance(part, ComplementDensity):
@@ -547,6 +547,13 @@ _NO_WORDS = Words(np.empty(0, np.uint8), np.empty(0, np.int64))
 def _as_arrays(names: list[str]) -> tuple[Array, Array]:
     encoded = [name.encode() for name in names]
     return np.frombuffer(b"".join(encoded), np.uint8), np.cumsum([len(name) for name in encoded], dtype=np.int64)
+
+
+def _by_word(table: Any) -> WordCounts:
+    """What is stored in a sparse table of classes by words."""
+    by_word = table.tocsc()
+    by_word.sort_indices()
+    return WordCounts.of(by_word.indptr, by_word.indices, by_word.data)
 
 
 def _invalid(row: int) -> DataError:

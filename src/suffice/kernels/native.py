@@ -10,7 +10,7 @@ import numpy as np
 from . import _native, reference
 from .letters import letters
 from .reference import Array, Moments, Numbers
-from .words import CountedWords, Documents, InvalidTextError, WordCounts, WordRules, Words
+from .words import CountedWords, Documents, InvalidTextError, WordCounts, WordRules, Words, WordSlopes
 
 instruction_sets = _native.instruction_sets
 use = _native.use
@@ -278,17 +278,17 @@ def word_scores(
     documents: Documents,
     rules: WordRules,
     table: Any,
-    slopes: WordCounts,
-    by_class: Array,
+    slopes: WordSlopes,
     presence: bool,
     out: Array,
 ) -> int:
+    own_slopes, by_class, logs = slopes
     if out.shape != (len(documents), len(by_class)):
         raise ValueError(f"scores of shape {out.shape} for {len(documents)} documents and {len(by_class)} classes")
 
     def scored(*arguments: Any) -> Any:
         own = np.zeros(out.shape)  # which is of no use where the documents have to be read again
-        return *_native.word_scores(*arguments, table, *slopes, by_class, presence, own), own
+        return *_native.word_scores(*arguments, table, *own_slopes, logs, by_class, presence, own), own
 
     *_, unknown, own = _words_read(scored, documents, rules)
     out += own

@@ -56,6 +56,14 @@ class WordCounts(NamedTuple):
         return cls(starts.astype(np.int32, copy=False), label.astype(np.int32, copy=False), value)
 
 
+class WordSlopes(NamedTuple):
+    """What each word adds to the scores of the classes."""
+
+    own: WordCounts  # beyond the slope of the class; or, where there are logs, the counts that slopes are found by
+    by_class: Array  # (k,) what every known word adds
+    logs: Array | None = None  # the slopes of the counts 0, 1, 2 and so on, for counts that are whole numbers
+
+
 class CountedWords(NamedTuple):
     """What was counted of documents."""
 
@@ -196,13 +204,14 @@ def word_scores(
     documents: Documents,
     rules: WordRules,
     table: Any,
-    slopes: WordCounts,
-    by_class: Array,
+    slopes: WordSlopes,
     presence: bool,
     out: Array,
 ) -> int:
-    """Add the slopes of the words of each document to its scores (n, k), each once where presence counts: those of the
-    classes (k,), and what the slopes of a word are beyond. Return the first row with an unknown word, or -1."""
+    """Add the slopes of the words of each document to its scores (n, k), each once where presence counts. Return the
+    first row with an unknown word, or -1."""
+    (first, label, value), by_class, logs = slopes
+    value = value if logs is None else logs[value.astype(np.intp)]
     starts, codes = word_codes(documents, rules, table)
     unknown = -1
     for r, (a, b) in enumerate(pairwise(starts.tolist())):
@@ -213,8 +222,8 @@ def word_scores(
         own = np.unique(own) if presence else own
         out[r] += len(own) * by_class
         for word in own.tolist():
-            some = slice(slopes.starts[word], slopes.starts[word + 1])
-            out[r, slopes.label[some]] += slopes.value[some]
+            some = slice(first[word], first[word + 1])
+            out[r, label[some]] += value[some]
     return unknown
 
 
