@@ -17,7 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from suffice import GaussianClassifier, LLRCalibrator, LogisticClassifier, as_llr, cross_val_llr, load, metrics
 from suffice.errors import DataError, DecisionError, ModelFileError
-from suffice.regression import LogisticProblem
+from suffice.regression import LogisticProblem, problem
 from suffice.tables.labels import SoftLabels
 
 
@@ -595,3 +595,23 @@ def test_scores_of_a_machine_become_ratios():
     margin = cross_val_predict(RidgeClassifier(), X, y, method="decision_function")
     calibrated = LLRCalibrator().held_out(margin, y)
     assert metrics.cllr(y, calibrated) < 0.3 < metrics.cllr(y, margin)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("params", [{}, {"fit_intercept": False}, {"C": np.inf}, {"warm_start": True}])
+def test_a_sample_of_many_rows_changes_the_way_and_not_the_optimum(k, params, monkeypatch):
+    rng = np.random.default_rng(0)
+    y = np.sort(rng.integers(k, size=6000))
+    X, weight = rng.standard_normal((6000, 2)) + y[:, None] * [1.0, 0.3], rng.integers(3, size=6000)
+    drawn = []
+    sample = LogisticProblem.sample
+    monkeypatch.setattr(LogisticProblem, "sample", lambda *args: drawn.append(sample(*args)) or drawn[-1])
+    model = LogisticClassifier(**params).fit(X, y, weight)
+    assert [found.n_rows < 1000 for found in drawn] == [True]
+    if params.get("warm_start"):
+        model.fit(X, y, weight)
+        assert model.n_iter_ <= 1
+    monkeypatch.setattr(problem, "_SAMPLES", np.inf)
+    plain = LogisticClassifier(**params).fit(X, y, weight)
+    np.testing.assert_allclose(model.coef_, plain.coef_, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(model.intercept_, plain.intercept_, rtol=1e-8, atol=1e-8)

@@ -21,6 +21,10 @@ _SMALL = 1 << 19  # cells that one thread has read before another has started: o
 _UNKNOWNS = 500  # whose Hessian is factored in each step
 _NEARLY = 0.01  # of the variance of a column: what others leave unexplained of one that nearly follows from them
 _PRODUCTS = 1 << 28  # of cells of rows, from which a Hessian is collected in each step
+_SAMPLED = 50  # rows of a sample for each unknown, which tell the curvature of all rows
+_SAMPLES = 8  # that all rows must make, for one to save work
+_FLOOR = 1e-8  # added to the curvature of a sample, in units of that of the prior: rounding may leave none
+_ROUGHLY = 1e-3  # the gradient at which a sample has told about as much as it can
 _REMEMBERED = 30  # steps, from which L-BFGS-B tells the curvature
 _OUT_OF_STEPS = 1  # SciPy's status; every other one is an end that we asked for, or that of the digits of the loss
 
@@ -119,6 +123,26 @@ class LogisticProblem:
         starts = np.cumsum([0, *(len(piece.code) for piece in self.pieces)])
         parts = zip(self.pieces, pairwise(starts), strict=True)
         return replace(self, pieces=tuple(piece._replace(weight=piece.weight * kept[a:b]) for piece, (a, b) in parts))
+
+    def sample(self, n: int) -> LogisticProblem:
+        """The same of n rows, drawn with probabilities that are their weights; the penalty is that of so few rows."""
+        within = np.cumsum(np.concatenate([piece.weight for piece in self.pieces], dtype=np.float64))
+        shares = (np.arange(n) + np.random.default_rng(0).random(n)) / n
+        drawn = np.searchsorted(within, shares * within[-1])
+        starts = np.cumsum([0, *(len(piece.code) for piece in self.pieces)])
+        parts = [drawn[slice(*np.searchsorted(drawn, ends))] - ends[0] for ends in pairwise(starts)]
+        pairs = [*zip(self.pieces, parts, strict=True)]
+        rows = np.concatenate([piece.rows[part] for piece, part in pairs])
+        code = np.concatenate([piece.code[part] for piece, part in pairs])
+        penalty = self.n_rows / n * self.penalty
+        found = LogisticProblem.of(rows, code, np.ones(n), len(self.prior), penalty, self.threads)
+        return replace(found, prior=self.prior, has_intercept=self.has_intercept)
+
+    def _sample(self, coordinates: _Coordinates) -> LogisticProblem | None:
+        """A sample that tells the curvature of all rows; None where it would save no work, or miss a rare class."""
+        n = _SAMPLED * coordinates.scale.size
+        is_worth = not self.lasso and coordinates.is_small() and self.n_rows >= _SAMPLES * n
+        return self.sample(n) if is_worth and n * self.prior.min() > self.n_columns else None
 
     def logits(self, slope: Array, intercept: Array) -> Array:
         """The scores (n, outputs) of all rows."""
@@ -237,7 +261,7 @@ class LogisticProblem:
         self, center: Array, covariance: Array, tol: float, max_iter: int, start: tuple[Array, Array] | None = None
     ) -> tuple[Array, Array, OptimizeResult]:
         """Slope and intercept of least loss, by Newton's method inside a region of trust; with an L1 penalty, by
-        L-BFGS-B.
+        L-BFGS-B. Of many rows, a sample gives the start, and coordinates in which few steps are needed.
 
         Parameters
         ----------
@@ -252,11 +276,16 @@ class LogisticProblem:
             center = np.zeros_like(center)
         if self.lasso and covariance.ndim == 2:
             covariance = np.diag(covariance)  # since every slope is penalised by itself
-        first = self.start()
-        search = _Search(self, _Coordinates.of(self, center, covariance), tol)
-        theta = search.coordinates.theta(*(start or (first[:, :-1], first[:, -1])))
+        coordinates = _Coordinates.of(self, center, covariance)
+        search = _Search(self, coordinates, tol)
         with single_threaded_blas():
             found: Any
+            if sample := self._sample(coordinates):
+                start = start or sample.solve(center, covariance, _ROUGHLY, max_iter)[:2]
+                sample.loss(*start)
+                search.precondition(sample.hessian(coordinates))
+            first = self.start()
+            theta = search.theta(*(start or (first[:, :-1], first[:, -1])))
             if self.lasso:
                 found = search.lasso(theta, max_iter)
             else:
@@ -269,7 +298,7 @@ class LogisticProblem:
                     options={"gtol": 0.0, "maxiter": max_iter},
                 )
         found.success = found.status != _OUT_OF_STEPS
-        slope, intercept = search.coordinates.parameters(found.x)
+        slope, intercept = search.parameters(found.x)
         if self.n_outputs > 1 and not self.lasso:  # what all classes share tells nothing
             slope = slope - slope.mean(axis=0)
         return slope, intercept, found
@@ -305,6 +334,10 @@ class _Coordinates:
         scale[:, -1] *= problem.has_intercept
         return cls(center, solve_triangular(factor, np.eye(len(factor)), lower=True), scale, collinear)
 
+    def is_small(self) -> bool:
+        """Whether a Hessian can be collected and factored."""
+        return self.whitening is not None and self.scale.size <= _UNKNOWNS
+
     def theta(self, slope: Array, intercept: Array) -> Array:
         """The inverse of `parameters`."""
         from scipy.linalg import solve_triangular
@@ -332,22 +365,40 @@ class _Search:
 
     def __init__(self, problem: LogisticProblem, coordinates: _Coordinates, tol: float) -> None:
         self.problem, self.coordinates, self.tol = problem, coordinates, tol
-        self.theta, self.value, self.change, self.gradient = np.empty(0), np.inf, np.inf, np.empty(0)
+        self.last, self.value, self.change, self.gradient = np.empty(0), np.inf, np.inf, np.empty(0)
+        self.root: Array | None = None  # of the inverse of a Hessian, for coordinates in which that is the identity
+
+    def precondition(self, hessian: Array) -> None:
+        """Search in coordinates in which this Hessian is the identity."""
+        self.root = np.linalg.inv(np.linalg.cholesky(hessian + _FLOOR * np.eye(len(hessian))))
+
+    def theta(self, slope: Array, intercept: Array) -> Array:
+        """The inverse of `parameters`."""
+        theta = self.coordinates.theta(slope, intercept)
+        return theta if self.root is None else np.linalg.solve(self.root.T, theta)
+
+    def parameters(self, theta: Array) -> tuple[Array, Array]:
+        """Slope and intercept."""
+        return self.coordinates.parameters(theta if self.root is None else theta @ self.root)
+
+    def _inner(self, gradient: Array) -> Array:
+        """The gradient for theta, from that for the theta of `coordinates`."""
+        return gradient if self.root is None else self.root @ gradient
 
     def second_order(self) -> dict[str, Any]:
         """SciPy's method: with products of the Hessian, or with the whole of it, where it is small and columns that
         nearly follow from others would take many products."""
-        n, unknowns = self.problem.n_rows, self.coordinates.scale.size
-        if not self.coordinates.collinear or unknowns > _UNKNOWNS or n * unknowns**2 > _PRODUCTS:
+        products = self.problem.n_rows * self.coordinates.scale.size**2
+        if not (self.coordinates.collinear and self.coordinates.is_small()) or products > _PRODUCTS:
             return {"method": "trust-ncg", "hessp": self.curvature}
         return {"method": "trust-exact", "hess": self.hessian}
 
     def loss(self, theta: Array) -> tuple[float, Array]:
-        if not np.array_equal(theta, self.theta):
-            loss, *gradients = self.problem.loss(*self.coordinates.parameters(theta))
-            self.theta, self.change, self.value = theta.copy(), abs(loss - self.value), loss
+        if not np.array_equal(theta, self.last):
+            loss, *gradients = self.problem.loss(*self.parameters(theta))
+            self.last, self.change, self.value = theta.copy(), abs(loss - self.value), loss
             self.gradient = self.coordinates.gradient(*gradients)
-        return self.value, self.gradient
+        return self.value, self._inner(self.gradient)
 
     def lasso(self, theta: Array, max_iter: int) -> Any:
         """The least loss with an L1 penalty: slopes are differences of two numbers that are not negative."""
@@ -377,7 +428,7 @@ class _Search:
 
     def curvature(self, theta: Array, direction: Array) -> Array:
         self.loss(theta)  # anew where the last step was taken back
-        return self.coordinates.gradient(*self.problem.curvature(*self.coordinates.parameters(direction)))
+        return self._inner(self.coordinates.gradient(*self.problem.curvature(*self.parameters(direction))))
 
     def hessian(self, theta: Array) -> Array:
         self.loss(theta)  # SciPy asks for it later

@@ -23,7 +23,6 @@ from .work import OURS, THEIRS, statistics_together, takes_arrays, validated, we
 
 Array = NDArray[Any]
 
-_TOL = 1e-12  # of the gradient: Newton's method gets there a step or two after it gets near
 _EPS = float(np.finfo(np.float64).eps)
 _WIDE = 500  # columns, of which the matrix of moments is no longer a small part of the work
 
@@ -34,9 +33,9 @@ class LogisticRegression(Linear, theirs.LogisticRegression):
     Parameters and attributes are those of `sklearn.linear_model.LogisticRegression`. `backend_` says who did the
     work: "suffice" or "scikit-learn".
 
-    In the place of the default solver "lbfgs" stands Newton's method, which finds the same optimum with more digits.
-    Other solvers and penalties, penalties below rounding (`C=np.inf`, or above 4e15), callbacks and sparse matrices are
-    left to scikit-learn.
+    In the place of the default solver "lbfgs" stands Newton's method, which usually ends nearer to the same optimum
+    with the same `tol`. Other solvers and penalties, penalties below rounding (`C=np.inf`, or above 4e15), callbacks
+    and sparse matrices are left to scikit-learn.
 
     Examples
     --------
@@ -69,8 +68,10 @@ class LogisticRegression(Linear, theirs.LogisticRegression):
         whole: Any = moments.plain()
         covariance = whole.scatter / whole.total
         covariance = covariance[0] if X.shape[1] > _WIDE else covariance
+        # scikit-learn's gradient is in units of the columns, and the one that ends our search in standard deviations.
+        tol = self.tol / max(1.0, float(np.sqrt(whole.variation.max() / whole.total)))
         slope, intercept, found = problem.solve(
-            whole.mean[0], covariance, min(self.tol, _TOL), self.max_iter, self._start(problem, classes)
+            whole.mean[0], covariance, tol, self.max_iter, self._start(problem, classes)
         )
         if not found.success:
             warnings.warn(
