@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..text import aligned, counted, hanging, width
+from ..text import aligned, counted, filled, hanging, width
 from . import options
 from .output import as_json_text
 
@@ -161,7 +161,8 @@ def _text(found: Description) -> str:
     if found.calibration is not None:
         from ..scoring.calibrated import Calibration
 
-        parts.append(f"calibration: {Calibration.from_header(found.calibration, len(found.classes))}")
+        made = Calibration.from_header(found.calibration, len(found.classes))
+        parts.append(filled(f"calibration: {made}", width()))
     if found.choice is not None:
         from ..scoring.choice import Choice
 
