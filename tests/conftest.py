@@ -11,7 +11,7 @@ from xdist.scheduler import LoadGroupScheduling
 
 from suffice import kernels
 
-hypothesis.settings.register_profile("suffice", deadline=None, print_blob=True, max_examples=25)
+hypothesis.settings.register_profile("suffice", deadline=None, print_blob=True, max_examples=20)
 hypothesis.settings.load_profile("suffice")
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
