@@ -20,7 +20,15 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV
 
 import suffice
-from suffice import GaussianClassifier, LogisticClassifier, MixedClassifier
+from suffice import (
+    GaussianClassifier,
+    LogisticClassifier,
+    MixedClassifier,
+    MixtureClassifier,
+    OnePassSearchCV,
+    SemiSupervisedClassifier,
+    load_model,
+)
 from suffice.cli import app
 from suffice.errors import ColumnWarning, SkippedWarning, SufficeError
 
@@ -49,7 +57,6 @@ def table(text):
 def files(tmp_path_factory):
     where = tmp_path_factory.mktemp("rows")
     clf = MixedClassifier().fit(FRAME, "species")
-    clf.target_ = "species"
     clf.save(where / "mixed.safetensors")
     complete = FRAME.dropna()
     GaussianClassifier("tied").fit(complete[FEATURES], complete["species"]).save(where / "tied.safetensors")
@@ -268,6 +275,7 @@ class TestSearch:
     def test_errors(self):
         assert "use suffice fit" in refused("search", PENGUINS, "-t", "species", "--model", "auto", "--grid", "a=1")
         assert "--grid beta=1" in refused("search", PENGUINS, "-t", "species", "--grid", "beta=1")
+        assert "covariance" in refused("search", "no.csv", "-t", "species", "--grid", "covariance=full,fulll")
 
 
 class TestCompare:
@@ -603,3 +611,28 @@ def test_progress_is_shown_on_a_terminal_alone(tmp_path):
     os.close(other)
     assert b"Reading" in os.read(terminal, 1 << 16)
     os.close(terminal)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        GaussianClassifier("tied"),
+        MixtureClassifier(n_components=1),
+        LogisticClassifier(),
+        SemiSupervisedClassifier(GaussianClassifier("tied")),
+        OnePassSearchCV(GaussianClassifier("tied"), {"shrinkage": [0.1]}, cv=2),
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_a_model_that_was_given_the_column_of_labels_knows_it(estimator, tmp_path):
+    frame = FRAME.dropna()[[*FEATURES, "species"]]
+    estimator.fit(frame, "species").save(tmp_path / "named.safetensors")
+    assert load_model(tmp_path / "named.safetensors").target == "species"
+    estimator.fit(frame[FEATURES], frame["species"]).save(tmp_path / "given.safetensors")
+    assert load_model(tmp_path / "given.safetensors").target is None
+
+
+def test_streams_and_sums_know_the_column_of_labels():
+    frame = FRAME.dropna()[[*FEATURES, "species"]]
+    clf = GaussianClassifier("tied").partial_fit(frame, "species").partial_fit(frame, "species")
+    assert clf.target_ == (clf + clf).target_ == "species"

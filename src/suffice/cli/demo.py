@@ -49,7 +49,6 @@ def demo(out: str, force: bool, show: bool) -> None:
 
     _heading(console, 2, "Choose a model, by held-out rows")
     chosen: Any = selection.fit(str(train), "species", generative=True)
-    chosen.target_ = "species"
     show_choice(console, chosen.choice_)
 
     _heading(console, 3, "Evaluate it on birds that it has not seen")

@@ -118,7 +118,6 @@ def fit(
             fitted: Any = selection.fit(rows, target, weight, families=of_families, **search)
         else:
             fitted = kind(**own).fit(rows, target, sample_weight=weight)
-        fitted.target_ = target
         note_left_out(fitted, left_out, data)
         with out.file() as path:
             fitted.save(path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from typing import Any
 
 import click
@@ -11,7 +12,7 @@ from ..errors import alike, listed, not_known
 from ..text import aligned
 from . import options
 from .data import Data, labelled_rows, note_left_out, reads_data, telling
-from .fit import estimator_of
+from .fit import check_parameters, estimator_of
 from .options import UsageError
 from .output import Output, as_json_text, writes
 
@@ -67,6 +68,8 @@ def search(
         raise UsageError("--model auto tries models by itself: use suffice fit, or name a model to search")
     kind, own = estimator_of(model, options.families_of(families))
     values = _grid(grid, kind)
+    for point in product(*values.values()):
+        check_parameters(kind(**own | dict(zip(values, point, strict=True))))
     _check_scoring(scoring)
 
     from ..selection import OnePassSearchCV
@@ -81,7 +84,6 @@ def search(
             rows, left_out = telling(rows, target, weight, own.get("families", "auto"))
         tried.fit(labelled_rows(rows, target, weight, skip_unlabelled), target, **given)
     best = tried.best_estimator_
-    best.target_ = target
     note_left_out(best, left_out, data)
     if out is not None:
         with out.file() as path:

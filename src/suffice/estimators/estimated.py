@@ -36,7 +36,6 @@ class Estimated(TableEstimator):
     choice_: Choice  # of models that `suffice.fit` has chosen
     calibration_: Calibration  # of models that it has calibrated
     column_notes_: ColumnNotes  # of models that know the families of their columns
-    target_: str  # the name of the column with the labels, of models that `suffice fit` has fitted
 
     # What depends on the parameters and the rows: these hooks compute and return; they store nothing.
 
@@ -99,6 +98,7 @@ class Estimated(TableEstimator):
         both._set_columns(names, statistics.n_features)
         both._library = self._library
         both._keep_calibration(self)
+        both._set_target(getattr(self, "target_", getattr(other, "target_", None)))
         if hasattr(self, "column_notes_"):
             both.column_notes_ = self.column_notes_
         return both

@@ -48,7 +48,7 @@ class Learner(Estimated):
         self
             The fitted estimator.
         """
-        return self._fit_source(self._new_source(X, self._labels(y), sample_weight))
+        return self._fit_source(self._new_source(X, self._labels(y), sample_weight))._set_target(y)
 
     def _fit_source(self, source: Source) -> Self:
         return self._fit_inferred(source, self._infer(source))
@@ -123,6 +123,7 @@ class Learner(Estimated):
                 learner._learn(statistics, inferred=inferred)  # not as all rows there are: more may come
                 learner._set_columns(source.names, source.n_features)
                 learner._library = library(source.frame)
+                learner._set_target(y)
             return self
         source = self._more_source(X, self._labels(y), sample_weight)
         with self._learning() as learner:

@@ -180,6 +180,7 @@ class LogisticClassifier(LLRClassifier):
             if schema is not None:
                 learner.column_notes_ = ColumnNotes.of(schema)
             learner._set_columns(source.names, source.n_features)
+            learner._set_target(y)
         return self
 
     def _design(self, table: Table, source: Source, weight: Array) -> tuple[Design | None, Schema | None]:

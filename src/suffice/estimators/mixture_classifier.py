@@ -182,6 +182,7 @@ class MixtureClassifier(Iterated, MixedTable, DensityClassifier):
         source = self._new_source(X, given_labels(y, self), sample_weight)
         with self._learning() as learner:
             learner._fit_source(source)
+            learner._set_target(y)
         self._warn_unless_converged()
         return self
 

@@ -129,6 +129,8 @@ class SemiSupervisedClassifier(Iterated, LLRClassifier):
         source = self._new_source(X, given_labels(y, self), sample_weight)
         with self._learning() as learner:
             learner._fit_source(source)
+            learner._set_target(y)
+            learner.estimator_._set_target(y)
         self._warn_unless_converged()
         return self
 

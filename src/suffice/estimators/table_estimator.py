@@ -24,6 +24,7 @@ class TableEstimator(BaseEstimator):
     """An estimator that reads anything tabular."""
 
     n_jobs: int | None
+    target_: str  # the column with the labels, of estimators that were given its name
 
     def _source(self, X: Any, y: Any = None, weight: Any = None) -> Source:
         """X as a source of the columns of this estimator; extra columns are ignored."""
@@ -54,7 +55,8 @@ class TableEstimator(BaseEstimator):
         return None if names is None else tuple(names.tolist())
 
     def _columns(self) -> Columns:
-        return Columns(self._names(), self.n_features_in_, type(self).__name__)
+        names, target = self._names(), getattr(self, "target_", None)
+        return Columns(names, self.n_features_in_, type(self).__name__, target=target)
 
     def _set_columns(self, names: tuple[str, ...] | None, n_features: int) -> None:
         self.n_features_in_ = n_features
@@ -62,6 +64,13 @@ class TableEstimator(BaseEstimator):
             self.feature_names_in_ = np.array(names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
+
+    def _set_target(self, y: Any) -> Self:
+        """Remember the column with the labels, where its name was given, and return self."""
+        self.__dict__.pop("target_", None)
+        if isinstance(y, str):
+            self.target_ = y
+        return self
 
 
 def given_labels(y: Any, estimator: object) -> Any:

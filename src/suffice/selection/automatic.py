@@ -129,7 +129,7 @@ def fit(
     if left_out and whole.names is not None:
         names = tuple(name for name in whole.names if name not in left_out)
         whole = ColumnsSource(whole, [whole.names.index(name) for name in names], names)
-    model: LLRClassifier = best.candidate.fitted(whole)
+    model: LLRClassifier = best.candidate.fitted(whole)._set_target(target)
     model.choice_ = choice = search.choice(left_out)
     model.column_notes_ = ColumnNotes.of(trial.schema, left_out)
     if best.held_out is not None and (calibration := best.candidate.calibration(best.held_out)):

@@ -31,7 +31,7 @@ from ..estimators._sklearn import (
     search_estimator_has,
     warn_or_raise_about_fit_failures,
 )
-from ..estimators.table_estimator import given_labels
+from ..estimators.table_estimator import TableEstimator, given_labels
 from ..progress import progress
 from ..sources import as_source, in_memory
 from ..sources.frames.arrays import ArraySource
@@ -204,7 +204,10 @@ class OnePassSearchCV(GridSearchCV):
             self._check_refit_for_multimetric(out[0]["test_scores"])
             refit_metric = self.refit
         self.cv_results_ = self._format_results(points, work.n_splits, out)
-        return self._choose(work, refit_metric)
+        self._choose(work, refit_metric)
+        if self.refit and isinstance(self.best_estimator_, TableEstimator):
+            self.best_estimator_._set_target(y)
+        return self
 
     def _is_left_to_scikit_learn(self, points: list[dict[str, Any]]) -> bool:
         """Whether somebody wants to be called back about every fit, or no candidate can be learnt from statistics."""
