@@ -230,6 +230,27 @@ def test_scores_tell_of_rows_that_are_not_finite(name, bad, n):
                 getattr(model, method)(holed)
 
 
+@pytest.mark.parametrize("params", [{}, {"n_components": 2, "whiten": True}, {"n_components": 0}])
+@pytest.mark.parametrize("name", ["PCA", "IncrementalPCA"])
+def test_many_rows_are_projected_as_scikit_learn_does(name, params):
+    if name == "IncrementalPCA" and params.get("n_components") == 0:
+        params = {"n_components": 1}  # as scikit-learn asks for
+    table = np.tile(X, (200, 1))
+    model, peer = getattr(ours, name)(**params).fit(X), THEIRS[name](**params)
+    vars(peer).update({key: value for key, value in vars(model).items() if key != "statistics_"})
+    for rows in (table, np.asfortranarray(table), table[:, ::-1], table.astype(np.float32), table * 1e300):
+        with np.errstate(over="ignore"):
+            found, expected = model.transform(rows), peer.transform(rows)
+        assert found.dtype == expected.dtype
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+    for bad in (np.nan, np.inf):
+        table[-1, 2] = bad
+        with pytest.raises(ValueError, match="Input X contains " + ("NaN" if np.isnan(bad) else "infinity")):
+            model.transform(table)
+    frame = model.set_output(transform="pandas").transform(np.tile(X, (200, 1)))
+    assert frame.columns.tolist() == model.get_feature_names_out().tolist()
+
+
 def test_a_warm_start_of_scikit_learns_name():
     model = ours.LogisticRegression(warm_start=True, tol=1e-8).fit(X, y)
     cold = model.n_iter_[0]

@@ -11,21 +11,28 @@ from sklearn import decomposition as theirs
 from sklearn.utils.extmath import svd_flip
 from sklearn.utils.validation import validate_data
 
+from ..collect import refuse_nonfinite
+from ..errors import DataError
 from ..projection import likeliest_dimension
+from ..sources import RowResults
 from ..stats import MomentStats
 from ..stats.collectors import CollectMoments
+from ..tables.batch import Batch
 from .private import checks_parameters, get_namespace
-from .work import THEIRS, Additive, statistics_together, takes_arrays, validated
+from .work import FEW, THEIRS, Additive, is_plain, rows, statistics_together, takes_arrays, validated
 
 Array = NDArray[Any]
 
 _OURS = ("auto", "covariance_eigh")  # solvers, for ten times more rows than columns
+_CELLS = 1 << 18  # of rows that are projected at a time
 _WIDE = 1000  # columns: of more, the matrix of moments is larger than what scikit-learn keeps
 
 
 class Principal(Additive):
     """What the two classes share: moments, and their eigenvectors."""
 
+    whiten: bool
+    mean_: Array
     _dtype: np.dtype[Any]
 
     def _together(self, X: Array) -> MomentStats | None:
@@ -36,6 +43,32 @@ class Principal(Additive):
         """The eigenvectors as rows, with scikit-learn's signs, and their variances (divisor n - 1)."""
         values, vectors = np.linalg.eigh(moments.scatter / max(moments.total - 1, 1))
         return svd_flip(None, vectors[:, ::-1].T, u_based_decision=False)[1], np.maximum(values[::-1], 0.0)
+
+    def _projected(self, X: Any) -> Array | None:
+        """The new coordinates of many rows, by scikit-learn's formula; None where it has to do the work itself."""
+        is_plain_array = is_plain(self, X, "f", is_finite=True) and takes_arrays(X)
+        if not is_plain_array or X.dtype != np.float64 or X.size <= FEW or not len(self.components_):
+            return None
+        directions = np.array(self.components_.T, np.float64, order="C")
+        if self.whiten:
+            scale = np.sqrt(self.explained_variance_)
+            directions /= np.maximum(scale, np.finfo(scale.dtype).eps)
+        offset, step = self.mean_ @ directions, max(1, _CELLS // X.shape[1])
+
+        def project(batch: Batch, out: Array) -> bool:
+            total = 0.0  # which is finite if all coordinates are
+            with np.errstate(over="ignore", invalid="ignore"):
+                for start in range(0, len(batch), step):
+                    part = out[start : start + step]
+                    np.matmul(batch.X[start : start + step], directions, out=part)
+                    part -= offset
+                    total += part.sum()
+            return bool(np.isfinite(total))
+
+        try:
+            return np.asarray(rows(X).map_rows(project, RowResults("pca", range(len(offset))), refuse_nonfinite))
+        except DataError:
+            return None
 
     def _set_components(self, m: int, components: Array, variance: Array, total: float, n: float) -> None:
         dtype = self._dtype
@@ -63,6 +96,10 @@ class PCA(Principal, theirs.PCA):
     >>> model.explained_variance_ratio_.round(6)
     array([1., 0.])
     """
+
+    def transform(self, X: Any) -> Any:
+        found = self._projected(X)
+        return super().transform(X) if found is None else found
 
     def _fit(self, X: Any) -> Any:
         floats = type(X) is np.ndarray and X.ndim == 2 and X.dtype in (np.float64, np.float32) and takes_arrays(X)
@@ -129,6 +166,10 @@ class IncrementalPCA(Principal, theirs.IncrementalPCA):
     >>> model.explained_variance_ratio_.round(6)
     array([1., 0.])
     """
+
+    def transform(self, X: Any) -> Any:
+        found = self._projected(X)
+        return super().transform(X) if found is None else found
 
     @checks_parameters(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002

@@ -34,7 +34,7 @@ S = TypeVar("S", bound=Statistics)
 OURS, THEIRS = "suffice", "scikit-learn"
 
 _SMALL = 1 << 16  # numbers of a model that are compared faster than its density is made
-_FEW = 1 << 14  # cells that are scored at once
+FEW = 1 << 14  # cells that are scored at once
 
 
 def takes_arrays(*arrays: Any) -> bool:
@@ -377,7 +377,7 @@ def _scored(
         return work(x, out) and getattr(x, "missing", None) is None
 
     try:
-        if X.shape[0] * X.shape[1] > _FEW:
+        if X.shape[0] * X.shape[1] > FEW:
             return np.asarray(score_rows(source, density, complete, results))
         out = results.empty(source.n_rows)
         if not complete(density.read(source.table), out):
