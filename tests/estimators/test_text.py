@@ -100,6 +100,19 @@ def test_other_models_of_words(ours, theirs, options):
 
 
 @pytest.mark.parametrize(
+    ("ours", "theirs"), [(MultinomialClassifier, MultinomialNB), (BernoulliClassifier, BernoulliNB)]
+)
+def test_no_word_is_lost_to_small_weights(ours, theirs):
+    rng, vectorizer = np.random.default_rng(1), CountVectorizer()
+    X, weight = vectorizer.fit_transform(TEXTS), rng.random(len(TEXTS)) / len(TEXTS)
+    clf, expected = ours(1e-3).fit(TEXTS, LABELS, weight), theirs(alpha=1e-3).fit(X, LABELS, weight)
+    assert clf.vocabulary().tolist() == vectorizer.get_feature_names_out().tolist()
+    np.testing.assert_allclose(
+        clf.predict_log_proba(NEW), expected.predict_log_proba(vectorizer.transform(NEW)), rtol=1e-10, atol=1e-10
+    )
+
+
+@pytest.mark.parametrize(
     "model", [MultinomialClassifier(), MultinomialClassifier(predictive=True), BernoulliClassifier(0)]
 )
 def test_likelihoods_are_those_of_the_counts(model):
@@ -110,6 +123,16 @@ def test_likelihoods_are_those_of_the_counts(model):
     new = vectorizer.transform(NEW)
     np.testing.assert_allclose(ours.log_likelihood(NEW), expected.log_likelihood(new), rtol=1e-9)
     np.testing.assert_allclose(ours.score_samples(NEW), expected.score_samples(new), rtol=1e-9)
+
+
+def test_frequent_words_need_no_table_of_logs():
+    density = suffice.TextDensity.from_parameters([{"the": 900_000, "film": 3}, {"the": 800_000, "fun": 2}])
+    assert density.parts[0].slopes_of_counts() is None
+    p = np.array([[900_001, 4, 1], [800_001, 1, 3]]) / [[900_006], [800_005]]
+    expected = np.log(p) @ [[1, 0], [1, 0], [0, 2]] + [np.log(2), 0]
+    np.testing.assert_allclose(density.log_likelihood(["the film", "fun fun"]), expected.T, rtol=1e-12)
+    many = [{f"w{i}": 1 + i % 7 for i in range(c, 300)} for c in range(2)]
+    assert len(suffice.TextDensity.from_parameters(many).parts[0].slopes_of_counts()) == 8
 
 
 def test_every_column_of_text_is_read():
@@ -184,8 +207,9 @@ def test_words_found_in_other_ways_do_not_merge():
     for other in (Tokens(lowercase=False), Tokens(hashed=8), Tokens(stop_words=["it"])):
         with pytest.raises(StatisticsError, match="different ways"):
             one + MultinomialClassifier(tokens=other).fit(FEW, SOME)
-    with pytest.warns(ColumnWarning, match=r"no word is in 1000 documents or more.*give a smaller min_df"):
-        _ = MultinomialClassifier(tokens=Tokens(min_df=1000)).fit(FEW, SOME).predict(FEW)
+    for min_df, least in ((1000, "1000"), (0.9, "4.5")):
+        with pytest.warns(ColumnWarning, match=f"no word is in {least} documents or more.*give a smaller min_df"):
+            _ = MultinomialClassifier(tokens=Tokens(min_df=min_df)).fit(FEW, SOME).predict(FEW)
     late = MultinomialClassifier(tokens=Tokens(min_df=2, max_features=3)).fit(FEW, SOME)
     assert (one + late).vocabulary().tolist() == one.vocabulary().tolist()  # these are chosen from the counts of both
     with pytest.raises(StatisticsError, match="different models"):
@@ -219,6 +243,7 @@ def test_files_hold_the_words(tmp_path):
             model.fit(TEXTS, LABELS).save(tmp_path / "model.safetensors")
             loaded, scores = suffice.load(tmp_path / "model.safetensors"), model.log_likelihood(NEW)
             np.testing.assert_array_equal(loaded.log_likelihood(NEW), scores)
+            assert loaded.get_params() == model.get_params()
             np.testing.assert_array_equal(
                 suffice.load_model(tmp_path / "model.safetensors").log_likelihood(NEW), scores
             )
@@ -315,6 +340,8 @@ BAD = [
     ({"pattern": "("}, "regular expression"),
     ({"pattern": "(a)(b)"}, "2 groups"),
     ({"unknown": "smooth"}, "unknown"),
+    ({"stop_words": 5}, "collection"),
+    ({"lowercase": "no"}, "lowercase"),
 ]
 
 
@@ -322,6 +349,14 @@ BAD = [
 def test_tokens_that_make_no_sense(options, words):
     with pytest.raises(DataError, match=words):
         Tokens(**options)
+
+
+def test_tokens_take_numbers_of_numpy():
+    tokens = Tokens(ngrams=np.array([1, 2]), min_df=np.float32(0.5), max_features=np.int64(9), lowercase=np.True_)
+    assert tokens == Tokens(ngrams=(1, 2), min_df=0.5, max_features=9) == Tokens.from_array(tokens.to_array())
+    assert Tokens.from_array(Tokens(hashed=np.int64(8)).to_array()).hashed == 8
+    fitted = [MultinomialClassifier(tokens=Tokens(min_df=kind(0.3))).fit(FEW, SOME) for kind in (np.float32, float)]
+    assert fitted[0].vocabulary().tolist() == fitted[1].vocabulary().tolist() == ["film", "good"]
 
 
 @pytest.mark.parametrize("given", ["text", "tokens"])
@@ -351,6 +386,37 @@ def test_a_class_without_text_in_a_column_is_scored_by_the_others(alpha):
     y, new = ["+", "+", "-", "-"], pd.DataFrame({"title": ["bad", "poor"], "body": ["so good", "so so"]})
     both, titles = (BernoulliClassifier(alpha=alpha).fit(table[names], y) for names in (["title", "body"], ["title"]))
     np.testing.assert_allclose(both.log_likelihood(new)[:, 1], titles.log_likelihood(new[["title"]])[:, 1], rtol=1e-12)
+
+
+GONE = [
+    [None],
+    [np.nan],
+    [None] * 20_000 + ["good"],
+    pd.Series([np.nan, np.nan]),  # a chunk of a file may have no text
+    pd.Series(["good", np.nan]).tolist(),
+    pa.nulls(2),
+    pl.Series([None, None]),
+    [None, ["good", "film"]],
+    [np.nan] * 2000 + [["good"]],
+]
+
+
+@pytest.mark.parametrize("rows", GONE, ids=range(len(GONE)))
+def test_missing_texts_are_missing_however_they_are_given(rows):
+    clf, gone = MultinomialClassifier().fit(FEW, SOME), pd.isna(pd.Series(list(rows), dtype=object))
+    gone |= pd.Series([each is None or str(each) == "None" for each in rows])
+    np.testing.assert_array_equal((clf.log_likelihood(rows) == 0).all(axis=1), gone)
+    more = clf.partial_fit(rows, ["+"] * len(rows)).statistics_
+    np.testing.assert_array_equal(more.missing[:, 0], [gone.sum(), 0])
+
+
+def test_columns_without_any_text_may_be_of_any_type():
+    table = pd.DataFrame({"title": FEW, "body": np.full(5, np.nan)})
+    clf = MultinomialClassifier().fit(table, SOME)
+    np.testing.assert_array_equal(clf.llr(table, "-", "+"), MultinomialClassifier().fit(FEW, SOME).llr(FEW, "-", "+"))
+    before, gone = clf.statistics_, table.assign(title=np.nan)
+    assert clf.partial_fit(gone, SOME).statistics_.missing.tolist() == [[3, 6], [2, 4]]
+    np.testing.assert_array_equal(clf.forget(gone, SOME).statistics_.missing, before.missing)
 
 
 def test_unknown_words():

@@ -22,7 +22,6 @@ from .parameters import class_vector
 Array = NDArray[Any]
 
 _PART = 1 << 14  # counts that are looked at together
-_LOGS = 1 << 20  # counts whose logs are kept, at most
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -160,9 +159,9 @@ class SparseCountDensity(LinearDensity):
 
     def slopes_of_counts(self) -> Array | None:
         """What the counts 0, 1, 2 and so on add to the slope of their class: a short table instead of a slope for every
-        count. None where counts are large or no whole numbers, or where slopes depend on more than the count."""
+        count. None where it would be no shorter, counts are not whole numbers, or slopes depend on more than counts."""
         data = self.count.data
-        if self.presence or not self.alpha or not data.max(initial=0.0) < _LOGS:
+        if self.presence or not self.alpha or not data.max(initial=0.0) < len(data):
             return None
         if not all((data[i] == np.rint(data[i])).all() for i in self._parts()):
             return None
