@@ -566,11 +566,12 @@ def _chosen(column: ColumnWords, tokens: Tokens, documents: float) -> ColumnWord
     """The words that are frequent enough, as CountVectorizer chooses them."""
     if tokens.hashed:
         return column
-    least = tokens.min_df if not isinstance(tokens.min_df, float) else tokens.min_df * documents
+    share = isinstance(tokens.min_df, float)
+    least = tokens.min_df * documents if share else tokens.min_df * (tokens.min_df > 1)  # 1: a word of any weight
     kept = column.having >= least * (1 - 1e-12)
     if len(kept) and not kept.any():
         warnings.warn(
-            f"no word is in {tokens.min_df!r} documents or more, so that the text says nothing: {len(kept)} words are "
+            f"no word is in {least:g} documents or more, so that the text says nothing: {len(kept)} words are "
             f"in {column.having.max():g} at most; give a smaller min_df",
             ColumnWarning,
             stacklevel=4,

@@ -146,7 +146,8 @@ class Estimated(TableEstimator):
 
     @classmethod
     def _from_file(cls, model: modelfile.ModelFile) -> Self:
-        loaded = cls(**model.params)
+        tokens = model.params.get("tokens")
+        loaded = cls(**model.params if tokens is None else model.params | {"tokens": Tokens.of(tokens)})
         loaded._resume(model.learnt, loaded._validate())
         loaded._set_columns(model.names, model.learnt.n_features)
         set_chosen(loaded, model)

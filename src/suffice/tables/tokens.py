@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import islice, pairwise
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ..errors import DataError, FamilyError, one_of
 from ..kernels.words import Documents, InvalidTextError, WordRules, Words
 from .arrow import to_arrow
+from .labels import is_missing
 from .table import ArrayColumn, Column
 from .vocabulary import words_to_arrays
 
@@ -45,7 +46,8 @@ class Tokens:
     stop_words : collection of str or None
         Tokens to leave out, such as scikit-learn's ENGLISH_STOP_WORDS.
     min_df : int or float
-        Words of fewer documents are left out; a float is a share of the documents.
+        Words of fewer documents are left out; a float is a share of the documents. With sample weights, documents
+        count as much as they weigh; 1 leaves no word out.
     max_features : int or None
         The number of words to keep, the most frequent ones.
     hashed : int or None
@@ -74,7 +76,12 @@ class Tokens:
 
     def __post_init__(self) -> None:
         one_of("unknown", self.unknown, ("ignore", "error"))
-        if isinstance(self.stop_words, str):
+        if self.lowercase not in (True, False):
+            raise DataError(f"lowercase={self.lowercase!r} must be True or False")
+        object.__setattr__(self, "lowercase", bool(self.lowercase))
+        if self.stop_words is not None and (
+            isinstance(self.stop_words, str) or not isinstance(self.stop_words, Iterable)
+        ):
             raise DataError(
                 f"stop_words={self.stop_words!r} is not a collection of words; give the words themselves, for instance "
                 "ENGLISH_STOP_WORDS of sklearn.feature_extraction.text"
@@ -100,10 +107,12 @@ class Tokens:
         number = isinstance(self.min_df, Real) and not isinstance(self.min_df, bool)
         if not number or not (self.min_df >= 1 if _is_whole(self.min_df) else 0 <= self.min_df <= 1):
             raise DataError(f"min_df={self.min_df!r} must be a number of documents, or a share from 0.0 to 1.0")
+        object.__setattr__(self, "min_df", int(self.min_df) if _is_whole(self.min_df) else float(self.min_df))
         for name, most in (("max_features", None), ("hashed", MOST_BUCKETS)):
             value = getattr(self, name)
             if value is not None and not (_is_whole(value) and 1 <= value <= (most or value)):
                 raise DataError(f"{name}={value!r} must be a whole number above zero{f', at most {most}' * bool(most)}")
+            object.__setattr__(self, name, None if value is None else int(value))
         if self.hashed is not None and (self.max_features is not None or self.min_df != 1):
             raise DataError("hashed words cannot be told apart: leave min_df and max_features out, or hashed")
 
@@ -235,8 +244,8 @@ def holds_tokens(column: Column) -> bool:
     """Whether a column holds lists of strings."""
     values = getattr(column, "values", None)
     if isinstance(column, ArrayColumn):
-        some = column.values[:1000].tolist() if column.values.dtype == object else []
-        lists = [value for value in some if isinstance(value, list | tuple | np.ndarray)]
+        known = (value for value in column.values if not is_missing(value)) if column.values.dtype == object else ()
+        lists = [value for value in islice(known, 1000) if isinstance(value, list | tuple | np.ndarray)]
         return bool(lists) and all(isinstance(token, str) for value in lists for token in value)
     return values is not None and hasattr(values, "type") and _is_list(values.type) and _is_text(values.type.value_type)
 
