@@ -112,7 +112,7 @@ def for_table(of: Any, n_rows: int | None, n_features: int) -> Any:
 class CollectWords:
     """The words of columns of text, or how many documents have them."""
 
-    tokens: Tokens
+    tokens: Tokens | None
     presence: bool = False
 
     def __call__(self, batch: Batch) -> WordStats:
@@ -128,10 +128,12 @@ class CollectCounts:
 
     def __call__(self, batch: Batch) -> CountStats | WordStats:
         plain = self.tokens is None or isinstance(batch.table, Sparse)
-        text = [] if plain else [is_text(looked_at(each)) for each in batch.table.columns()]
-        if not text or not all(text):
-            return CountStats.of(batch, self.presence)
-        return WordStats.of(batch, self.tokens, self.presence)
+        columns = [] if plain else [looked_at(each) for each in batch.table.columns()]
+        text = [is_text(each) for each in columns]
+        others = (each for each, known in zip(columns, text, strict=True) if not known)
+        if any(text) and all(each.missing().all() for each in others):  # a column without values is of any type
+            return WordStats.of(batch, self.tokens, self.presence)
+        return CountStats.of(batch, self.presence)
 
 
 @dataclass(frozen=True)

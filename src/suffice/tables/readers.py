@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from ..errors import DataError, alike, listed
 from .arrow import arrow_column, arrow_frame, from_arrow
 from .batch import as_matrix, check_ndim
+from .labels import is_missing
 from .table import (
-    LOOK,
     RENAME,
     ArrayColumn,
     CodedColumn,
@@ -50,11 +50,9 @@ def converted(X: Any, y: Any = None, weight: Any = None) -> Converted:
 def _text_column(X: Any) -> tuple[Column, Any] | None:
     """A column of text that is no table, and its name; None for anything else."""
     if isinstance(X, list | tuple):
-        if not X or not any(isinstance(each, str) for each in X[:LOOK]):
+        if not X or not isinstance(next((each for each in X if not is_missing(each)), ""), str):
             return None
-        if not all(isinstance(each, str) or each is None for each in X):
-            return None
-        X = np.array(X, object)
+        X = np.fromiter(X, object, len(X))
     if isinstance(X, np.ndarray):
         if X.ndim != 1 or not (X.dtype.kind == "U" or (X.dtype == object and len(X))):
             return None
@@ -72,19 +70,18 @@ def _text_column(X: Any) -> tuple[Column, Any] | None:
         column = arrow_column(values, str(values.type))
     else:
         return None
-    return (column, name) if is_text(column) else None
+    return (column, name) if is_text(column) or column.missing().all() else None
 
 
 def as_documents(X: Any) -> Any:
-    """Return lists of lists of strings as one column of lists of tokens; anything else unchanged."""
-    if not (isinstance(X, list | tuple) and X and all(isinstance(row, list | tuple) for row in X)):
+    """Return lists of lists of strings, some of which may be missing, as one column of lists of tokens; anything else
+    unchanged."""
+    known = [row for row in X if not is_missing(row)] if isinstance(X, list | tuple) else []
+    if not all(isinstance(row, list | tuple) for row in known) or not any(known):
         return X
-    if not any(X) or not all(isinstance(token, str) for row in X for token in row):
+    if not all(isinstance(token, str) for row in known for token in row):
         return X
-    values = np.empty(len(X), object)
-    for i, row in enumerate(X):
-        values[i] = list(row)
-    return values
+    return np.fromiter((None if is_missing(row) else list(row) for row in X), object, len(X))
 
 
 def _sparse(X: Any, y: Any, weight: Any) -> Converted:
