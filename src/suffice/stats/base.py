@@ -381,6 +381,15 @@ def names_from_arrays(arrays: Mapping[str, Array]) -> tuple[str, ...] | None:
     return tuple(words_from_arrays(arrays["names_letters"], arrays["names_ends"]))
 
 
+def are_weights(*arrays: Array) -> bool:
+    """Whether all numbers of a file can be weights or counts: finite, and not negative.
+
+    >>> are_weights(np.ones(2), np.array([0.5, -1.0]))
+    False
+    """
+    return all(bool(np.isfinite(array).all() and (array >= 0).all()) for array in arrays)
+
+
 def spread(array: Array, indices: Array, k: int) -> Array:
     """Move the entries of a leading class axis to their indices among k classes."""
     out = np.zeros((k, *array.shape[1:]), dtype=array.dtype)

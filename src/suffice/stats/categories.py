@@ -18,6 +18,7 @@ from ..tables.labels import positions, same
 from ..tables.table import CodedColumn, Matrix, Table, native
 from ..text import counted
 from .base import (
+    are_weights,
     by_class,
     frozen,
     names_from_arrays,
@@ -318,7 +319,7 @@ class CategoryStats(StatisticsByName):
         k, v = len(classes), sum(map(len, kept))
         fits = len(kept) == d and weight.shape == (k,) and count.shape == (k, v) and (names is None or len(names) == d)
         fits = fits and (declared is None or len(declared) == d)
-        if not fits or not all(np.isfinite(a).all() and (a >= 0).all() for a in (weight, count)):
+        if not fits or not are_weights(weight, count):
             raise StatisticsError(f"arrays of {v} categories do not fit {k} classes with the rest, or are invalid")
         bounds = np.cumsum([0, *map(len, kept)])
         if any((count[:, a:b].sum(axis=1) > weight * (1 + 1e-9)).any() for a, b in pairwise(bounds)):

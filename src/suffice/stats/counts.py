@@ -17,6 +17,7 @@ from ..tables.labels import positions, same
 from ..tables.table import Sparse, Table
 from ..text import counted
 from .base import (
+    are_weights,
     by_class,
     frozen,
     names_from_arrays,
@@ -283,7 +284,7 @@ class CountStats(StatisticsByName):
         fits = fits and (names is None or len(names) == count.shape[1])
         values = count if isinstance(count, np.ndarray) else count.data
         parts = [weight, values] if missing is None else [weight, values, missing]
-        if not fits or not all(np.isfinite(a).all() and (a >= 0).all() for a in parts):
+        if not fits or not are_weights(*parts):
             raise StatisticsError(f"arrays of counts do not fit {k} classes with the rest, or are invalid")
         room = weight[:, None] if missing is None else weight[:, None] - missing
         if (room < -1e-9 * weight[:, None]).any() or (presence and _exceeds(count, (1 + 1e-9) * room + 1e-9)):

@@ -17,7 +17,7 @@ from ..tables.batch import Batch
 from ..tables.labels import positions, same
 from ..tables.table import Matrix, Table, native
 from ..text import counted
-from .base import Statistics, by_class, frozen, settle, spread
+from .base import Statistics, are_weights, by_class, frozen, settle, spread
 from .categories import CategoryStats
 
 Array = NDArray[Any]
@@ -382,7 +382,7 @@ class PairStats(Statistics):
         if not fits or (pairs[:, 0] >= pairs[:, 1]).any() or (np.diff(pairs @ [d, 1]) <= 0).any():
             raise StatisticsError(f"pairs of {d} columns are out of range, or not in order")
         bounds = _bounds(single, pairs)
-        if count.shape != (len(classes), bounds[-1]) or not (np.isfinite(count).all() and (count >= 0).all()):
+        if count.shape != (len(classes), bounds[-1]) or not are_weights(count):
             raise StatisticsError(f"the counts of {len(pairs)} pairs do not fit them, or are invalid")
         found = cls(single, pairs, count, every)
         for _, category, weight in found.margins():

@@ -19,6 +19,7 @@ from ..tables.table import Table
 from ..tables.tokens import PATTERN, Tokens, holds_tokens, texts_of
 from ..text import counted
 from .base import (
+    are_weights,
     by_class,
     frozen,
     names_from_arrays,
@@ -431,7 +432,7 @@ class WordStats(StatisticsByName):
             columns = tuple(_column_from_arrays(j, k, tokens.hashed, arrays) for j in range(d))
         except (KeyError, TypeError, ValueError, DataError) as error:
             raise StatisticsError(f"arrays of word counts are invalid: {error}") from None
-        if not all(np.isfinite(a).all() and (a >= 0).all() for a in (weight, missing)) or not d:
+        if not are_weights(weight, missing) or not d:
             raise StatisticsError("arrays of word counts are invalid: weights must be finite and not negative")
         if (missing > weight[:, None] * (1 + 1e-9)).any() or (names is not None and len(names) != d):
             raise StatisticsError("more texts are missing than there are rows, or names do not fit")
@@ -463,7 +464,7 @@ def _column_from_arrays(j: int, k: int, hashed: int | None, arrays: Mapping[str,
     )
     if not shapes or starts[0] != 0 or starts[-1] != len(value) or (np.diff(starts) < 0).any():
         raise ValueError("counts do not fit the words")
-    if not all(np.isfinite(a).all() and (a >= 0).all() for a in (value, having)):
+    if not are_weights(value, having):
         raise ValueError("counts must be finite and not negative")
     rising = np.ones(len(label), bool)
     rising[1:] = label[1:] > label[:-1]
