@@ -510,6 +510,14 @@ def test_the_process_has_neither_scikit_learn_nor_pandas(model_folder, penguins)
     assert not loaded & {"sklearn", "pandas", "polars", "scipy.stats", "scipy.optimize", "matplotlib"}
 
 
+def test_requests_do_not_wait_for_a_look_at_all_libraries(model_folder):
+    script = "import gc\nfrom suffice.cli import main\ntry:\n    main()\nfinally:\n    print(gc.get_freeze_count())"
+    with serving(model_folder / "birds.safetensors", script=script) as running:
+        assert running.post("/predict", {"rows": [GOOD]})[0] == 200
+        running.process.send_signal(signal.SIGTERM)
+        assert int(running.process.stdout.read()) > 50_000
+
+
 @pytest.mark.parametrize(
     ("make", "told"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import socket
 from collections.abc import Iterator
@@ -87,5 +88,6 @@ def run(path: str, host: str, port: int, limits: Limits, token: str | None) -> N
         listening.listen(_WAITING)
         own = listening.getsockname()[1]
         shown = f"[{host}]" if ":" in host else host
+        gc.freeze()  # libraries and models stay; to look for garbage among them would keep requests waiting
         print(f"Serving {path} at http://{shown}:{own} (Ctrl-C stops it)", flush=True)
         _Server(config).run(sockets=[listening])
