@@ -278,6 +278,8 @@ def test_usual_values_are_those_of_the_table(estimator):
     assert found["price"].kind == "numeral"
     assert found["price"].typical == pytest.approx(1040, abs=10)
     assert found["size"].typical == pytest.approx(5, abs=1)
+    assert [each.name for each in found.values() if each.whole] == ["day", "price"]
+    assert found["price"].low % 1 == found["price"].typical % 1 == found["price"].high % 1 == 0
 
 
 def test_errors_of_names_have_a_remedy():

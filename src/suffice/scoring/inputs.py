@@ -35,6 +35,8 @@ class Input:
         A usual range of numbers.
     typical : float, str or None
         The middle of this range; of dates, a date.
+    whole : bool
+        Whether the training rows had whole numbers, or days without a time.
     step : tuple
         The step that reads its words, where they stand for numbers, dates or truths; see `READERS`.
     """
@@ -46,6 +48,7 @@ class Input:
     low: float | None = None
     typical: float | str | None = None
     high: float | None = None
+    whole: bool = False
     step: tuple[Any, ...] = ()
 
     def understands(self, word: Any) -> bool:
@@ -66,6 +69,7 @@ def inputs(model: Model) -> tuple[Input, ...]:
     kinds = dict.fromkeys(density.columns_of_truths(), "truth") | dict.fromkeys(density.columns_of_text(), "text")
     readers = {feature.source: feature.reads[0] for feature in density.features if feature.reads}
     usual = density.usual_values() if len(names) <= _MANY else np.full((len(names), 3), np.nan)
+    whole = frozenset() if model.column_notes is None else model.column_notes.whole
     found = []
     for j, name in enumerate(names):
         reader, *parameters = readers.get(j, ("",))
@@ -77,10 +81,12 @@ def inputs(model: Model) -> tuple[Input, ...]:
             kind = kinds.get(j, _READ_AS.get(reader, "number"))
             low, middle, high = usual[j].tolist() if not np.isnan(usual[j]).any() else (None, None, None)
             step = (reader, *parameters) if reader else ()
+            if name in whole and middle is not None:
+                low, middle, high = np.floor(low).item(), np.round(middle).item(), np.ceil(high).item()
             if kind == "date":
-                found.append(Input(name, kind, j in read, typical=_date(middle), step=step))
+                found.append(Input(name, kind, j in read, typical=_date(middle), whole=name in whole, step=step))
             elif kind in ("number", "numeral"):
-                found.append(Input(name, kind, j in read, (), low, middle, high, step))
+                found.append(Input(name, kind, j in read, (), low, middle, high, name in whole, step))
             else:
                 found.append(Input(name, kind, j in read))
     return tuple(found)

@@ -50,6 +50,7 @@ class ColumnInfo(BaseModel):
     low: float | None = Field(description="Of a usual range of numbers.")
     typical: float | str | None = Field(description="A usual number, or a usual date as text.")
     high: float | None
+    whole: bool = Field(description="Whether the training rows had whole numbers, or days without a time.")
 
 
 class ClassInfo(BaseModel):

@@ -112,6 +112,9 @@ function buildForm() {
 
 const fields = () => [...$("row").querySelectorAll(".field")];
 
+// Of text that says numbers, a row may have numbers.
+const FORMS = { number: numbers, category: categories, truth: truths, date: dates, numeral: numbers, text: texts };
+
 function field(column, index) {
   const id = `field-${index}`;
   const values = element("div", { className: "values" });
@@ -122,7 +125,7 @@ function field(column, index) {
     element("label", { className: "known" }, known, "known"), wrong);
   box.dataset.column = column.name;
   known.setAttribute("aria-label", `${column.name} is known`);
-  const read = ({ number: numbers, category: categories, truth: truths, date: dates, numeral: texts, text: texts })[column.kind](column, values, id);
+  const read = FORMS[column.kind](column, values, id);
   const update = () => {
     const input = values.querySelector("input, select, textarea");
     const told = known.checked && read.wrong ? read.wrong() : "";
@@ -149,10 +152,10 @@ function numbers(column, values, id) {
   values.append(input);
   const span = column.high - column.low;
   const ranged = column.low !== null && span > 0;
-  const digits = ranged ? Math.max(0, Math.min(12, 2 - Math.floor(Math.log10(span)))) : 3;
+  const digits = column.whole ? 0 : ranged ? Math.max(0, Math.min(12, 2 - Math.floor(Math.log10(span)))) : 3;
   if (ranged) {
-    const low = column.low - span / 4, high = column.high + span / 4;
-    const slider = element("input", { type: "range", min: low, max: high, step: "any", id: `${id}-slider` });
+    const [low, high] = [column.low - span / 4, column.high + span / 4].map((end) => (column.whole ? Math.round(end) : end));
+    const slider = element("input", { type: "range", min: low, max: high, step: column.whole ? 1 : "any", id: `${id}-slider` });
     slider.setAttribute("aria-label", `${column.name}, slider`);
     slider.addEventListener("input", () => { input.value = Number(slider.value).toFixed(digits); });
     input.addEventListener("input", () => { if (input.value !== "") slider.value = input.value; });
@@ -205,11 +208,9 @@ function dates(column, values, id) {
 }
 
 function texts(column, values, id) {
-  const input = column.kind === "text" ? element("textarea", { rows: 3, id }) : element("input", { type: "text", id });
+  const input = element("textarea", { rows: 3, id });
   values.append(input);
-  const wrong = () => (column.kind === "numeral" && input.value && !/\d/.test(input.value) ? "This is not a number" : "");
-  const usual = typeof column.typical === "number" ? String(+column.typical.toPrecision(4)) : "";
-  return { set: (value) => { input.value = value ?? ""; }, usual, wrong, value: () => input.value || null };
+  return { set: (value) => { input.value = value ?? ""; }, usual: "", value: () => input.value || null };
 }
 
 // -------------------------------------------------------------------------------------------------- prior and costs
@@ -392,7 +393,7 @@ function showRequest(body) {
 
 // ----------------------------------------------------------------------------------------------------------- the map
 
-const ranged = () => state.model.columns.filter((column) => column.required && column.kind === "number" && column.low !== null && column.high > column.low);
+const ranged = () => state.model.columns.filter((column) => column.required && FORMS[column.kind] === numbers && column.low !== null && column.high > column.low);
 
 function buildMap() {
   const columns = ranged();
