@@ -282,6 +282,20 @@ def test_names_and_cells_are_text_and_nothing_else(browser, tmp_path):
     page.close()
 
 
+def test_names_of_categories_do_not_overlap(browser, tmp_path):
+    rng = np.random.default_rng(0)
+    words = [f"{word} and some more" for word in ("urgent", "gift", "thanks", "call me", "shipping", "returns", "a", "b")]
+    table = pd.DataFrame({"note": rng.choice(words, 200), "kind": np.arange(200) % 2})
+    suffice.write_report(MixedClassifier().fit(table, "kind"), table, "kind", tmp_path / "report.html")
+    page = opened(browser, tmp_path / "report.html")
+    boxes = page.evaluate("""() => [...document.querySelectorAll('svg text[text-anchor=middle]')]
+        .filter(e => e.textContent.endsWith('…')).map(e => e.getBoundingClientRect()).map(b => [b.left, b.right])""")
+    page.close()
+    boxes = np.sort(np.array(boxes), axis=0)
+    assert len(boxes) == 8
+    assert (boxes[1:, 0] > boxes[:-1, 1]).all()
+
+
 def test_the_report_can_be_read_without_scripts(browser, tmp_path):
     clf, X, y, _, given = data_of("two")
     suffice.write_report(clf, X, y, tmp_path / "report.html", **given)

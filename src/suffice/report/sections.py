@@ -28,6 +28,7 @@ _TELLING = 25  # columns whose evidence is drawn
 _LISTED = 40  # columns in a table, before those that are folded away
 _FEW = 12  # classes in a table, if there are many
 _CONFUSED = 12  # pairs of classes
+_LETTERS = 48  # of the names of categories, side by side below a chart
 
 
 def section(name: str, title: str, *content: Any) -> Markup:
@@ -189,9 +190,8 @@ def _category_chart(rows: DrawnRows, column: ColumnFacts, shown: list[int], lege
     top = float(found.observed[shown].max())
     if found.expected is not None:
         top = max(top, float(np.nan_to_num(found.expected[shown]).max()))
-    ticks = [
-        (i + 0.5, name if len(name) <= 60 // m + 4 else f"{name[: 60 // m + 3]}…") for i, name in enumerate(found.names)
-    ]
+    fit = _LETTERS // m
+    ticks = [(i + 0.5, name if len(name) <= fit else f"{name[: fit - 1]}…") for i, name in enumerate(found.names)]
     chart = Chart(column.name, (0, m), (0, 1.05 * top or 1.0), column.name, "share of the class", "", ticks)
     width = 0.8 / len(shown)
     for i, name in enumerate(found.names):
