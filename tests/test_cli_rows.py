@@ -636,3 +636,25 @@ def test_streams_and_sums_know_the_column_of_labels():
     frame = FRAME.dropna()[[*FEATURES, "species"]]
     clf = GaussianClassifier("tied").partial_fit(frame, "species").partial_fit(frame, "species")
     assert clf.target_ == (clf + clf).target_ == "species"
+
+
+def test_every_model_can_be_the_standard_input(files, tmp_path):
+    given = {"input": (files / "mixed.safetensors").read_bytes()}
+    assert f"weight {2 * len(FRAME)}" in run("merge", "-", "mixed.safetensors", "-o", tmp_path / "both", **given)
+    shown = run("compare", PENGUINS, "-m", "-", "-m", tmp_path / "both", **given)
+    assert "prior of -:" in shown
+    run("fit", PENGUINS, "-t", "species", "--like", "-", "-o", tmp_path / "like", **given)
+    run("reduce", "complete.csv", "--columns", ",".join(FEATURES), "-n", 1, "--save", tmp_path / "pca", "-o", "-")
+    pca = {"input": (tmp_path / "pca").read_bytes()}
+    used = run("reduce", "complete.csv", "--use", "-", **pca)
+    assert used == run("reduce", "complete.csv", "--use", tmp_path / "pca")
+    for arguments in (
+        ("merge", "-", "-", "-o", tmp_path / "x"),
+        ("predict", "-", "-"),
+        ("compare", "-", "-m", "-", "-m", tmp_path / "both"),
+        ("fit", "-", "-t", "species", "--like", "-", "-o", tmp_path / "x"),
+        ("reduce", "-", "--use", "-"),
+    ):
+        once = pca if arguments[0] == "reduce" else given
+        with pytest.raises(SufficeError, match="can be read once"):
+            CliRunner().invoke(app, list(map(str, arguments)), catch_exceptions=False, **once)

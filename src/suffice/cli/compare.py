@@ -44,7 +44,7 @@ def compare(
 
     if len(set(models)) < 2:
         raise UsageError("give at least two models, as in -m one.safetensors -m two.safetensors")
-    loaded = {path: load_model(path) for path in models}
+    loaded = {path: load_model(options.received(path)) for path in models}
     first = loaded[models[0]]
     case, labels = options.application(prior, cost, first.classes), options.target_of(target, first, models[0])
     with data.opened() as rows:

@@ -14,7 +14,7 @@ import click
 from ..errors import ColumnWarning, DataError
 from ..progress import progress
 from ..storage import locate, without_credentials
-from .options import StoppedError, UsageError, names, pairs_of
+from .options import StoppedError, UsageError, claim_standard_input, names, pairs_of
 
 _OPTIONS = (
     click.argument("paths", metavar="DATA...", nargs=-1, required=True),
@@ -67,6 +67,8 @@ class Data:
         **choices : dict
             Further arguments of `suffice.files`.
         """
+        if "-" in self.paths:
+            claim_standard_input()
         try:
             if self.query is None:
                 with self._files(columns, bar, choices) as rows:

@@ -154,7 +154,7 @@ def _like(path: str, target: str) -> tuple[Any, dict[str, Any], list[str] | None
     from ..estimators import load
     from ..estimators.classifier import LLRClassifier
 
-    model = load(path)
+    model = load(options.received(path))
     if not isinstance(model, LLRClassifier):
         raise DataError(f"--like {locate(path)}: this is a {type(model).__name__}, not a classifier")
     parameters, density = model.get_params(deep=False), model.to_model().density

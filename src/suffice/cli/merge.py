@@ -99,7 +99,7 @@ def _trained(path: str, subtracts: bool = False) -> Any:
     from ..families import RECIPES
     from ..stats import Statistics
 
-    model = modelfile.read(path)
+    model = modelfile.read(options.received(path))
     if not isinstance(model.learnt, Statistics):
         raise StatisticsError(
             f"{locate(path)} contains a {model.estimator}, which has no statistics to add or subtract; fit a "

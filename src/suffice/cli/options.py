@@ -20,20 +20,31 @@ from ..errors import DataError, SufficeError, alike, listed
 from ..storage import without_credentials
 from ..tables.labels import label_named
 
+_CLAIMED = "suffice.standard-input"
 
-def _received(ctx: click.Context, _: click.Parameter, path: str) -> str:
-    """The path of a file that is given, or of one with what comes from the standard input."""
+
+def received(path: str) -> str:
+    """Return the path of a file that is given, or of one with what comes from the standard input."""
     if path != "-":
         return path
-    directory = ctx.with_resource(tempfile.TemporaryDirectory())
-    received = os.path.join(directory, "standard-input")
-    with open(received, "wb") as file:
+    claim_standard_input()
+    directory = click.get_current_context().with_resource(tempfile.TemporaryDirectory())
+    found = os.path.join(directory, "standard-input")
+    with open(found, "wb") as file:
         shutil.copyfileobj(sys.stdin.buffer, file)
-    return received
+    return found
 
 
-model = click.argument("model", callback=_received)
-file = click.argument("file", callback=_received)
+def claim_standard_input() -> None:
+    """Raise an error if the command reads the standard input already."""
+    meta = click.get_current_context().meta
+    if meta.get(_CLAIMED):
+        raise UsageError("- is the standard input, which can be read once; give a file in place of the other -")
+    meta[_CLAIMED] = True
+
+
+model = click.argument("model", callback=lambda _, __, path: received(path))
+file = click.argument("file", callback=lambda _, __, path: received(path))
 target = click.option("--target", "-t", required=True, help="The column with the labels.")
 labels = click.option("--target", "-t", help="The column with the labels. Default: the one that suffice fit was given.")
 skip_unlabelled = click.option(

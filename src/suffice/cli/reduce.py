@@ -60,17 +60,17 @@ def reduce(
     saved = None if save is None else Output(save, out.force, "reduction", "--save")
     if saved is not None:
         saved.check()
+    given = None if use is None else load(options.received(use))
+    if not (given is None or hasattr(given, "projection_")):
+        raise DataError(f"{use} holds a {type(given).__name__}, not a PCA or an LDA")
     with data.opened() as rows:
         out.check(rows)
-        if use is None:
+        reduction: Any = given
+        if reduction is None:
             kinds: dict[str, Any] = {"lda": LDA, "pca": PCA}
-            reduction: Any = kinds[chosen](_number(components, chosen))
+            reduction = kinds[chosen](_number(components, chosen))
             source = _numbers(as_source(rows, target), options.names(columns), options.names(keep), skip_unlabelled)
             reduction.fit(source) if chosen == "pca" else reduction.fit(source, source.whole.y)
-        else:
-            reduction = load(use)
-            if not hasattr(reduction, "projection_"):
-                raise DataError(f"{use} holds a {type(reduction).__name__}, not a PCA or an LDA")
         whole = as_source(rows).in_memory().frame
         found = reduction.transform(whole.select(list(reduction.feature_names_in_)))
     if saved is not None:
