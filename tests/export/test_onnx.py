@@ -150,6 +150,29 @@ def test_onnxruntime_gives_the_numbers_of_the_model(case, tmp_path):
             np.testing.assert_allclose(found["log_likelihood"], clf.log_likelihood(rows), rtol=1e-10, atol=1e-9)
 
 
+@pytest.mark.parametrize("estimator", [suffice.MixedClassifier, suffice.LogisticClassifier])
+def test_dates_and_text_that_says_numbers_are_numbers(estimator, tmp_path):
+    rng = np.random.default_rng(0)
+    opened = pd.to_datetime("2025-01-01") + pd.to_timedelta(rng.integers(0, 24 * 500, N), unit="h")
+    price, paid, took = rng.lognormal(8, 1, N).round(2), rng.random(N) < 0.4, rng.integers(0, 90000, N)
+    table = pd.DataFrame(
+        {
+            "opened": opened.strftime("%Y-%m-%d %H:%M"),
+            "price": [f"${x:,.2f}" for x in price],
+            "paid": np.where(paid, "yes", "no"),
+            "took": pd.to_timedelta(took, unit="s"),
+            "size": rng.normal(size=N),
+        }
+    )
+    clf = estimator().fit(table, LABELS)
+    days = (opened - pd.Timestamp("1970-01-01")) / pd.Timedelta("1D")
+    numbers = table.assign(opened=days, price=price, paid=paid.astype(float), took=took)
+    clf.to_onnx(tmp_path / "clf.onnx")
+    session = onnxruntime.InferenceSession(tmp_path / "clf.onnx")
+    (posterior,) = session.run(["posterior"], feeds(session, numbers))
+    np.testing.assert_allclose(posterior, clf.predict_proba(table), rtol=1e-8, atol=1e-12)
+
+
 def test_models_from_parameters(tmp_path):
     bumps = GaussianDensity.from_parameters([[-3.0], [3.0], [0.0]], [1.0, 1.0, 4.0], "spherical")
     mixture = Model(MixtureDensity.from_parameters(bumps, [0, 0, 1], [0.25, 0.75, 1.0]), ["two", "one"])

@@ -165,7 +165,8 @@ def _some_rows(model: Any) -> list[Array]:
     """Columns of rows like those that the model has learnt from."""
     density, rng = model.density, np.random.default_rng(0)
     categories, usual = density.categories_of_columns(), density.usual_values()
-    truths, columns = density.columns_of_truths(), []
+    words = {feature.source for feature in density.features for name, *_ in feature.reads if name == "truth"}
+    truths, columns = density.columns_of_truths() | words, []
     for j in range(density.n_features):
         if len(categories.get(j, ())):
             column = rng.choice(categories[j], _ROWS).astype(object)

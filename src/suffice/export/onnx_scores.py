@@ -26,7 +26,8 @@ from ..densities.predictive import PredictiveCounts
 from ..densities.wide import WideGaussianDensity
 from ..errors import DataError
 from ..regression import LogisticModel
-from ..tables.features import Feature
+from ..tables.features import READERS, Feature
+from .days import Arithmetic, part_of
 from .graph import ML, Value, beside
 
 Array = NDArray[Any]
@@ -347,6 +348,10 @@ def _feature(feature: Feature, x: Value) -> Value:
     return x
 
 
+def _part(days: Value, part: str) -> Value:
+    return part_of(part, days, Arithmetic(lambda x: x.graph.node("Floor", x), float))
+
+
 def _bin(x: Value, edges: Sequence[float], *_: Any) -> Value:
     inside = (x > np.array([*edges, np.inf])[None]).numbers().sum()
     return x.is_nan().where(np.nan, inside)
@@ -382,4 +387,6 @@ _STEPS: dict[str, Callable[..., Value]] = {
     "yeo_johnson": _yeo_johnson,
     "is_zero": lambda x: x.is_nan().where(np.nan, x.equals(0.0).numbers()),
     "not_zero": lambda x: x.equals(0.0).where(np.nan, x),
+    "part": _part,
+    **dict.fromkeys(READERS, lambda x, *_: x),  # ONNX has no dates, and no text that says numbers
 }
