@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris
+from sklearn.linear_model import LogisticRegression
 
 import suffice.sklearn as ours
 from suffice.errors import StatisticsError
@@ -257,6 +258,11 @@ def test_a_warm_start_of_scikit_learns_name():
     assert model.backend_ == "suffice"
     assert model.fit(X, y).n_iter_[0] < cold
     np.testing.assert_allclose(model.coef_, ours.LogisticRegression(tol=1e-8).fit(X, y).coef_, rtol=1e-6)
+
+
+def test_logistic_regression_of_few_numbers_is_the_optimum_whatever_tol_says():
+    model, theirs = ours.LogisticRegression().fit(X, y), LogisticRegression(solver="newton-cholesky", tol=1e-12)
+    np.testing.assert_allclose(model.coef_, theirs.fit(X, y).coef_, rtol=1e-8)
 
 
 def test_a_category_out_of_bounds_is_an_index_error_that_says_what_to_do():

@@ -615,3 +615,24 @@ def test_a_sample_of_many_rows_changes_the_way_and_not_the_optimum(k, params, mo
     plain = LogisticClassifier(**params).fit(X, y, weight)
     np.testing.assert_allclose(model.coef_, plain.coef_, rtol=1e-8, atol=1e-8)
     np.testing.assert_allclose(model.intercept_, plain.intercept_, rtol=1e-8, atol=1e-8)
+
+
+def test_a_sample_serves_columns_that_nearly_follow_from_others_too():
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=10_000)
+    X = rng.standard_normal((10_000, 2)) + y[:, None]
+    X = np.column_stack([X, X.sum(axis=1) + 0.01 * rng.standard_normal(10_000)])
+    model = LogisticClassifier().fit(X, y)
+    assert model.n_iter_ < 10
+    theirs = LogisticRegression(solver="newton-cholesky", tol=1e-10).fit(X, y)
+    np.testing.assert_allclose(model.coef_, theirs.coef_, rtol=1e-6)
+
+
+@pytest.mark.parametrize("n", [1000, 40_000])
+def test_columns_of_heavy_tails_do_not_take_many_steps(n):
+    rng = np.random.default_rng(1)
+    X = np.exp(3 * rng.standard_normal((n, 5)))
+    y = (np.log(X[:, 0]) + rng.standard_normal(n) > 2).astype(int)
+    model = LogisticClassifier(max_iter=100, standardize=False).fit(X, y)
+    theirs = LogisticRegression(solver="newton-cholesky", tol=1e-8).fit(X, y)
+    np.testing.assert_allclose(model.coef_ * X.std(axis=0), theirs.coef_ * X.std(axis=0), rtol=1e-4, atol=1e-4)

@@ -25,6 +25,7 @@ _SAMPLED = 50  # rows of a sample for each unknown, which tell the curvature of 
 _SAMPLES = 8  # that all rows must make, for one to save work
 _FLOOR = 1e-8  # added to the curvature of a sample, in units of that of the prior: rounding may leave none
 _ROUGHLY = 1e-3  # the gradient at which a sample has told about as much as it can
+_STEPS = 10  # after which a search with a larger gradient needs other coordinates
 _REMEMBERED = 30  # steps, from which L-BFGS-B tells the curvature
 _OUT_OF_STEPS = 1  # SciPy's status; every other one is an end that we asked for, or that of the digits of the loss
 
@@ -269,8 +270,6 @@ class LogisticProblem:
         tol : the largest entry of the gradient that ends the search
         start : slope and intercept to begin with
         """
-        from scipy.optimize import minimize
-
         if not self.has_intercept:  # second moments, instead of central ones
             covariance = covariance + (np.outer(center, center) if covariance.ndim == 2 else center**2)
             center = np.zeros_like(center)
@@ -279,24 +278,13 @@ class LogisticProblem:
         coordinates = _Coordinates.of(self, center, covariance)
         search = _Search(self, coordinates, tol)
         with single_threaded_blas():
-            found: Any
             if sample := self._sample(coordinates):
                 start = start or sample.solve(center, covariance, _ROUGHLY, max_iter)[:2]
                 sample.loss(*start)
                 search.precondition(sample.hessian(coordinates))
             first = self.start()
             theta = search.theta(*(start or (first[:, :-1], first[:, -1])))
-            if self.lasso:
-                found = search.lasso(theta, max_iter)
-            else:
-                found = minimize(
-                    search.loss,
-                    theta,
-                    jac=True,
-                    **search.second_order(),
-                    callback=search.stop,
-                    options={"gtol": 0.0, "maxiter": max_iter},
-                )
+            found = search.lasso(theta, max_iter) if self.lasso else search.newton(theta, max_iter)
         found.success = found.status != _OUT_OF_STEPS
         slope, intercept = search.parameters(found.x)
         if self.n_outputs > 1 and not self.lasso:  # what all classes share tells nothing
@@ -366,6 +354,7 @@ class _Search:
     def __init__(self, problem: LogisticProblem, coordinates: _Coordinates, tol: float) -> None:
         self.problem, self.coordinates, self.tol = problem, coordinates, tol
         self.last, self.value, self.change, self.gradient = np.empty(0), np.inf, np.inf, np.empty(0)
+        self.steps, self.most, self.is_far = 0, 0, False  # steps taken, the most that may be, and whether to start anew
         self.root: Array | None = None  # of the inverse of a Hessian, for coordinates in which that is the identity
 
     def precondition(self, hessian: Array) -> None:
@@ -400,6 +389,30 @@ class _Search:
             self.gradient = self.coordinates.gradient(*gradients)
         return self.value, self._inner(self.gradient)
 
+    def newton(self, theta: Array, max_iter: int) -> Any:
+        """The least loss by Newton's method. After many steps, the Hessian gives new coordinates: of columns with heavy
+        tails, the old ones tell so little that the region of trust would stay small."""
+        from scipy.optimize import minimize
+
+        self.most = max_iter if self.coordinates.is_small() else 0
+        while True:
+            self.is_far = False
+            found: Any = minimize(
+                self.loss,
+                theta,
+                jac=True,
+                **self.second_order(),
+                callback=self.stop,
+                options={"gtol": 0.0, "maxiter": max_iter - self.steps},
+            )
+            if not self.is_far:
+                found.nit = self.steps
+                return found
+            self.loss(found.x)  # anew where the last step was taken back
+            slope, intercept = self.parameters(found.x)
+            self.precondition(self.problem.hessian(self.coordinates))
+            theta = self.theta(slope, intercept)
+
     def lasso(self, theta: Array, max_iter: int) -> Any:
         """The least loss with an L1 penalty: slopes are differences of two numbers that are not negative."""
         from scipy.optimize import Bounds, minimize
@@ -432,12 +445,18 @@ class _Search:
 
     def hessian(self, theta: Array) -> Array:
         self.loss(theta)  # SciPy asks for it later
-        return self.problem.hessian(self.coordinates)
+        hessian = self.problem.hessian(self.coordinates)
+        return hessian if self.root is None else self.root @ hessian @ self.root.T
 
     def stop(self, intermediate_result: OptimizeResult) -> None:
-        """End the search where the gradient is small, or the loss too much the same to tell one point from the next."""
-        loss = intermediate_result.fun
-        if np.abs(self.gradient).max() <= self.tol or self.change <= 64 * np.finfo(float).eps * loss:
+        """End the search where the gradient is small, or the loss too much the same to tell one point from the next; or
+        where many steps have not brought it near to such an end."""
+        self.steps += 1
+        loss, gradient = intermediate_result.fun, np.abs(self.gradient).max()
+        if gradient <= self.tol or self.change <= 64 * np.finfo(float).eps * loss:
+            raise StopIteration
+        if self.steps % _STEPS == 0 and self.steps < self.most and gradient > _ROUGHLY:
+            self.is_far = True
             raise StopIteration
 
 

@@ -23,6 +23,8 @@ from .work import OURS, THEIRS, statistics_together, takes_arrays, validated, we
 
 Array = NDArray[Any]
 
+_FEW = 100_000  # numbers in X, of which the optimum takes milliseconds: it does not depend on the order of sums
+_TOL = 1e-12  # of the gradient there: Newton's method gets there a step or two after it gets near
 _EPS = float(np.finfo(np.float64).eps)
 _WIDE = 500  # columns, of which the matrix of moments is no longer a small part of the work
 
@@ -70,6 +72,7 @@ class LogisticRegression(Linear, theirs.LogisticRegression):
         covariance = covariance[0] if X.shape[1] > _WIDE else covariance
         # scikit-learn's gradient is in units of the columns, and the one that ends our search in standard deviations.
         tol = self.tol / max(1.0, float(np.sqrt(whole.variation.max() / whole.total)))
+        tol = min(tol, _TOL) if X.size <= _FEW else tol
         slope, intercept, found = problem.solve(
             whole.mean[0], covariance, tol, self.max_iter, self._start(problem, classes)
         )
