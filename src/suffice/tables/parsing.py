@@ -45,7 +45,7 @@ _DATES = {
     "mdy": re.compile(rf"(\d{{1,2}})[-/.](\d{{1,2}})[-/.](\d{{4}}){_CLOCK}"),
 }
 _DATES["dmy"] = _DATES["mdy"]
-_DURATION = re.compile(r"(?:(-?\d+) days?,? )?([-+]?)(\d+):([0-5]\d):([0-5]\d(?:\.\d+)?)")
+_DURATION = re.compile(r"(?:(-?\d+) days?,? )?([-+]?)(\d+):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?(?:\s*([AaPp])[Mm])?")
 ORDERS = tuple(_DATES)  # of year, month and day
 # What is written in each way: with a decimal mark, or with an order of year, month and day.
 EXAMPLES = {".": "1,234.5", ",": "1.234,5", "ymd": "2026-03-31", "mdy": "03/31/2026", "dmy": "31.03.2026"}
@@ -168,12 +168,15 @@ def duration_of(word: Any) -> float:
 
     >>> duration_of("0 days 00:13:56"), duration_of("-1 days +23:59:30"), duration_of("1 day, 0:00:01.5")
     (836.0, -30.0, 86401.5)
+    >>> duration_of("13:05"), duration_of("1:05 pm")  # two numbers are hours and minutes
+    (47100.0, 47100.0)
     """
     found = _DURATION.fullmatch(str(word).strip())
     if found is None:
         return np.nan
-    days, sign, hours, minutes, seconds = found.groups()
-    clock = int(hours) * 3600 + int(minutes) * 60 + float(seconds)
+    days, sign, hours, minutes, seconds, half = found.groups()
+    hour = int(hours) if half is None else int(hours) % 12 + 12 * (half in "Pp")
+    clock = hour * 3600 + int(minutes) * 60 + float(seconds or 0)
     return int(days or 0) * 86_400 + (-clock if sign == "-" else clock)
 
 
