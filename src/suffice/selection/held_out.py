@@ -17,7 +17,7 @@ from ..errors import DataError
 from ..schema import Schema
 from ..scoring.calibrated import Calibration
 from ..sources.frames.arrays import ArraySource
-from ..tables.labels import encode
+from ..tables.labels import encode, is_missing
 from ..threads import ahead, single_threaded_blas, thread_count
 
 Array = NDArray[Any]
@@ -178,24 +178,50 @@ def splits_of(cv: Any, groups: Any, code: Array, weight: Array, seed: int) -> tu
         Another seed makes other folds.
     """
     n = len(code)
-    if cv is not None and not isinstance(cv, Integral):
-        found = cv.split(np.zeros(n), code, groups) if hasattr(cv, "split") else cv
-        splits = [(np.asarray(train), np.asarray(test)) for train, test in found]
-        if not splits or not all(len(train) and len(test) for train, test in splits):
-            raise DataError("cv gives no splits, or some without rows")
-        return splits, False
-    if cv is not None and (isinstance(cv, bool) or cv < 2):
+    groups = None if groups is None else _groups(groups, n)
+    if isinstance(cv, bool | float | str) or (isinstance(cv, Integral) and cv < 2):
         raise DataError(
             f"cv={cv!r} must be an integer of at least 2, a splitter such as KFold(5), or (train, test) rows"
         )
+    if cv is not None and not isinstance(cv, Integral):
+        found = cv.split(np.zeros(n), code, groups) if hasattr(cv, "split") else cv
+        splits = [(_indices(train, n), _indices(test, n)) for train, test in found]
+        if not splits or not all(len(train) and len(test) for train, test in splits):
+            raise DataError("cv gives no splits, or some without rows")
+        if any(np.isin(test, train).any() for train, test in splits):
+            raise DataError("cv holds out rows that the same split learns from, so that these do not judge a model")
+        return splits, False
     k = int(cv or (10 if n < _SMALL else 5))
     rng = np.random.default_rng(seed)
     if groups is not None:
-        fold = _folds_of_groups(encode(np.asarray(groups))[1], min(k, n), rng)
+        fold = _folds_of_groups(groups, min(k, n), rng)
     else:
         fold = _folds_of_rows(code, weight, min(k, int(np.count_nonzero(weight))), rng)
     folds = range(int(fold.max()) + 1)
     return [(np.flatnonzero(fold != i), np.flatnonzero(fold == i)) for i in folds], groups is None
+
+
+def _groups(groups: Any, n: int) -> Array:
+    """Return the index of each row's group, (n,)."""
+    given = np.asarray(groups)
+    if given.shape != (n,):
+        raise DataError(
+            f"groups must have one value for each of the {n} rows, but "
+            + (f"is {groups!r}" if isinstance(groups, str) else f"has the shape {given.shape}")
+        )
+    if missing := sum(map(is_missing, given.tolist())):
+        raise DataError(f"groups has {missing} missing values")
+    return encode(given)[1]
+
+
+def _indices(rows: Any, n: int) -> Array:
+    """Return the indices of rows, which may be given as a mask."""
+    given = np.asarray(rows)
+    if given.dtype == bool and len(given) == n:
+        return np.flatnonzero(given)
+    if len(given) and (given.dtype.kind not in "iu" or not -n <= given.min() <= given.max() < n):
+        raise DataError(f"cv must give indices of the {n} rows, or masks of them")
+    return np.asarray(given % n if len(given) else given.astype(np.intp))
 
 
 def _folds_of_rows(code: Array, weight: Array, k: int, rng: np.random.Generator) -> Array:
