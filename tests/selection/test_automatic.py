@@ -324,6 +324,18 @@ def test_calibration_takes_back_what_naive_bayes_counts_twice(tmp_path):
         np.testing.assert_array_equal(loaded.predict_proba(other), found.predict_proba(other))
 
 
+@pytest.mark.parametrize(("d", "shift"), [(30, 2.0), (3, 3.0)])  # scores as they are, and better calibrated
+def test_scores_that_are_never_wrong_are_not_certain(d, shift):
+    y = np.repeat(["a", "a", "b"], 20)
+    X = np.random.default_rng(0).normal(size=(60, d)) + shift * (y == "b")[:, None]
+    clf, plain = suffice.fit(X, y), suffice.fit(X, y, calibrate=False)
+    assert clf.choice_.candidates[0].error == 0
+    assert not hasattr(plain, "calibration_")
+    wrong = 1 - clf.predict_proba(X).max(axis=1)
+    assert 1 / 600 < np.median(wrong) < 1 / 60  # no surer than sixty rows can make it
+    np.testing.assert_array_equal(clf.predict(X), plain.predict(X))
+
+
 def test_models_keep_their_calibration_when_rows_come_and_go():
     X, y = correlated(500)
     counts = np.maximum(np.rint(3 * X + 5), 0)

@@ -132,7 +132,7 @@ def fit(
     model: LLRClassifier = best.candidate.fitted(whole)._set_target(target)
     model.choice_ = choice = search.choice(left_out)
     model.column_notes_ = ColumnNotes.of(trial.schema, left_out)
-    if best.held_out is not None and (calibration := best.candidate.calibration(best.held_out)):
+    if calibrate and best.held_out is not None and (calibration := best.candidate.calibration(best.held_out)):
         model.calibration_ = calibration.aligned(trial.classes, model.classes_)  # a sample may lack some
     if not choice.beats_baseline:
         warnings.warn(

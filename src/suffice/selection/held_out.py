@@ -27,6 +27,7 @@ MOST = -np.log(1e-6)  # the largest loss of a row: one that seemed impossible mu
 _PARTS = 4  # of the rows: the scores of each are calibrated by those of the others
 _ENOUGH = 2000  # rows for the two or more numbers of a calibration, while candidates are compared
 _SMALL = 400  # rows, below which ten folds are used instead of five
+_CERTAINTIES = 0.5 ** np.arange(0, 12, 0.5)  # factors for scores that decide every row rightly
 _FIRST = 2  # splits, the scores of each of which are calibrated by those of the other
 
 
@@ -83,6 +84,12 @@ class Trial:
             count = np.bincount(self.code[train], self.weight[train], k)
             own[:] = decisions.log(count / (count.sum() or 1.0))
         return np.asfortranarray(found[self.fold])  # sums over few classes are faster by columns
+
+    @cached_property
+    def log_frequencies(self) -> Array:
+        """The log frequencies of the classes, (k,); 0 for one without weight."""
+        count = np.bincount(self.code, self.weight, len(self.classes))
+        return np.where(count > 0, decisions.log(count / count.sum()), 0.0)
 
     @cached_property
     def first(self) -> Trial:
@@ -155,12 +162,36 @@ class HeldOut:
         return cls(trial, scores, True), mapped
 
     def calibration(self) -> Calibration | None:
-        """Return the map that is fitted to the scores of all rows, if calibrated scores are better."""
-        if not self.calibrated:
+        """Return the map that is fitted to the scores of all rows, if calibrated scores are better or less certain."""
+        trial, scale, offset = self.trial, 1.0, np.zeros(len(self.trial.classes))
+        if self.calibrated:
+            (scale, offset), _ = held_towards_one(self.scores, trial.code, trial.counted, trial.log_prior)
+        certainty = self._certainty(Calibration(scale, offset, 0)(self.scores.copy()))
+        if not self.calibrated and certainty == 1:
             return None
-        trial = self.trial
-        found, _ = held_towards_one(self.scores, trial.code, trial.counted, trial.log_prior)
-        return Calibration(*found, int(np.count_nonzero(trial.counted)))
+        offset = certainty * offset - (1 - certainty) * trial.log_frequencies
+        return Calibration(certainty * scale, offset, int(np.count_nonzero(trial.counted)))
+
+    def _certainty(self, scores: Array) -> float:
+        """Return a factor of at most 1 for the log posteriors of scores that decide every held-out row rightly; 1 for
+        others.
+
+        No row tells how certain such scores may be. By the rule of succession, one more row may well be decided
+        wrongly: the factor is the best one for the held-out rows and one that has the scores of any of them, but
+        another class. It leaves decisions as they are.
+        """
+        trial, rows = self.trial, np.arange(len(self.trial.code))
+        if (trial.posterior(scores).argmax(axis=1) != trial.code)[trial.counted > 0].any():
+            return 1.0
+
+        def loss(factor: float) -> float:
+            scaled = factor * scores - (1 - factor) * trial.log_frequencies
+            losses = np.minimum(-trial.posterior(scaled), MOST)
+            right = losses[rows, trial.code]
+            wrong = (losses.sum(axis=1) - right) / (len(trial.classes) - 1)
+            return float(trial.counted @ right) + trial.mean(wrong)
+
+        return float(min(_CERTAINTIES, key=loss))
 
 
 def splits_of(cv: Any, groups: Any, code: Array, weight: Array, seed: int) -> tuple[list[Split], bool]:
