@@ -14,7 +14,6 @@ from ..scoring.model import Model, Prior
 from ..sources import Source
 from ..stats import CategoryStats, CountStats, PairStats, WordStats
 from ..stats.bundle import Collector
-from ..stats.collectors import CollectCounts, CollectWords
 from ..tables.readers import as_documents
 from ..tables.tokens import Tokens
 from .classifier import of_model
@@ -42,13 +41,12 @@ class TextOrCounts(CountClassifier):
     def _new_source(self, X: Any, y: Any = None, weight: Any = None) -> Source:
         return super()._new_source(as_documents(X), y, weight)
 
-    def _inferred(self) -> bool:
-        """Whether text was learnt: then more rows are text, even if all of theirs is missing."""
-        return isinstance(self.statistics_, WordStats)
+    def _inferred(self) -> CountStats | WordStats:
+        return self.statistics_
 
-    def _collector(self, inferred: bool | None) -> Collector:
-        how = super()._collector(inferred)
-        return CollectWords(how.tokens, how.presence) if inferred and isinstance(how, CollectCounts) else how
+    def _collector(self, inferred: CountStats | WordStats | None) -> Collector:
+        of: Any = super()._collector(inferred)
+        return of if inferred is None else of.more_of(inferred)  # type: ignore[no-any-return]
 
     def vocabulary(self, column: int = 0) -> Array:
         """Return the words of a column of text that the model uses.

@@ -135,6 +135,10 @@ class CollectCounts:
             return WordStats.of(batch, self.tokens, self.presence)
         return CountStats.of(batch, self.presence)
 
+    def more_of(self, learnt: CountStats | WordStats) -> CollectCounts | CollectWords:
+        """The collector of more rows: of text where text was learnt, even if all of theirs is missing."""
+        return CollectWords(self.tokens, self.presence) if isinstance(learnt, WordStats) else self
+
 
 @dataclass(frozen=True)
 class CollectBooleans:
