@@ -41,7 +41,7 @@ def counts(n: int, d: int, k: int) -> Data:
     return rng.poisson(rng.gamma(2.0, 1.0, (k, d))[y]).astype(np.float64), y
 
 
-def truths(n: int, d: int, k: int) -> Data:
+def booleans(n: int, d: int, k: int) -> Data:
     X, y = counts(n, d, k)
     return (X > 2).astype(np.float64), y
 
@@ -92,7 +92,7 @@ CASES = [
     *cases(naive_bayes, "GaussianNB", blobs, {fit: Goal(10, 20), predict: Goal(10, 20)}),
     *cases(naive_bayes, "MultinomialNB", counts, {fit: Goal(5, 8), predict: Goal(3, 5)}),
     *cases(naive_bayes, "ComplementNB", counts, {fit: Goal(5, 8), predict: Goal(3, 5)}),
-    *cases(naive_bayes, "BernoulliNB", truths, {fit: Goal(5, 8), predict: Goal(5, 8)}),
+    *cases(naive_bayes, "BernoulliNB", booleans, {fit: Goal(5, 8), predict: Goal(5, 8)}),
     *cases(naive_bayes, "CategoricalNB", categories, {fit: Goal(10, 20), predict: Goal(2, 5)}),
     *cases(discriminant_analysis, "LinearDiscriminantAnalysis", blobs, {fit: Goal(10, 30), predict: Goal(4, 6)}),
     *cases(discriminant_analysis, "QuadraticDiscriminantAnalysis", blobs, {fit: Goal(10, 20), predict: Goal(4, 8)}),

@@ -151,7 +151,7 @@ class LinearDensity(Density):
     def n_classes(self) -> int:
         return len(self.seen)
 
-    def columns_of_truths(self) -> frozenset[int]:
+    def columns_of_booleans(self) -> frozenset[int]:
         return frozenset(range(self.n_features) if self.presence else ())
 
     # The linear form: finite slopes and constants, and the same for violations of what a class can do.

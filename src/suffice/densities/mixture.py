@@ -190,8 +190,8 @@ class MixtureDensity(Density):
     def categories_of_columns(self) -> dict[int, Array]:
         return self.components.categories_of_columns()
 
-    def columns_of_truths(self) -> frozenset[int]:
-        return self.components.columns_of_truths()
+    def columns_of_booleans(self) -> frozenset[int]:
+        return self.components.columns_of_booleans()
 
     @property
     def features(self) -> tuple[Feature, ...]:  # type: ignore[override]

@@ -238,8 +238,8 @@ class ProductDensity(Density):
         )
         return {j: categories for j, categories in found if j < self.n_features}  # features are not read from a table
 
-    def columns_of_truths(self) -> frozenset[int]:
-        return frozenset(self.columns[name][j] for name, part in self.parts.items() for j in part.columns_of_truths())
+    def columns_of_booleans(self) -> frozenset[int]:
+        return frozenset(self.columns[name][j] for name, part in self.parts.items() for j in part.columns_of_booleans())
 
     def columns_of_text(self) -> frozenset[int]:
         return frozenset(self.columns[name][j] for name, part in self.parts.items() for j in part.columns_of_text())

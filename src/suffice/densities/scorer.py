@@ -145,8 +145,8 @@ class Scorer(ABC):
         kinds = {j: kind_of(categories) for j, categories in self.categories_of_columns().items()}
         return {j: kind for j, kind in kinds.items() if kind is not None}
 
-    def columns_of_truths(self) -> frozenset[int]:
-        """Return the columns that hold Booleans, as truths or as zeros and ones.
+    def columns_of_booleans(self) -> frozenset[int]:
+        """Return the columns that hold Booleans, as true and false, or as zeros and ones.
 
         Returns
         -------

@@ -222,7 +222,7 @@ class AsNumber(_Expression):
     """A cell as a double."""
 
 
-class AsTruth(_Expression):
+class AsBoolean(_Expression):
     """A cell as a number; Booleans are one or zero."""
 
 
@@ -304,7 +304,7 @@ def _(element: Any, compiler: Any, **_: Any) -> str:
     return f"CAST({element.written(compiler)[0]} AS {compiler.dialect.double})"
 
 
-@compiles(AsTruth)
+@compiles(AsBoolean)
 def _(element: Any, compiler: Any, **_: Any) -> str:
     dialect, (cell,) = compiler.dialect, element.written(compiler)
     if not dialect.has_true:

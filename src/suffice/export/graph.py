@@ -126,7 +126,7 @@ class Value:
         return self.graph.node("IsNaN", self)
 
     def numbers(self) -> Value:
-        """Truths as ones and zeros."""
+        """Booleans as ones and zeros."""
         return self.graph.node("Cast", self, to=TensorProto.DOUBLE)
 
     def indices(self) -> Value:

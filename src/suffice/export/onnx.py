@@ -166,13 +166,13 @@ def _some_rows(model: Any) -> list[Array]:
     density, rng = model.density, np.random.default_rng(0)
     categories, usual = density.categories_of_columns(), density.usual_values()
     words = {feature.source for feature in density.features for name, *_ in feature.reads if name == "truth"}
-    truths, columns = density.columns_of_truths() | words, []
+    booleans, columns = density.columns_of_booleans() | words, []
     for j in range(density.n_features):
         if len(categories.get(j, ())):
             column = rng.choice(categories[j], _ROWS).astype(object)
         elif j in categories:
             column = np.full(_ROWS, None, object)
-        elif j in truths:
+        elif j in booleans:
             column = rng.integers(0, 2, _ROWS).astype(np.float64)
         else:
             low, middle, high = usual[j] if not np.isnan(usual[j]).any() else (0.0, 1.0, 2.0)

@@ -36,7 +36,7 @@ from ..densities.linear import SOME
 from ..errors import DataError
 from ..regression import LogisticModel
 from ..regression.encoding import Encoding
-from .dialects import AsNumber, AsText, AsTruth, Cell, Dot, Greatest, Infinity, Number, Text, Total
+from .dialects import AsBoolean, AsNumber, AsText, Cell, Dot, Greatest, Infinity, Number, Text, Total
 from .features import feature_cell
 from .steps import Steps
 
@@ -114,7 +114,7 @@ class _Numbers:
     @classmethod
     def counts(cls, steps: Steps, names: Sequence[str], presence: bool = False) -> _Numbers:
         ones = np.ones(len(names))
-        kind = AsTruth if presence else AsNumber
+        kind = AsBoolean if presence else AsNumber
         return cls.of(steps, names, 0.0 * ones, FAR * ones, ones / FAR, kind)
 
     def missing(self) -> list[Expression]:
@@ -332,7 +332,7 @@ def category_cells(steps: Steps, name: str, categories: Array) -> tuple[Expressi
     if categories.dtype == object:
         return steps.bind("x", AsText(cell(name))), [Text(str(value)) for value in categories], []
     values: list[Expression] = [Number(float(value)) for value in categories]
-    raw = steps.bind("v", (AsTruth if categories.dtype.kind == "b" else AsNumber)(cell(name)))
+    raw = steps.bind("v", (AsBoolean if categories.dtype.kind == "b" else AsNumber)(cell(name)))
     finite = raw.between(Number(-LARGEST), Number(LARGEST))
     return steps.bind("x", case((finite, raw))), values, _Numbers([raw], []).infinite()
 
@@ -529,7 +529,7 @@ def _(model: LogisticModel, steps: Steps, names: Sequence[str], strict: bool = T
 
 def _encoded(model: LogisticModel, encoding: Encoding, steps: Steps, names: Sequence[str]) -> Scores:
     """The scores of a logistic model of a table with categories, missing values or derived columns."""
-    own = [AsTruth(Cell(name)) if j in encoding.truths else name for j, name in enumerate(names)]
+    own = [AsBoolean(Cell(name)) if j in encoding.truths else name for j, name in enumerate(names)]
     every: list[Any] = [*own, *(feature_cell(each, steps, names[each.source]) for each in encoding.derived)]
     x = _Numbers.anywhere(steps, [every[j] for j in encoding.numbers])
     filled = [steps.bind("x", func.coalesce(v, Number(m))) for v, m in zip(x.held, encoding.fill, strict=True)]

@@ -68,7 +68,7 @@ class LogisticModel(Scorer):
         found = zip(self.encoding.categorical, self.encoding.categories, strict=True)
         return {j: categories for j, categories in found if j < self.n_features}  # derived ones are not read
 
-    def columns_of_truths(self) -> frozenset[int]:
+    def columns_of_booleans(self) -> frozenset[int]:
         return frozenset() if self.encoding is None else frozenset(self.encoding.truths)
 
     def families_of_columns(self) -> dict[int, str]:

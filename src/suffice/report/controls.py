@@ -27,7 +27,7 @@ _RANGE = 3  # powers of ten of a cost
 
 @dataclass(frozen=True)
 class Costs:
-    """Costs as sliders show them: what a wrong decision costs when the truth is a class, times a base."""
+    """Costs as sliders show them: what a wrong decision costs when the true class is a given one, times a base."""
 
     actions: list[str]  # what can be decided
     own: list[int]  # (k,) the decision that is right for each class, or -1
@@ -268,7 +268,7 @@ def _cost_slider(words: list[tuple[str, bool]], c: int, factor: float) -> Markup
 def _cost_words(names: list[str], costs: Costs) -> list[list[tuple[str, bool]]]:
     """What each cost is of: words, and whether they are the name of a class."""
     if not costs.counts_errors:
-        return [[("all costs when the truth is ", False), (name, True), (", times", False)] for name in names]
+        return [[("all costs when the true class is ", False), (name, True), (", times", False)] for name in names]
     if len(names) == 2:
         one, two = names
         return [

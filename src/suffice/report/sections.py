@@ -236,7 +236,7 @@ def _strange_table(title: str, found: list[Strange], rows: ReportRows) -> Markup
         lines.append([*([one.row] if first else []), *cells, *(_cell(one.cells[name]) for name in columns)])
     heading = [
         *first,
-        "truth",
+        "true class",
         "decision",
         "posterior",
         *([word("typicality", "typicality")] if typical else []),

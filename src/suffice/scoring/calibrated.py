@@ -188,8 +188,8 @@ class WrappedScorer(Scorer):
     def categories_of_columns(self) -> dict[int, Array]:
         return self.scorer.categories_of_columns()
 
-    def columns_of_truths(self) -> frozenset[int]:
-        return self.scorer.columns_of_truths()
+    def columns_of_booleans(self) -> frozenset[int]:
+        return self.scorer.columns_of_booleans()
 
     def columns_of_text(self) -> frozenset[int]:
         return self.scorer.columns_of_text()

@@ -38,7 +38,7 @@ class Input:
     whole : bool
         Whether the training rows had whole numbers, or days without a time.
     step : tuple
-        The step that reads its words, where they stand for numbers, dates or truths; see `READERS`.
+        The step that reads its words, where they stand for numbers, dates or Booleans; see `READERS`.
     """
 
     name: str
@@ -66,7 +66,7 @@ def inputs(model: Model) -> tuple[Input, ...]:
     density = model.density
     names = model.names or tuple(f"x{j}" for j in range(density.n_features))
     categories, read = density.categories_of_columns(), set(density.columns_read)
-    kinds = dict.fromkeys(density.columns_of_truths(), "truth") | dict.fromkeys(density.columns_of_text(), "text")
+    kinds = dict.fromkeys(density.columns_of_booleans(), "truth") | dict.fromkeys(density.columns_of_text(), "text")
     readers = {feature.source: feature.reads[0] for feature in density.features if feature.reads}
     usual = density.usual_values() if len(names) <= _MANY else np.full((len(names), 3), np.nan)
     whole = frozenset() if model.column_notes is None else model.column_notes.whole

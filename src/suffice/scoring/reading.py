@@ -48,11 +48,11 @@ class Reading:
 
     @cached_property
     def plain(self) -> dict[int, Steps]:
-        """How text is read in the columns that held numbers or truths in training."""
+        """How text is read in the columns that held numbers or Booleans in training."""
         others: Sequence[int] = [*self.density.categories_of_columns(), *self.density.columns_of_text(), *self.derived]
-        truths = self.density.columns_of_truths()
+        booleans = self.density.columns_of_booleans()
         return {
-            j: (("truth", "false", "true"),) if j in truths else (("number", self.decimal),)
+            j: (("truth", "false", "true"),) if j in booleans else (("number", self.decimal),)
             for j in set(self.density.columns_read).difference(others)
         }
 

@@ -15,7 +15,7 @@ from ..decisions import detection_cost
 from ..errors import alike
 from ..export.outputs import OUTPUTS
 from ..scoring.inputs import Input
-from ..tables.parsing import EXAMPLES, number_of, truth_of
+from ..tables.parsing import EXAMPLES, boolean_of, number_of
 from ..tables.table import ArrayColumn, Frame, Table
 from .errors import RefusedError
 from .limits import Limits
@@ -267,7 +267,7 @@ def _parameter(name: str, text: str | None) -> Any:
 
 
 def _truth(word: str) -> float:
-    return truth_of(word, "false", "true")
+    return boolean_of(word, "false", "true")
 
 
 def as_table(rows: Sequence[dict[str, Any]], served: Served) -> Table:

@@ -254,7 +254,7 @@ class ComplementNB(DiscreteNB, theirs.ComplementNB):
 
 
 class BernoulliNB(DiscreteNB, theirs.BernoulliNB):
-    """Naive Bayes of truths: what is above `binarize` is present.
+    """Naive Bayes of Booleans: what is above `binarize` is present.
 
     Parameters and attributes are those of `sklearn.naive_bayes.BernoulliNB`. `backend_` says who did the
     work: "suffice" or "scikit-learn".

@@ -72,7 +72,7 @@ def validated(estimator: Any, X: Any, y: Any = None, *, reset: bool, **options: 
 
 
 def check_labels(classes: Array) -> None:
-    """Raise scikit-learn's error if these are no labels of classes; integers, truths and text are."""
+    """Raise scikit-learn's error if these are no labels of classes; integers, Booleans and text are."""
     if classes.dtype.kind not in "iubU":
         unique_labels(classes)
 

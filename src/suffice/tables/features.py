@@ -164,8 +164,8 @@ def _derived(parts: Sequence[Column], features: Sequence[Feature]) -> tuple[Colu
 
 
 def _refuse_other_words(table: Table, parts: list[Column], features: Sequence[Feature]) -> None:
-    read_as_truths = [feature for feature in features if feature.steps[:1] and feature.steps[0][0] == "truth"]
-    for feature in read_as_truths:
+    read_as_booleans = [feature for feature in features if feature.steps[:1] and feature.steps[0][0] == "truth"]
+    for feature in read_as_booleans:
         column = parts[feature.source]
         if (np.isnan(feature.values(column)) & ~column.missing()).any():
             raise FamilyError(
@@ -316,7 +316,7 @@ def _words(y: Array, _: Array, no: str, yes: str) -> Array:
 # First steps, of columns that do not hold numbers.
 READERS: dict[str, Step] = {
     "number": Step(parsing.numbers, lambda y, _, decimal: y),  # noqa: ARG005
-    "truth": Step(parsing.truths, _words),
+    "truth": Step(parsing.booleans, _words),
     "date": Step(parsing.times, lambda y, _, order: (y * parsing.DAY).astype("M8[us]")),  # noqa: ARG005
     "duration": Step(parsing.durations, lambda y, _: (y * 1e6).astype("m8[us]")),
 }

@@ -128,10 +128,10 @@ def is_code(word: Any) -> bool:
     return isinstance(word, str) and _LEADING_ZERO.fullmatch(word.strip()) is not None
 
 
-def truth_word(word: Any) -> str:
+def boolean_word(word: Any) -> str:
     """Return a word as it is compared with others.
 
-    >>> truth_word(" Yes "), truth_word(True)
+    >>> boolean_word(" Yes "), boolean_word(True)
     ('yes', 'true')
     """
     return str(word).strip().casefold()
@@ -190,14 +190,14 @@ def date_mark(word: Any) -> str:
     return "" if found is None else text[found.end(1)]
 
 
-def truth_of(word: Any, no: str, yes: str) -> float:
+def boolean_of(word: Any, no: str, yes: str) -> float:
     """Return one for `yes`, true and 1, zero for `no`, false and 0, in upper or lower case, and NaN for other words.
 
-    >>> truth_of("YES", "no", "yes"), truth_of(True, "no", "yes"), truth_of(0, "no", "yes"), truth_of("x", "no", "yes")
-    (1.0, 1.0, 0.0, nan)
+    >>> [boolean_of(word, "no", "yes") for word in ("YES", True, 0, "x")]
+    [1.0, 1.0, 0.0, nan]
     """
     meant = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "1.0": 1.0, "0.0": 0.0}
-    return (meant | {truth_word(no): 0.0, truth_word(yes): 1.0}).get(truth_word(word), np.nan)
+    return (meant | {boolean_word(no): 0.0, boolean_word(yes): 1.0}).get(boolean_word(word), np.nan)
 
 
 def _seconds(word: Any) -> float:
@@ -209,7 +209,7 @@ def _seconds(word: Any) -> float:
 WORDS: dict[str, Callable[..., float]] = {
     "number": number_of,
     "date": time_of,
-    "truth": truth_of,
+    "truth": boolean_of,
     "duration": duration_of,
 }
 
@@ -224,11 +224,11 @@ def numbers(column: Column, decimal: str = ".") -> Array:
     return _by_word(column, lambda word: number_of(word, decimal))
 
 
-def truths(column: Column, no: str, yes: str) -> Array:
+def booleans(column: Column, no: str, yes: str) -> Array:
     """One for `yes`, zero for `no`, in upper or lower case, and NaN for other words."""
     if column.kind in ("float", "integer", "boolean"):
         return np.asarray(column.floats(), np.float64)
-    return _by_word(column, lambda word: truth_of(word, no, yes))
+    return _by_word(column, lambda word: boolean_of(word, no, yes))
 
 
 def times(column: Column, order: str = "ymd") -> Array:

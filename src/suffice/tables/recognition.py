@@ -1,4 +1,4 @@
-"""What the columns of real tables stand for: numbers, truths and dates as text, identifiers, and nothing at all."""
+"""What the columns of real tables stand for: numbers, Booleans and dates as text, identifiers, and nothing at all."""
 
 from __future__ import annotations
 
@@ -54,10 +54,10 @@ def reading(column: Column, decimal: str | None = None) -> Reading | None:
     if column.kind != "text" or column.dtype.startswith(CATEGORIES):
         return None  # categories are meant
     numbers = partial(_some_numbers, decimal)
-    tried: list[_Try] = [_truths, _dates, numbers, _durations]
+    tried: list[_Try] = [_booleans, _dates, numbers, _durations]
     if len(column) > _FIRST:  # these rows are enough to see of most text that it is nothing else
         words, cells = parsing.words_of(column[np.arange(0, len(column), len(column) // _FIRST)])
-        tried = [_truths] if len(words) <= FEW else []
+        tried = [_booleans] if len(words) <= FEW else []
         every: list[tuple[_Try, Any, Any]] = [
             (_dates, parsing.time_of, [(order,) for order in parsing.ORDERS]),
             (numbers, parsing.number_of, ".,"),
@@ -75,10 +75,10 @@ def reading(column: Column, decimal: str | None = None) -> Reading | None:
 _Try = Callable[[Column, list[Any], Array], Reading | None]
 
 
-def _truths(column: Column, words: list[str], cells: Array) -> Reading | None:
+def _booleans(column: Column, words: list[str], cells: Array) -> Reading | None:
     if len(words) > FEW:
         return None
-    meant = [parsing.truth_word(word) for word in words]
+    meant = [parsing.boolean_word(word) for word in words]
     if tuple(sorted(set(meant))) not in parsing.TRUTHS:
         return None
     no, yes = (

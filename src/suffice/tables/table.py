@@ -116,11 +116,11 @@ def _booleans_apart(values: Array, distinct: Array, code: Array) -> tuple[Array,
         if not isinstance(value, Number | np.bool_) or value not in (0, 1):
             continue
         rows = np.flatnonzero(code == c)
-        truth = np.fromiter((isinstance(v, bool | np.bool_) for v in values[rows]), bool, len(rows))
-        if truth.any() and not truth.all():
+        boolean = np.fromiter((isinstance(v, bool | np.bool_) for v in values[rows]), bool, len(rows))
+        if boolean.any() and not boolean.all():
             distinct = np.append(distinct, np.array([bool(value)], object))
-            distinct[c] = values[rows[truth.argmin()]]
-            code[rows[truth]] = len(distinct) - 1
+            distinct[c] = values[rows[boolean.argmin()]]
+            code[rows[boolean]] = len(distinct) - 1
     return distinct, code
 
 

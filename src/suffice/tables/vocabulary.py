@@ -1,6 +1,6 @@
 """The vocabulary of a categorical column: its distinct values, sorted.
 
-Truths, numbers and text are three kinds. Values of one kind keep it. Where kinds meet, in one column or between two,
+Booleans, numbers and text are three kinds. Values of one kind keep it. Where kinds meet, in one column or between two,
 everything becomes text by its own name, and 1, 1.0 and "1" are the same category, as are True and "True": files and
 databases do not agree on such things, and people mean the same by them. So merging does not depend on the order.
 """

@@ -255,12 +255,12 @@ function buildCosts() {
   const names = state.model.classes.map((each) => each.name);
   $("costs").hidden = names.length > FEW_CLASSES || names.length < 2;
   if ($("costs").hidden) return;
-  const head = element("tr", {}, element("th", { scope: "col", textContent: "decide \\ truth" }),
+  const head = element("tr", {}, element("th", { scope: "col", textContent: "decision \\ true class" }),
     ...names.map((name) => element("th", { scope: "col", textContent: name })));
   const rows = names.map((decision, i) => element("tr", {}, element("th", { scope: "row", textContent: decision }),
     ...names.map((truth, j) => {
       const input = element("input", { type: "number", step: "any", value: i === j ? 0 : 1, id: `cost-${i}-${j}` });
-      input.setAttribute("aria-label", `Cost of deciding ${decision} when the truth is ${truth}`);
+      input.setAttribute("aria-label", `Cost of deciding ${decision} when the true class is ${truth}`);
       input.addEventListener("input", readCosts);
       return element("td", {}, input);
     })));

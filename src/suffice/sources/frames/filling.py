@@ -101,7 +101,7 @@ class _Cells:
 
 
 def _like(value: Any, kind: str) -> Any:
-    if kind == "boolean":  # the more probable truth
+    if kind == "boolean":  # the more probable value
         return {"True": True, "False": False}[value] if isinstance(value, str) else value > 0.5
     if kind not in ("float", "integer"):
         return value
