@@ -5,17 +5,17 @@ To add a family, write its density in `densities/` and add a row to `FAMILIES`.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import partial
-from numbers import Integral, Real
+from numbers import Real
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from . import leave_one_out
+from .category_choices import checked_categories, checked_pairs, depends, in_block, with_declared
 from .densities import (
     BernoulliDensity,
     CategoricalDensity,
@@ -28,12 +28,10 @@ from .densities import (
     GeometricDensity,
     InverseGaussianDensity,
     LogNormalDensity,
-    MixtureDensity,
     MultinomialDensity,
     NegativeBinomialDensity,
     PoissonDensity,
     PolyaDensity,
-    ProductDensity,
     SparseCountDensity,
     StudentDensity,
     TextDensity,
@@ -45,14 +43,11 @@ from .densities.covariance import STRUCTURES
 from .densities.degenerate import TREATMENTS
 from .densities.shrinkage import TARGETS
 from .densities.transformed import TransformedDensity
-from .errors import DataError, SingularWarning, listed, one_of
-from .projection import DiscriminantRecipe, PrincipalRecipe
+from .errors import DataError, one_of
 from .recipe import Blocks, Choices, Features, Names, Recipe
 from .stats import (
-    BundleStats,
     CategoryStats,
     CollectBooleans,
-    CollectBundle,
     CollectCategories,
     CollectCounts,
     CollectGaussian,
@@ -62,7 +57,6 @@ from .stats import (
     CollectPairs,
     CollectTransformed,
     CollectWords,
-    ComponentStats,
     CountStats,
     MomentStats,
     PairStats,
@@ -72,10 +66,8 @@ from .stats import (
 )
 from .stats.bundle import Collector
 from .stats.pairs import named_pairs
-from .tables.labels import is_missing
 from .tables.summary import FEW, ColumnSummary
 from .tables.tokens import Tokens
-from .tables.vocabulary import positions
 
 COUNTED = 20  # integers with a mean of at most this may be counts: beyond, a Gaussian does as well
 
@@ -115,7 +107,7 @@ class Family(Recipe):
         """The parameters for some columns of a table: what names columns by index does so within the block."""
         own = dict(choices)
         if "joint" in self.defaults and own.get("joint"):
-            own["joint"] = tuple((_in_block(a, columns), _in_block(b, columns)) for a, b in own["joint"])
+            own["joint"] = tuple((in_block(a, columns), in_block(b, columns)) for a, b in own["joint"])
         if "categories" in self.defaults and isinstance(given := own.get("categories"), tuple):
             own["categories"] = tuple(given[j] if j < len(given) else None for j in columns)
         return own
@@ -130,91 +122,6 @@ class Family(Recipe):
 
     def leave_one_out(self, statistics: Any, density: Any, choices: Choices) -> leave_one_out.LeaveOneOut:
         return self.held_out(statistics, density, choices)
-
-
-_OF_BLOCKS = {
-    "alpha": 1.0,
-    "covariance": "diag",
-    "unknown": "smooth",
-    "shrinkage": None,
-    "shrinkage_target": "variances",
-    "variance_floor": 1e-9,
-}
-
-
-class Mixed(Recipe):
-    """Blocks of columns that are independent given the class, each with a family from the table."""
-
-    classifies = True
-    floor_by = "within"  # which variance of a Gaussian column the variance floor is relative to
-    defaults: Choices = MappingProxyType(
-        {
-            **_OF_BLOCKS,
-            "degenerate": "pooled",
-            "ddof": 0,
-            "structure": None,
-            "joint": None,
-            "categories": None,
-            "tokens": None,
-        }
-    )
-
-    def check_choices(self, choices: dict[str, Any]) -> None:
-        if "joint" in choices:
-            choices["joint"], choices["categories"] = _pairs_in(choices["joint"]), _declared(choices["categories"])
-        if isinstance(choices["shrinkage"], str) and choices["shrinkage"] == "loo":
-            raise DataError(
-                'MixedClassifier has no shrinkage="loo"; fit a GaussianClassifier to the numbers and pass its '
-                "shrinkage_"
-            )
-        for family in FAMILIES.values():
-            family.chosen(choices)
-
-    def collector(self, choices: Choices, blocks: Blocks | None = None, features: Features = ()) -> Collector:
-        assert blocks is not None
-        for name in ("joint", "categories"):
-            if choices.get(name) and not any(name in FAMILIES[block].defaults for block in blocks):
-                raise DataError(f"{name}={choices[name]!r} needs columns of categories, and there are none")
-        collectors = {
-            name: (columns, FAMILIES[name].in_table(FAMILIES[name].for_block(choices, columns)))
-            for name, columns in blocks.items()
-        }
-        return CollectBundle(collectors, features)
-
-    def adopted(self, statistics: Any, choices: Choices) -> BundleStats:
-        parts, bundle = {}, BundleStats.expected(statistics, "a mixed model")
-        for name, part in bundle.parts.items():
-            if name not in FAMILIES or not FAMILIES[name].is_held_by(part):
-                raise DataError(f"a block of {name!r} columns cannot be estimated from {part!r}")
-            own = FAMILIES[name].for_block(choices, bundle.columns[name])
-            parts[name] = FAMILIES[name].converted(part, own)
-        return replace(bundle, parts=parts)
-
-    def estimate(self, statistics: BundleStats, choices: Choices, names: Names = None) -> ProductDensity:
-        names = names or tuple(f"x{j}" for j in range(statistics.n_features))
-        choices, start = {**choices, "floor_by": self.floor_by}, choices.get("start")
-        every = (*names, *(feature.name for feature in statistics.features))
-        families = {
-            name: partial(
-                FAMILIES[name].estimate,
-                choices=FAMILIES[name].for_block(choices, columns)
-                | ({} if start is None else {"start": start.parts[name]}),
-                names=tuple(every[j] for j in columns),
-            )
-            for name, columns in statistics.columns.items()
-        }
-        return ProductDensity.estimate(statistics, families, names)
-
-    def leave_one_out(
-        self, statistics: BundleStats, density: ProductDensity, choices: Choices
-    ) -> leave_one_out.LeaveOneOut:
-        parts = {
-            name: FAMILIES[name].leave_one_out(
-                part, density.parts[name], FAMILIES[name].for_block(choices, statistics.columns[name])
-            )
-            for name, part in statistics.parts.items()
-        }
-        return leave_one_out.ProductLeaveOneOut(parts, statistics.columns, statistics.features)
 
 
 def no_closed_form(what: str) -> DataError:
@@ -442,52 +349,8 @@ def _check_categorical(choices: dict[str, Any]) -> None:
     one_of("unknown", choices["unknown"], POLICIES)
     if choices["structure"] not in (None, "tree"):
         raise DataError(f'structure={choices["structure"]!r} is not known; give None or "tree"')
-    choices["joint"] = _pairs_in(choices["joint"])
-    choices["categories"] = _declared(choices["categories"])
-
-
-def _pairs_in(joint: Any) -> tuple[tuple[str | int, str | int], ...]:
-    """Pairs of names or indices of columns, as a tuple that can be compared."""
-    pairs = [tuple(pair) if isinstance(pair, list | tuple) else () for pair in _listed(joint)]
-    for pair in pairs:
-        columns = [c for c in pair if isinstance(c, str | Integral) and not isinstance(c, bool)]
-        if len(columns) != 2 or len(pair) != 2 or pair[0] == pair[1]:
-            raise DataError(
-                f"joint={joint!r} must be a list of pairs of columns, such as [('fur', 'eyes')]; chain pairs to join "
-                "more: [('fur', 'eyes'), ('eyes', 'tail')]"
-            )
-    return tuple((a if isinstance(a, str) else int(a), b if isinstance(b, str) else int(b)) for a, b in pairs)
-
-
-def _in_block(column: str | int, columns: tuple[int, ...]) -> str | int:
-    """A column of a table by its name, or by its index among some columns."""
-    if isinstance(column, str):
-        return column
-    if column not in columns:
-        raise DataError(
-            f"joint= names column {column}, which is not a column of categories; these are {listed(columns)}"
-        )
-    return columns.index(column)
-
-
-def _listed(joint: Any) -> list[Any]:
-    return [] if joint is None else list(joint) if isinstance(joint, list | tuple) else [joint]
-
-
-def depends(choices: Choices) -> bool:
-    """Return whether categories depend on each other given the class.
-
-    Parameters
-    ----------
-    choices : mapping
-        The parameters by name.
-
-    Returns
-    -------
-    bool
-        False where columns are independent.
-    """
-    return choices.get("structure") is not None or bool(choices.get("joint"))
+    choices["joint"] = checked_pairs(choices["joint"])
+    choices["categories"] = checked_categories(choices["categories"])
 
 
 def _collect_categories(choices: Choices) -> Collector:
@@ -505,69 +368,8 @@ def _converted_categories(statistics: Any, choices: Choices) -> Any:
     return statistics
 
 
-def _declared(categories: Any) -> Any:
-    """Categories as they are given for each column, as tuples that can be compared; by name, or in order."""
-    if categories is None:
-        return None
-    if isinstance(categories, Mapping) and all(isinstance(name, str) for name in categories):
-        return {name: tuple(_values(own)) for name, own in categories.items()}
-    if isinstance(categories, list | tuple) and not any(isinstance(own, str) for own in categories):
-        return tuple(None if own is None else tuple(_values(own)) for own in categories)
-    raise DataError(
-        f"categories={categories!r} must be a list with the categories of each column, or a dictionary by the names of "
-        "columns, such as {'fur': ['black', 'white']}"
-    )
-
-
-def _values(own: Any) -> list[Any]:
-    values = own.tolist() if isinstance(own, np.ndarray) else own
-    if not isinstance(values, list | tuple):
-        raise DataError(f"categories= needs a list of the categories of a column, not {own!r}")
-    if any(map(is_missing, values)):
-        raise DataError(f"categories= has a missing value in {own!r}; leave it out: cells may be missing in any column")
-    return list(values)
-
-
-def _declared_for(statistics: Any, categories: Any, names: Names) -> list[Any]:
-    """The categories that are given for each column, as an array or None."""
-    if isinstance(categories, dict):
-        names = names or statistics.names or ()
-        if unknown := [name for name in categories if name not in names]:
-            raise DataError(
-                f"categories= names {listed(unknown)}, which is no column of categories; these are {listed(names, 10)}"
-            )
-        categories = tuple(categories.get(name) for name in names)
-    if categories is None:
-        return [None] * statistics.n_features
-    if len(categories) != statistics.n_features:
-        raise DataError(f"categories= is for {len(categories)} columns, but there are {statistics.n_features}")
-    # The None makes it an array of objects, whatever these are.
-    return [None if own is None else np.array([*own, None], object)[:-1] for own in categories]
-
-
-def _with_declared(statistics: Any, choices: Choices, names: Names = None) -> tuple[Any, Any]:
-    """The statistic with the categories that parameters and types declare, and pseudo-counts in their order."""
-    declared, alpha = _declared_for(statistics, choices.get("categories"), names), choices["alpha"]
-    statistics = statistics.with_declared(declared)
-    if isinstance(alpha, tuple) and len(alpha) == len(declared):
-        each = zip(alpha, declared, statistics.categories, strict=True)
-        alpha = tuple(_in_order(j, *column) for j, column in enumerate(each))
-    return statistics, alpha
-
-
-def _in_order(j: int, alpha: Any, declared: Any, categories: Any) -> Any:
-    """The pseudo-counts of the categories of a column, given in the order in which these are declared."""
-    if not isinstance(alpha, tuple):
-        return alpha
-    if declared is None or len(declared) != len(alpha):
-        known = "no categories" if declared is None else f"{len(declared)} categories"
-        raise DataError(f"alpha has {len(alpha)} numbers for column {j}, for which categories= has {known}")
-    place = positions(categories, declared)
-    return np.where(place >= 0, np.array(alpha)[place], np.mean(alpha))  # a category that nobody declared
-
-
 def _categorical(statistics: Any, choices: Choices, names: Names) -> Density:
-    statistics, alpha = _with_declared(statistics, choices, names)
+    statistics, alpha = with_declared(statistics, choices, names)
     if not depends(choices):
         return CategoricalDensity.estimate(statistics, alpha, choices["unknown"])
     joint = named_pairs(choices["joint"], names or statistics.names, statistics.n_features)
@@ -576,7 +378,7 @@ def _categorical(statistics: Any, choices: Choices, names: Names) -> Density:
 
 
 def _categorical_held_out(statistics: Any, density: Any, choices: Choices) -> leave_one_out.LeaveOneOut:
-    statistics, alpha = _with_declared(statistics, choices)
+    statistics, alpha = with_declared(statistics, choices)
     if not depends(choices):
         return leave_one_out.CategoricalLeaveOneOut(statistics, density, alpha)
     joint = named_pairs(choices["joint"], statistics.names, statistics.n_features)
@@ -727,62 +529,4 @@ FAMILIES: dict[str, Family] = {
             merges_columns=True,
         ),
     )
-}
-
-MIXED = Mixed()
-
-
-class Clusters(Mixed):
-    """The same for the components of a mixture, whose numbers mean nothing to another mixture."""
-
-    adds = subtracts = False
-    defaults: Choices = MappingProxyType(_OF_BLOCKS)
-    floor_by = "total"  # which stays the same from step to step
-
-    def estimate(self, statistics: BundleStats, choices: Choices, names: Names = None) -> ProductDensity:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            density = super().estimate(statistics, choices, names)
-        singular = [each for each in caught if issubclass(each.category, SingularWarning)]
-        for each in caught:
-            if each not in singular:
-                warnings.warn(each.message, stacklevel=5)
-        if singular:  # it speaks of classes, which components are not
-            warnings.warn(
-                "some components have almost no variance in some direction, and a variance floor was applied; use "
-                "fewer components, pseudo_rows=1 or shrinkage, or remove columns that are constant or follow from "
-                "others",
-                SingularWarning,
-                stacklevel=5,
-            )
-        return density
-
-
-CLUSTERS = Clusters()
-
-
-class Components(Mixed):
-    """A mixture for each class, of components that are products of families."""
-
-    defaults: Choices = MappingProxyType(_OF_BLOCKS)
-    subtracts = False  # which component had a row is not known any more
-
-    def adopted(self, statistics: Any, choices: Choices) -> Any:
-        known = ComponentStats.expected(statistics, "a mixture for each class")
-        return replace(known, parts=super().adopted(known.parts, choices))
-
-    def estimate(self, statistics: Any, choices: Choices, names: Names = None) -> Any:
-        return MixtureDensity.estimate(statistics, partial(CLUSTERS.estimate, choices=choices, names=names))
-
-
-COMPONENTS = Components()
-
-# How the estimators of model files are made, by name.
-RECIPES: dict[str, Recipe] = {
-    **{family.estimator: family for family in FAMILIES.values() if family.estimator is not None},
-    "MixedClassifier": MIXED,
-    "MixtureClassifier": COMPONENTS,
-    "MixtureModel": CLUSTERS,
-    "PCA": PrincipalRecipe(),
-    "LDA": DiscriminantRecipe(),
 }

@@ -26,7 +26,7 @@ def merge(models: tuple[str, ...], out: Output, as_json: bool) -> None:
     MODELS are model files of the same kind, written by suffice fit. Their rows are not read again. Parameters come
     from the first one.
     """
-    from ..families import RECIPES
+    from ..combined import RECIPES
     from ..learning import merged
 
     first, *others = models
@@ -72,7 +72,7 @@ def forget(
     MODEL is a model file, written by suffice fit. DATA are files, directories or globs of Parquet, Arrow, CSV or
     JSON lines; or a database URL, with --query.
     """
-    from ..families import RECIPES
+    from ..combined import RECIPES
     from ..learning import collector_of, forgotten
     from ..scoring.columns import Columns
     from ..sources.labelled import labelled
@@ -96,7 +96,7 @@ def forget(
 def _trained(path: str, subtracts: bool = False) -> Any:
     """Return the contents of a file, or raise an error if it has no statistics."""
     from .. import modelfile
-    from ..families import RECIPES
+    from ..combined import RECIPES
     from ..stats import Statistics
 
     model = modelfile.read(options.received(path))

@@ -13,10 +13,11 @@ from sklearn.base import clone
 
 from .. import decisions
 from ..collect import collect
+from ..combined import Mixed
 from ..densities import Density
 from ..em import Estimate
 from ..errors import ColumnWarning, DataError, EmptyClassWarning, SingularWarning
-from ..families import Family, Mixed
+from ..families import Family
 from ..leave_one_out import LeaveOneOut, coded, frequencies_without, held_out_scores
 from ..modelfile import ModelFile
 from ..regression import LogisticModel

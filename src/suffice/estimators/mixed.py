@@ -7,9 +7,10 @@ from typing import Any, ClassVar, Self
 
 from numpy.typing import NDArray
 
+from ..category_choices import depends
+from ..combined import MIXED, Mixed
 from ..densities.scorer import Edge
 from ..errors import ColumnWarning, FamilyError
-from ..families import MIXED, Mixed, depends
 from ..schema import DROP, Schema
 from ..scoring.model import Model, Prior
 from ..scoring.notes import ColumnNotes

@@ -15,9 +15,9 @@ from sklearn.base import DensityMixin
 from sklearn.utils import check_random_state
 
 from .. import em
+from ..combined import CLUSTERS
 from ..densities import Density
 from ..errors import ComponentWarning, DataError, one_of
-from ..families import CLUSTERS
 from ..scoring.model import Model
 from ..sources import Source
 from ..sources.sampling import sample_rows

@@ -15,8 +15,8 @@ from sklearn.utils import check_random_state
 
 from .. import em
 from ..collect import collect
+from ..combined import COMPONENTS
 from ..errors import DataError, listed, one_of
-from ..families import COMPONENTS
 from ..scoring.model import Prior
 from ..sources import Source
 from ..sources.sampling import sample_rows

@@ -9,9 +9,9 @@ from functools import singledispatch
 from typing import Any
 
 from .. import decisions, modelfile
+from ..combined import RECIPES
 from ..densities.scorer import Scorer
 from ..errors import ModelFileError
-from ..families import RECIPES
 from ..modelfile import ModelFile, SavedDensity
 from ..regression import LogisticModel
 from ..stats import Statistics
