@@ -19,7 +19,24 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ExponentialDensity(TransformedDensity):
-    """p(x) = exp(-x / mean) / mean, for x from 0 on."""
+    """An exponential distribution for every class and column: waiting times.
+
+    p(x) = exp(-x / mean) / mean, for x from 0 on.
+
+    Use `estimate` or `from_parameters` to make one.
+
+    Parameters
+    ----------
+    means : array of shape (k, d)
+        The means, above zero.
+    seen : array of bool of shape (k,)
+        Which classes had rows; the others have log-likelihood -inf.
+
+    Examples
+    --------
+    >>> ExponentialDensity.from_parameters([1.0, 2.0]).log_likelihood([[2.0]]).round(4)
+    array([[-2.    , -1.6931]])
+    """
 
     means: Array  # (k, d)
     seen: Array  # (k,)

@@ -19,7 +19,26 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GammaDensity(TransformedDensity):
-    """p(x) = x^(shape - 1) exp(-x / scale) / (scale^shape Γ(shape)), for x above 0."""
+    """A gamma distribution for every class and column: positive amounts, more or less skewed.
+
+    p(x) = x^(shape - 1) exp(-x / scale) / (scale^shape Γ(shape)), for x above 0.
+
+    Use `estimate` or `from_parameters` to make one.
+
+    Parameters
+    ----------
+    shapes : array of shape (k, d)
+        The shapes, above zero.
+    scales : array of shape (k, d)
+        The scales, above zero. A mean is shape times scale.
+    seen : array of bool of shape (k,)
+        Which classes had rows; the others have log-likelihood -inf.
+
+    Examples
+    --------
+    >>> GammaDensity.from_parameters([1.0, 2.0], [1.0, 1.0]).log_likelihood([[2.0]]).round(4)
+    array([[-2.    , -1.3069]])
+    """
 
     shapes: Array  # (k, d)
     scales: Array  # (k, d)

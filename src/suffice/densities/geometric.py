@@ -20,7 +20,24 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GeometricDensity(TransformedDensity):
-    """P(x) = p (1 - p)^x, for x = 0, 1, 2, …: the failures before the first success, not counting it."""
+    """A geometric distribution for every class and column: the failures before the first success.
+
+    P(x) = p (1 - p)^x, for x = 0, 1, 2, …
+
+    Use `estimate` or `from_parameters` to make one.
+
+    Parameters
+    ----------
+    probabilities : array of shape (k, d)
+        The probabilities p of a success, above zero and at most one.
+    seen : array of bool of shape (k,)
+        Which classes had rows; the others have log-likelihood -inf.
+
+    Examples
+    --------
+    >>> GeometricDensity.from_parameters([0.5, 0.2]).log_likelihood([[2]]).round(4)
+    array([[-2.0794, -2.0557]])
+    """
 
     probabilities: Array  # (k, d)
     seen: Array  # (k,)

@@ -60,19 +60,52 @@ class IndependentDensity(Density):
     @classmethod
     @abstractmethod
     def from_moments(cls, stats: MomentStats) -> Self:
-        """The density with the means and variances of the rows: the method of moments."""
+        """Estimate by the method of moments: the density has the means and variances of the rows.
+
+        Parameters
+        ----------
+        stats : MomentStats
+            The moments of each class.
+
+        Returns
+        -------
+        IndependentDensity
+            The density of the classes of the statistic.
+        """
 
     @staticmethod
     def prepared(x: Array) -> tuple[Array, ...]:
-        """Return what `log_density` needs of the cells, computed once for all classes: the cells themselves by
-        default."""
+        """Compute what `log_density` needs of the cells, once for all classes.
+
+        Parameters
+        ----------
+        x : array of shape (n, d)
+            Cells inside the support.
+
+        Returns
+        -------
+        tuple of arrays
+            The cells themselves, unless a family needs more.
+        """
         return (x,)
 
     @staticmethod
     @abstractmethod
     def log_density(prepared: tuple[Array, ...], *parameters: Array) -> Array:
-        """log p of cells inside the support, with parameters (d,) or (n, d) in the order of the fields; -inf only for
-        what is impossible."""
+        """Compute log p of cells inside the support.
+
+        Parameters
+        ----------
+        prepared : tuple of arrays
+            What `prepared` gives for the cells.
+        *parameters : arrays of shape (d,) or (n, d)
+            The parameters, in the order of the fields.
+
+        Returns
+        -------
+        array of shape (n, d)
+            -inf only for what is impossible.
+        """
 
     @property
     @abstractmethod

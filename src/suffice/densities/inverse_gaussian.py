@@ -20,7 +20,26 @@ _LOG_2PI = float(np.log(2 * np.pi))
 
 @dataclass(frozen=True, eq=False, repr=False)
 class InverseGaussianDensity(TransformedDensity):
-    """p(x) = (shape / (2 π x³))^(1/2) exp(-shape (x - mean)² / (2 mean² x)), for x above 0."""
+    """An inverse Gaussian distribution for every class and column: positive, strongly skewed amounts.
+
+    p(x) = (shape / (2 π x³))^(1/2) exp(-shape (x - mean)² / (2 mean² x)), for x above 0.
+
+    Use `estimate` or `from_parameters` to make one.
+
+    Parameters
+    ----------
+    means : array of shape (k, d)
+        The means, above zero.
+    shapes : array of shape (k, d)
+        The shapes, above zero. A variance is mean³ / shape.
+    seen : array of bool of shape (k,)
+        Which classes had rows; the others have log-likelihood -inf.
+
+    Examples
+    --------
+    >>> InverseGaussianDensity.from_parameters([1.0, 2.0], [1.0, 1.0]).log_likelihood([[2.0]]).round(4)
+    array([[-2.2087, -1.9587]])
+    """
 
     means: Array  # (k, d)
     shapes: Array  # (k, d)

@@ -20,7 +20,24 @@ _LOG_2PI = float(np.log(2 * np.pi))
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LogNormalDensity(TransformedDensity):
-    """log x ~ N(mu, sigma²), for x above 0."""
+    """A log-normal distribution for every class and column: the logarithm of x is Gaussian.
+
+    Use `estimate` or `from_parameters` to make one.
+
+    Parameters
+    ----------
+    log_means : array of shape (k, d)
+        The means of log x.
+    log_deviations : array of shape (k, d)
+        The standard deviations of log x, above zero.
+    seen : array of bool of shape (k,)
+        Which classes had rows; the others have log-likelihood -inf.
+
+    Examples
+    --------
+    >>> LogNormalDensity.from_parameters([0.0, 1.0], [1.0, 1.0]).log_likelihood([[1.0]]).round(4)
+    array([[-0.9189, -1.4189]])
+    """
 
     log_means: Array  # (k, d)
     log_deviations: Array  # (k, d)

@@ -25,9 +25,25 @@ _LOG_2PI = float(np.log(2 * np.pi))
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NegativeBinomialDensity(IndependentDensity):
-    """P(x) = Γ(x + size) / (Γ(size) x!) q^x (1 - q)^size with q = mean / (mean + size), for x = 0, 1, 2, …
+    """A negative binomial distribution for every class and column: counts that vary more than a Poisson's.
 
-    The variance is mean + mean² / size; an infinite size makes it a Poisson.
+    P(x) = Γ(x + size) / (Γ(size) x!) q^x (1 - q)^size with q = mean / (mean + size), for x = 0, 1, 2, …
+
+    Use `estimate` or `from_parameters` to make one.
+
+    Parameters
+    ----------
+    means : array of shape (k, d)
+        The means, from zero on.
+    sizes : array of shape (k, d)
+        The sizes, above zero. A variance is mean + mean² / size; with an infinite size it is a Poisson.
+    seen : array of bool of shape (k,)
+        Which classes had rows; the others have log-likelihood -inf.
+
+    Examples
+    --------
+    >>> NegativeBinomialDensity.from_parameters([3.0, 3.0], [2.0, float("inf")]).log_likelihood([[5]]).round(4)
+    array([[-2.595 , -2.2944]])
     """
 
     means: Array  # (k, d)

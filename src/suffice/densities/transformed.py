@@ -95,7 +95,22 @@ class TransformedDensity(IndependentDensity):
 
     @classmethod
     def fitted(cls, moments: Moments, alpha: float) -> tuple[tuple[Array, ...], Array]:
-        """The parameters (..., k, d) in the order of the fields, and where they had to be held back."""
+        """Compute the parameters from moments, by maximum likelihood.
+
+        Parameters
+        ----------
+        moments : Moments
+            The weights, means and scatter of the transformed cells.
+        alpha : float
+            Pseudo-counts, which only discrete families have.
+
+        Returns
+        -------
+        parameters : tuple of arrays of shape (..., k, d)
+            The parameters, in the order of the fields.
+        narrow : array of bool of shape (..., k, d)
+            Where a relative variance was raised, because the cells hardly vary.
+        """
         complete = moments.completed(transformed(np.ones((1, 1)), cls.transforms)[0])
         with np.errstate(over="ignore", under="ignore"):
             return cls._fitted(complete, alpha)
