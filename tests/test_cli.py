@@ -159,7 +159,7 @@ def test_help_says_what_there_is(arguments):
     text = " ".join(output.replace("│", " ").split())
     assert code == (0 if arguments else 2)
     assert "Usage: suffice" in text
-    assert "Do the whole job on the Palmer penguins" in text
+    assert "Run a complete example on the Palmer penguins" in text
     if "demo" not in arguments:
         assert "Generative classifiers from sufficient statistics. One pass over your data suffices." in text
 

@@ -11,22 +11,24 @@ from .output import Output, writes
 
 
 @click.command(epilog="Example: suffice cluster birds.csv -k 1-6 -o clusters.safetensors")
-@click.option("--components", "-k", default="1-8", show_default=True, help="How many: 3, 2,4,8 or 2-12.")
+@click.option(
+    "--components", "-k", default="1-8", show_default=True, help="The numbers of components to try: 3, 2,4,8 or 2-12."
+)
 @writes("The model file to write.", "clusters.safetensors")
 @click.option(
     "--covariance",
     default="full",
     show_default=True,
-    help="Of columns of numbers: full, diag, tied, tied_diag, spherical or tied_spherical.",
+    help="The covariance of columns of numbers: full, diag, tied, tied_diag, spherical or tied_spherical.",
 )
 @click.option(
     "--criterion",
     default="bic",
     show_default=True,
-    help="What chooses the number of components: bic, aic, icl or held_out.",
+    help="The criterion for the number of components: bic, aic, icl or held_out.",
 )
 @click.option("--columns", help="The columns to use, separated by commas. Default: all.")
-@click.option("--seed", default=0, show_default=True, help="Another seed starts elsewhere.")
+@click.option("--seed", default=0, show_default=True, help="The seed of the random starts.")
 @click.option("--checkpoint", help="A file that saves the progress; the same command resumes an interrupted run.")
 @options.families
 @options.weight

@@ -27,11 +27,9 @@ _OPTIONS = (
     click.option(
         "--header/--no-header",
         default=None,
-        help="Whether the first row of text files holds the names. Default: sniffed. Without, they are x0, x1 ...",
+        help="Whether text files start with a row of names. Default: sniffed. Without names, columns are x0, x1 ...",
     ),
-    click.option(
-        "--na", multiple=True, help="One more cell of text files that is a missing value. Repeat it for more."
-    ),
+    click.option("--na", multiple=True, help="A missing value of text files, as in --na none. Repeat it for more."),
     click.option("--decimal", help="The decimal mark of text files: . or , Default: sniffed."),
     click.option(
         "--type",

@@ -1,4 +1,4 @@
-"""`suffice demo`: the whole job on the penguins, from a table to a model and a report on it."""
+"""`suffice demo`: a complete example on the penguins, from a table to a model and a report on it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SHOWN = 6  # models and rows to show
 @click.option("--force", is_flag=True, help="Overwrite files of an earlier demo.")
 @click.option("--open", "show", is_flag=True, help="Open the report in a browser.")
 def demo(out: str, force: bool, show: bool) -> None:
-    """Do the whole job on the Palmer penguins.
+    """Run a complete example on the Palmer penguins.
 
     It reads the table, chooses a model, evaluates it, and writes the model and a report.
     """

@@ -20,7 +20,7 @@ from .output import STANDARD, Output, is_csv, write_table, writes
     type=click.IntRange(1),
     help="Draw the values at random, so many times (multiple imputation). Default: fill in what is expected.",
 )
-@click.option("--seed", type=int, help="Draw the same values every time.")
+@click.option("--seed", type=int, help="The seed of the draws; the same seed draws the same values.")
 @writes("The file to write: .parquet, .csv or .jsonl. Default: print CSV.", STANDARD, "rows")
 @options.lines
 @reads_data

@@ -59,9 +59,9 @@ prior = click.option(
 cost = click.option(
     "--cost",
     help="Costs of decisions, as JSON or a JSON file: a matrix with a row for each decision and a column for each "
-    "true class, or an object from decisions to rows. For two classes also miss=100,false-alarm=1: what it costs to "
-    "miss the class to detect, and to find it where it is not. That is the class that --prior names, or else the "
-    "second one.",
+    "true class, or an object from decisions to rows. For two classes also miss=100,false-alarm=1: the costs "
+    "of missing the class to detect, and of a false alarm. The class to detect is the one that --prior names, or else "
+    "the second one.",
 )
 keep = click.option(
     "--keep",

@@ -17,7 +17,7 @@ _FEW = 20  # rows that are shown to people
     "--level",
     default=0.01,
     show_default=True,
-    help="About the share of ordinary rows that count as outliers. 1 lists all rows.",
+    help="Rows with a typicality below this level are outliers. So is about this share of ordinary rows. 1 lists all.",
 )
 @click.option("--keep", help="Columns to repeat in the output, separated by commas, such as an id.")
 @writes("The file to write: .parquet, .csv or .jsonl. Default: print a table.", None, "outliers")

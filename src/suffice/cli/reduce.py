@@ -17,7 +17,9 @@ from .output import STANDARD, Output, write_table, writes
 @click.command(epilog="Example: suffice reduce birds.csv -t species --columns bill_length_mm,bill_depth_mm -n 1")
 @click.option("--target", "-t", help="The column with the labels, which LDA needs; it is repeated in the output.")
 @click.option("--method", type=click.Choice(["pca", "lda"]), help="Default: lda with a target, pca without.")
-@click.option("--components", "-n", help="How many, or the share of variance to keep. Default: 2, or all that LDA has.")
+@click.option(
+    "--components", "-n", help="The number of components, or the share of variance to keep. Default: 2, or all of LDA."
+)
 @click.option("--columns", help="The columns to use, separated by commas. Default: all columns of numbers.")
 @click.option("--keep", help="Columns to repeat in the output, separated by commas, such as an id.")
 @click.option("--save", help="A file for the reduction itself, to be used for other rows.")
@@ -41,8 +43,8 @@ def reduce(
 ) -> None:
     """Reduce columns of numbers to a few coordinates, by PCA or LDA.
 
-    PCA keeps the directions of most variance, LDA those that tell classes apart best. suffice inspect --parameters
-    shows the directions and what they explain of a file that --save wrote.
+    PCA keeps the directions of most variance, LDA those that separate the classes best. To see the directions, and
+    how much variance each of them explains, use --save and then suffice inspect --parameters.
 
     DATA are files, directories or globs of Parquet, Arrow, CSV or JSON lines; - for the standard input; or a database
     URL, with --query.

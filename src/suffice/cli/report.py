@@ -1,4 +1,4 @@
-"""`suffice report`: a page on what a model is worth."""
+"""`suffice report`: a page on how good a model is."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def report(
 ) -> None:
     """Write a report on a model, as one HTML file.
 
-    It shows what the model is worth on labelled, held-out rows, and works offline. Prior and
-    costs are sliders in the report, which start with --prior and --cost.
+    It shows how good the model is on labelled, held-out rows, and works offline. Prior and costs are sliders in the
+    report, which start with --prior and --cost.
 
     MODEL is a model file, written by suffice fit. DATA are files, directories or globs of Parquet, Arrow, CSV or
     JSON lines; - for the standard input; or a database URL, with --query.

@@ -10,10 +10,10 @@ from .output import STANDARD, Output, write_table, writes
 
 @click.command(epilog="Example: suffice sample birds.safetensors -n 100 --class Gentoo --seed 1 -o gentoos.csv")
 @options.model
-@click.option("--rows", "-n", default=10, show_default=True, type=click.IntRange(0), help="How many.")
+@click.option("--rows", "-n", default=10, show_default=True, type=click.IntRange(0), help="The number of rows.")
 @click.option("--class", "label", help="Draw from this class alone. Default: from all, in proportion to the prior.")
 @click.option("--target", "-t", help="The name of the column for the classes. Default: as in training, or class.")
-@click.option("--seed", type=int, help="Draw the same rows every time.")
+@click.option("--seed", type=int, help="The seed of the draws; the same seed draws the same rows.")
 @writes("The file to write: .parquet, .csv or .jsonl. Default: print CSV.", STANDARD, "rows")
 @options.lines
 def sample(

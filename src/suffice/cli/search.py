@@ -21,7 +21,7 @@ _FEW = 20  # candidates that are shown to people
 
 @click.command(epilog="Example: suffice search birds.csv -t species --model mixed --grid covariance=full,tied_diag")
 @options.target
-@click.option("--model", default="mixed", show_default=True, help="As of suffice fit, but not auto.")
+@click.option("--model", default="mixed", show_default=True, help="A model as in suffice fit, except auto.")
 @click.option(
     "--grid",
     multiple=True,
@@ -34,7 +34,7 @@ _FEW = 20  # candidates that are shown to people
     "--scoring",
     default="neg_log_loss",
     show_default=True,
-    help="What is best on held-out rows: neg_log_loss, accuracy, neg_log_cost, neg_dcf, or any score of scikit-learn.",
+    help="The score to maximise: neg_log_loss, accuracy, neg_log_cost, neg_dcf, or any score of scikit-learn.",
 )
 @writes("The file for the best model, fitted to all rows. Default: none is written.")
 @options.families
@@ -57,7 +57,7 @@ def search(
     skip_unlabelled: bool,
     as_json: bool,
 ) -> None:
-    """Search the best parameters of a model.
+    """Search for the best parameters of a model.
 
     All combinations of the values in --grid are tried by cross-validation, without refitting.
 

@@ -15,12 +15,28 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 @click.command(epilog="Example: suffice serve birds.safetensors --port 8000")
 @click.argument("path", metavar="MODEL")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
-@click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="The port; 0 finds one.")
-@click.option("--max-body", default=256, show_default=True, type=click.IntRange(1), help="Megabytes of a bulk body.")
-@click.option("--max-rows", default=5_000_000, show_default=True, type=click.IntRange(1), help="Rows of a bulk body.")
-@click.option("--max-requests", default=512, show_default=True, type=click.IntRange(1), help="Requests at a time.")
 @click.option(
-    "--timeout", default=60.0, show_default=True, type=click.FloatRange(0, min_open=True), help="Seconds for a request."
+    "--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="The port; 0 takes a free one."
+)
+@click.option(
+    "--max-body",
+    default=256,
+    show_default=True,
+    type=click.IntRange(1),
+    help="The largest body of a bulk request, in megabytes.",
+)
+@click.option(
+    "--max-rows", default=5_000_000, show_default=True, type=click.IntRange(1), help="The most rows of a bulk request."
+)
+@click.option(
+    "--max-requests", default=512, show_default=True, type=click.IntRange(1), help="The most requests at a time."
+)
+@click.option(
+    "--timeout",
+    default=60.0,
+    show_default=True,
+    type=click.FloatRange(0, min_open=True),
+    help="The longest time for a request, in seconds.",
 )
 def serve(path: str, host: str, port: int, max_body: int, max_rows: int, max_requests: int, timeout: float) -> None:
     """Serve predictions over HTTP, with a page to try the model.

@@ -83,7 +83,7 @@ class LLRClassifier(ClassifierMixin, TableEstimator):
     to_onnx = of_model(Model.to_onnx)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Compute the share of rows that are decided rightly.
+        """Compute the share of rows that are classified correctly.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Reports: what a model is worth on labelled rows, as one HTML file."""
+"""Reports: how good a model is on labelled rows, as one HTML file."""
 
 from .writing import write_report
 

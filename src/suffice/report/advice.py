@@ -39,14 +39,15 @@ def advice(rows: ReportRows, found: Evaluation, columns: list[ColumnFacts], outl
     if found.cllr is not None and found.min_cllr is not None and found.cllr > 1.2 * found.min_cllr + 0.02:
         instead = ", or choose the model with suffice.fit, which calibrates" if choice is None else ""
         yield (
-            f"Cllr is {found.cllr:.3g}, but could be {found.min_cllr:.3g} after calibration: the scores are too bold "
-            f"or timid. Calibrate them with suffice.LLRCalibrator on rows that are held out{instead}."
+            f"Cllr is {found.cllr:.3g}, but could be {found.min_cllr:.3g} after calibration: the scores are too "
+            "certain, or not certain enough. Calibrate them with suffice.LLRCalibrator on rows that are held "
+            f"out{instead}."
         )
     pair = _confused(found)
     if pair is not None:
         yield (
-            f"Most mistakes are {pair[0]} taken for {pair[1]}. Look at the rows above, and for columns that tell "
-            "these two apart."
+            f"Most mistakes are {pair[0]} taken for {pair[1]}. Look at the rows above, and for columns that "
+            "separate these two classes."
         )
     if outliers is not None and outliers.n_found > 3 * LEVEL * outliers.n_rows + 3:
         yield (

@@ -265,7 +265,7 @@ def recalls(rows: ReportRows, found: Evaluation) -> Markup:
         low, high = wilson(share, float(rows.by_class[c] ** 2 / squares[c]))
         numbers = (f"{100 * share:.1f}%", f"{100 * low:.1f}% to {100 * high:.1f}%", counted(float(rows.by_class[c])))
         lines.append((rows.classes[c], *(tag("td", number, class_="number") for number in numbers)))
-    caption = "Share of each class that is decided rightly"
+    caption = "Share of each class that is classified correctly"
     parts = [
         folded(("class", "recall", "95% interval", "rows"), lines, caption, _first(rows), "all-recalls", "classes")
     ]

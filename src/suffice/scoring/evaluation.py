@@ -72,7 +72,7 @@ class Evaluation:
     confusion : list of list of float
         The confusion matrix: the weight of each true class (rows) that was given each decision (columns).
     recall : list of float or None
-        The share of each class that was decided rightly.
+        The share of each class that was classified correctly.
     precision : list of float or None
         The share of each decision that was right.
 
