@@ -391,6 +391,16 @@ def test_arrays_and_back(case, data):
 
 
 @cases
+def test_a_statistic_of_no_rows_can_be_saved(case):
+    zeros = case.zeros(["a", "b"])
+    back = type(zeros).from_arrays(zeros.classes, zeros.to_arrays())
+    assert not back.weight.any()
+    assert {name: array.shape for name, array in back.to_arrays().items()} == {
+        name: array.shape for name, array in zeros.to_arrays().items()
+    }
+
+
+@cases
 @few
 @given(st.data())
 def test_inputs_are_neither_changed_nor_kept(case, data):
