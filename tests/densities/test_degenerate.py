@@ -28,20 +28,22 @@ def moments(X, y):
     return [z.T @ z for z in centred], np.concatenate(centred).var(axis=0), np.bincount(y)
 
 
-def raised(X, y):
-    """The variances of each class, with those that are degenerate raised."""
+def raised(X, y, weight=1.0):
+    """The variances of each class, with those that are degenerate raised, where every row has the same weight."""
     scatter, pooled, n = moments(X, y)
     variances = np.array([np.diag(S) / m for S, m in zip(scatter, n, strict=True)])
     for c, j in [(0, 1), (2, 3)]:
         others = X[y != c, j] - X[y == c, j].mean()
-        rows = n[c] * others.mean() ** 2 / (others**2).mean()
+        rows = weight * n[c] * others.mean() ** 2 / (others**2).mean()
         variances[c, j] = max(variances[c, j], pooled[j] / (1 + rows**4))
     return variances
 
 
-def test_a_degenerate_variance_is_raised():
+@pytest.mark.parametrize("weight", [1.0, 1e-4])
+def test_a_degenerate_variance_is_raised(weight):
     X, y = rows()
-    np.testing.assert_allclose(GaussianClassifier("diag").fit(X, y).covariances_, raised(X, y), rtol=1e-12)
+    clf = GaussianClassifier("diag").fit(X, y, sample_weight=np.full(len(y), weight))
+    np.testing.assert_allclose(clf.covariances_, raised(X, y, weight), rtol=1e-12)
 
 
 @pytest.mark.parametrize(("n_columns", "shares"), [(5, True), (9, False)])
