@@ -35,7 +35,7 @@ from suffice.densities import (
     NegativeBinomialDensity,
     SparseCountDensity,
 )
-from suffice.errors import DataError, ImpossibleWarning
+from suffice.errors import DataError, ImpossibleWarning, for_commands
 from suffice.export.dialects import Cell, dialect_of
 from suffice.export.scores import log_gamma, scores
 from suffice.export.steps import Steps
@@ -209,6 +209,16 @@ def test_whole_tables_with_missing_cells_are_scored_by_what_they_have(engine, co
     clf = MixedClassifier(FAMILIES, covariance=covariance).fit(X, y)
     X, _ = mixed()
     X.loc[0] = None  # nothing at all
+    agree(engine.score(clf, X), clf, X)
+
+
+@pytest.mark.filterwarnings("ignore:column 'paid' must hold Booleans")
+@on_engines(["clf"], [(MixedClassifier(),), (LogisticClassifier(families="auto"),)])
+def test_words_that_mean_yes_and_no_are_read(engine, clf):
+    X, y = data("numbers")
+    X["paid"] = np.where(np.random.default_rng(0).random(N) < np.where(y == "ham", 0.2, 0.7), "Yes", "no")
+    clf.fit(X, y)
+    X["paid"] = np.resize(["yes", " NO ", "true", "0", "perhaps", None], N).astype(object)
     agree(engine.score(clf, X), clf, X)
 
 
@@ -496,6 +506,15 @@ def test_errors_say_what_to_do(options, message):
     clf = GaussianClassifier("diag").fit(X, [0, 0, 1, 1])
     with pytest.raises(DataError, match=message):
         clf.to_sql(**{"table": "t"} | options)
+
+
+def test_a_column_that_sql_cannot_read_is_named_with_a_way_out():
+    X = pd.DataFrame({"price": [f"${i},000.50" for i in range(1, 41)]})
+    clf = MixedClassifier().fit(X, [0, 1] * 20)
+    with pytest.raises(DataError, match=r"'price', which is read as a number, .* as in predict\(suffice.sql\(...\)\)"):
+        clf.to_sql("t")
+    with for_commands(), pytest.raises(DataError, match="here, with suffice predict; or convert"):
+        clf.to_sql("t")
 
 
 def test_models_without_names_or_form_are_refused():

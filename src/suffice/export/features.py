@@ -8,9 +8,10 @@ from typing import Any
 from sqlalchemy import case, func
 from sqlalchemy.sql.elements import ColumnElement
 
-from ..errors import DataError
+from ..errors import DataError, remedy
 from ..tables.features import Feature
-from .dialects import AsNumber, Cell, Infinity, Number
+from ..tables.parsing import boolean_words
+from .dialects import AsNumber, AsText, Cell, Infinity, Number, Text
 from .steps import Steps
 
 Expression = ColumnElement[Any]
@@ -20,14 +21,24 @@ _MOST = 600.0  # the greatest exponent: some engines refuse to work out powers t
 
 def feature_cell(feature: Feature, steps: Steps, name: str) -> Expression:
     """The value of a feature of the column with this name: NULL, or NaN, where it is missing."""
-    value: Expression = steps.bind("raw", AsNumber(Cell(name)))
-    for step, *parameters in feature.steps:
+    others, cell = [*feature.steps], Cell(name)
+    is_truth = bool(others) and others[0][0] == "truth"
+    value = steps.bind("raw", _truth(cell, *others.pop(0)[1:]) if is_truth else AsNumber(cell))
+    for step, *parameters in others:
         if step not in _EXPRESSIONS:
             raise DataError(
-                f"column {name!r} cannot be prepared in SQL ({step}); convert it to numbers in the table and fit again"
+                f"column {name!r}, which is read as a {step}, cannot be prepared in SQL. Read the rows and score them "
+                f"here, {remedy('as in predict(suffice.sql(...))', 'with suffice predict')}; or convert the column to "
+                "numbers in the table, and fit again"
             )
         value = steps.bind("derived", _EXPRESSIONS[step](value, *parameters))
     return value
+
+
+def _truth(cell: Expression, no: str, yes: str) -> Expression:
+    """One for the word that means yes, true and 1, zero for the other one, false and 0, in upper or lower case."""
+    word, meant = func.lower(func.trim(AsText(cell))), boolean_words(no, yes)
+    return case(*((word == Text(each), Number(number)) for each, number in meant.items()))
 
 
 def _bin(x: Expression, edges: tuple[float, ...], *_: Any) -> Expression:

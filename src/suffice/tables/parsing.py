@@ -196,8 +196,13 @@ def boolean_of(word: Any, no: str, yes: str) -> float:
     >>> [boolean_of(word, "no", "yes") for word in ("YES", True, 0, "x")]
     [1.0, 1.0, 0.0, nan]
     """
+    return boolean_words(no, yes).get(boolean_word(word), np.nan)
+
+
+def boolean_words(no: str, yes: str) -> dict[str, float]:
+    """Return what words mean where two of them mean no and yes; all are in lower case."""
     meant = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "1.0": 1.0, "0.0": 0.0}
-    return (meant | {boolean_word(no): 0.0, boolean_word(yes): 1.0}).get(boolean_word(word), np.nan)
+    return meant | {boolean_word(no): 0.0, boolean_word(yes): 1.0}
 
 
 def _seconds(word: Any) -> float:
