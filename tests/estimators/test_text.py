@@ -13,7 +13,7 @@ from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer,
 from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
 
 import suffice
-from suffice import BernoulliClassifier, MixedClassifier, MultinomialClassifier, Tokens, WordStats
+from suffice import BernoulliClassifier, MixedClassifier, MultinomialClassifier, Tokens, WordStats, kernels
 from suffice.errors import ColumnWarning, DataError, StatisticsError
 from suffice.sources import as_source
 
@@ -133,6 +133,20 @@ def test_frequent_words_need_no_table_of_logs():
     np.testing.assert_allclose(density.log_likelihood(["the film", "fun fun"]), expected.T, rtol=1e-12)
     many = [{f"w{i}": 1 + i % 7 for i in range(c, 300)} for c in range(2)]
     assert len(suffice.TextDensity.from_parameters(many).parts[0].slopes_of_counts()) == 8
+
+
+def test_tables_to_look_words_up_are_made_once(monkeypatch):
+    made, make = [], kernels.active.word_table
+    clf = MultinomialClassifier().fit(TEXTS, LABELS)
+    expected, shares = clf.log_likelihood(NEW), clf.explain(NEW, "numpy", "sklearn")
+    clf = MultinomialClassifier().fit(TEXTS, LABELS)
+    monkeypatch.setattr(kernels.active, "word_table", lambda *how: made.append(how) or make(*how))
+    np.testing.assert_array_equal(clf.explain(NEW, "numpy", "sklearn"), shares)
+    np.testing.assert_allclose(clf.llr(NEW, "linalg", "sklearn"), expected[:, 2] - expected[:, 0], rtol=1e-9, atol=1e-9)
+    halves = clf.density_.weighted(np.array([0.5]))
+    np.testing.assert_allclose(halves.log_likelihood(NEW), expected / 2, rtol=1e-12)
+    clf.predict(NEW)
+    assert len(made) == 1
 
 
 def test_every_column_of_text_is_read():

@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from threading import Lock
 from typing import Any, Self
 
 import numpy as np
@@ -14,21 +13,22 @@ from numpy.typing import NDArray
 
 from .. import kernels
 from ..errors import ColumnWarning, DataError, EmptyClassWarning, remedy
-from ..kernels.words import Documents, InvalidTextError, WordCounts, Words, WordSlopes
+from ..kernels.words import Documents, InvalidTextError, Words
 from ..stats import CountStats, WordStats
 from ..stats.counts import DENSE
 from ..stats.words import ColumnWords
 from ..tables.arrow import arrow_column
-from ..tables.table import Sparse, Table
-from ..tables.tokens import Tokens, texts_of
+from ..tables.table import Table
+from ..tables.tokens import Tokens
 from .base import Density, seen_classes
-from .linear import Counts, LinearDensity
+from .linear import LinearDensity
 from .multinomial import ComplementDensity
 from .parameters import check_weights, times
 from .predictive import PolyaDensity, PredictiveCounts
 from .scorer import Wanted
 from .sparse import SparseCountDensity
 from .typicality import drawn_typicality
+from .word_column import MAKING, WordColumn, invalid_text
 
 Array = NDArray[Any]
 
@@ -245,7 +245,7 @@ class TextDensity(Density):
         array of str of shape (v,)
             In the order of their code points.
         """
-        return np.array(texts_of(self.words[column]).to_pylist(), object)
+        return self._columns[column].texts()
 
     def __repr__(self) -> str:
         size = sum(part.n_features for part in self.parts)
@@ -287,7 +287,25 @@ class TextDensity(Density):
 
     def of_classes(self, indices: Sequence[int]) -> Self:
         kept = list(indices)
-        return replace(self, parts=tuple(part.of_classes(kept) for part in self.parts), seen=self.seen[kept])
+        if kept == list(range(self.n_classes)):
+            return self
+        columns = tuple(column.of_classes(kept) for column in self._columns)
+        return self._of_columns(columns, parts=tuple(column.density for column in columns), seen=self.seen[kept])
+
+    def _of_columns(self, columns: tuple[WordColumn, ...], **changes: Any) -> Self:
+        """The same density with changes, whose words are looked up where those of these columns are."""
+        out = replace(self, **changes)
+        out.__dict__["_own_columns"] = columns
+        return out
+
+    @property
+    def _columns(self) -> tuple[WordColumn, ...]:
+        with MAKING:
+            return self._own_columns
+
+    @cached_property
+    def _own_columns(self) -> tuple[WordColumn, ...]:
+        return tuple(WordColumn(*own, self.tokens) for own in zip(self.parts, self.words, strict=True))
 
     @property
     def takes_weights(self) -> bool:
@@ -295,7 +313,7 @@ class TextDensity(Density):
 
     def weighted(self, weights: Array) -> Self:
         check_weights(weights, self.n_features)
-        return replace(self, weights=weights)
+        return self._of_columns(self._columns, weights=weights)
 
     # Rows.
 
@@ -305,7 +323,7 @@ class TextDensity(Density):
             try:
                 found, gone = self.tokens.documents(column, table.column_name(j))
             except InvalidTextError as error:
-                raise _invalid(error.row) from None
+                raise invalid_text(error.row) from None
             values.append(column)
             documents.append(found)
             if gone is not None:
@@ -321,68 +339,6 @@ class TextDensity(Density):
             out[:, j] = [None if gone else text for text, gone in zip(texts, x.missing[:, j], strict=True)]
         return out
 
-    @cached_property
-    def _tables(self) -> dict[tuple[str, int, bool], Any]:
-        return {}
-
-    def _table(self, j: int, documents: Documents) -> Any:
-        """What the kernels look words of documents up in; None where they are hashed."""
-        if self.tokens.hashed:
-            return None
-        by_tokens = self.tokens.ngrams[1] > 1 and documents.lists is None
-        key = kernels.active_name, j, by_tokens
-        with _MAKING:
-            if key not in self._tables:
-                self._tables[key] = kernels.active.word_table(self.words[j], by_tokens)
-        return self._tables[key]
-
-    @property
-    def _slopes(self) -> tuple[WordSlopes, ...]:
-        with _MAKING:
-            return self._all_slopes
-
-    @cached_property
-    def _all_slopes(self) -> tuple[WordSlopes, ...]:
-        """For each column what every word adds to the scores: of the class, and beyond."""
-        found = []
-        for part in self.parts:
-            if isinstance(part, SparseCountDensity) and (logs := part.slopes_of_counts()) is not None:
-                found.append(WordSlopes(_by_word(part.count), part.by_class, logs))
-                continue
-            slopes = replace(part).slopes  # type: ignore[type-var]  # which would be kept a second time by the part itself
-            k = part.n_classes
-            if slopes.by_class is None:
-                starts = np.arange(part.n_features + 1) * k
-                label = np.tile(np.arange(k, dtype=np.int32), part.n_features)
-                own = WordCounts.of(starts, label, np.ascontiguousarray(slopes.table.T).ravel())
-                found.append(WordSlopes(own, np.zeros(k)))
-                continue
-            found.append(WordSlopes(_by_word(slopes.table), np.asarray(slopes.by_class, np.float64)))
-        return tuple(found)
-
-    def _counts(self, X: TextRows, j: int) -> Counts:
-        """The counts of known words of a column, for what is not a sum over words."""
-        starts, codes = self._codes(X, j)
-        known = codes >= 0
-        reached = np.concatenate([[0], np.cumsum(known)])
-        if not known.all():
-            self._refuse_unknown(X, int(np.searchsorted(starts, np.argmin(known), side="right")) - 1)
-        table = Sparse(reached[starts], codes[known], np.ones(int(known.sum())), self.parts[j].n_features)
-        return self.parts[j].read(table.canonical())
-
-    def _codes(self, X: TextRows, j: int) -> tuple[Array, Array]:
-        try:
-            table = self._table(j, X.documents[j])
-            return kernels.active.word_codes(X.documents[j], self.tokens.rules, table)  # type: ignore[no-any-return]
-        except InvalidTextError as error:
-            raise _invalid(X.start + error.row) from None
-
-    def _refuse_unknown(self, X: TextRows, row: int) -> None:
-        if self.tokens.unknown == "error" and row >= 0:
-            raise DataError(
-                f'row {X.start + row} has words that were never seen in training, and Tokens has unknown="error"'
-            )
-
     # Scores.
 
     def _score(self, X: TextRows, offset: Array | float, wanted: Wanted, relative: bool) -> bool:
@@ -395,24 +351,12 @@ class TextDensity(Density):
 
     def _add(self, X: TextRows, j: int, scores: Array, relative: bool) -> None:
         """Add log p(words of a column | class) to scores (n, k)."""
-        part, gone = self.parts[j], X.missing[:, j]
-        if part.violations is not None or isinstance(part, PredictiveCounts):
-            own = np.empty_like(scores)
-            part.score(self._counts(X, j), all=own, relative=relative)
-        else:
-            own = np.where(part.seen, part.constant, 0.0)[None].repeat(len(X), axis=0)
-            known = X.documents[j], self.tokens.rules, self._table(j, X.documents[j])
-            try:
-                self._refuse_unknown(X, kernels.active.word_scores(*known, self._slopes[j], self.presence, own))
-            except InvalidTextError as error:
-                raise _invalid(X.start + error.row) from None
-            if not relative and not self.presence and not isinstance(part, ComplementDensity):
-                own += part._shared(self._counts(X, j))[:, None]
-        own[gone] = 0.0
+        own = self._columns[j].scores(X.documents[j], X.start, relative)
+        own[X.missing[:, j]] = 0.0
         if self.weights is not None:
             own = times(own, np.full(own.shape[1], self.weights[j]))
         with np.errstate(invalid="ignore"):
-            scores += np.where(part.seen, own, 0.0)  # a class whose texts are all missing knows no words
+            scores += np.where(self.parts[j].seen, own, 0.0)  # a class whose texts are all missing knows no words
 
     def marginal(self, X: TextRows) -> Array:
         out = np.empty((len(X), self.n_classes))
@@ -420,11 +364,12 @@ class TextDensity(Density):
         return out
 
     def explain(self, X: TextRows, c: int) -> Array:
-        own, shares = self.of_classes([c]), np.empty((len(X), self.n_features))
-        for j in range(self.n_features):
-            scores = np.zeros((len(X), 1))
-            own._add(X, j, scores, relative=False)
-            shares[:, j] = scores[:, 0] if own.seen[0] else -np.inf
+        shares = np.empty((len(X), self.n_features))
+        for rows, piece in X.pieces(_ROWS):
+            for j in range(self.n_features):
+                scores = np.zeros((len(piece), self.n_classes))
+                self._add(piece, j, scores, relative=False)
+                shares[rows, j] = scores[:, c] if self.seen[c] else -np.inf
         return shares
 
     def shares(self, X: TextRows) -> Array:
@@ -436,21 +381,21 @@ class TextDensity(Density):
     def explain_parts(self, X: TextRows, a: int, b: int) -> list[tuple[int, Array, Array, Array]]:
         found = []
         for j, part in enumerate(self.parts):
-            counts = self._counts(X, j).values
+            counts = self._columns[j].counts(X.documents[j], X.start).values
             row = np.repeat(np.arange(len(X)), np.diff(counts.indptr))
             index, count = counts.stored()
             if isinstance(part, PredictiveCounts) or part.violations is not None or self.tokens.hashed:
                 continue
             slope = part.slopes.of_class(b) - part.slopes.of_class(a)
             fine = ~X.missing[row, j]
-            found.append((j, row[fine], self.vocabulary(j)[index[fine]], (count * slope[index])[fine]))
+            found.append((j, row[fine], self._columns[j].texts(index[fine]), (count * slope[index])[fine]))
         return found
 
     def unknown_cells(self, table: Table) -> Array:
         X = self.read(table)
         unknown = np.zeros(X.missing.shape, bool)
         for j in range(self.n_features):
-            starts, codes = self._codes(X, j)
+            starts, codes = self._columns[j].codes(X.documents[j], X.start)
             row = np.repeat(np.arange(len(X)), np.diff(starts))
             unknown[row[codes < 0], j] = True
         return unknown
@@ -540,26 +485,12 @@ class TextDensity(Density):
 
 
 _ROWS = 2048  # that are scored at a time: their scores stay in the cache
-_MAKING = Lock()  # what threads share is made once: it is large
 _NO_WORDS = Words(np.empty(0, np.uint8), np.empty(0, np.int64))
 
 
 def _as_arrays(names: list[str]) -> tuple[Array, Array]:
     encoded = [name.encode() for name in names]
     return np.frombuffer(b"".join(encoded), np.uint8), np.cumsum([len(name) for name in encoded], dtype=np.int64)
-
-
-def _by_word(table: Any) -> WordCounts:
-    """What is stored in a sparse table of classes by words."""
-    by_word = table.tocsc()
-    by_word.sort_indices()
-    return WordCounts.of(by_word.indptr, by_word.indices, by_word.data)
-
-
-def _invalid(row: int) -> DataError:
-    return DataError(
-        f"the text of row {row} is not valid UTF-8; decode it again, as in bytes.decode('utf-8', 'replace')"
-    )
 
 
 def _chosen(column: ColumnWords, tokens: Tokens, documents: float) -> ColumnWords:
