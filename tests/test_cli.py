@@ -97,6 +97,7 @@ class TestDemo:
     def test_it_fits_a_narrow_terminal(self, shown):
         wide = [line for line in shown[0].splitlines() if len(line.rstrip()) > 80]
         assert all(str(shown[1]) in line for line in wide), wide  # paths are not broken
+        assert f"\n{' ' * 12}prior; without data" in shown[0]  # the rest of a line stays below its beginning
 
     def test_the_model_is_the_best_of_those_that_it_shows(self, shown):
         text, where = shown

@@ -658,3 +658,29 @@ def test_every_model_can_be_the_standard_input(files, tmp_path):
         once = pca if arguments[0] == "reduce" else given
         with pytest.raises(SufficeError, match="can be read once"):
             CliRunner().invoke(app, list(map(str, arguments)), catch_exceptions=False, **once)
+
+
+def test_long_names_fit_the_terminal_and_are_whole(tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    rng = np.random.default_rng(0)
+    names = [f"a_rather_long_name_of_a_measurement_in_the_laboratory_number_{j}" for j in range(3)]
+    rows = pd.DataFrame(rng.normal(size=(60, 3)).round(2), columns=names)
+    rows["label"] = [f"diagnosis of the {word} kind with complications" for word in ("first", "second", "third")] * 20
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    MixedClassifier().fit(rows, "label").save(tmp_path / "m")
+    shown = {
+        command: run(command, tmp_path / "m", *given)
+        for command, given in {
+            "inspect": [],
+            "explain": [tmp_path / "rows.csv", "-n", 1],
+            "evaluate": [tmp_path / "rows.csv", "-t", "label"],
+        }.items()
+    }
+    for text in shown.values():
+        assert max(map(len, text.splitlines())) <= 80
+        assert "…" not in text
+    for command in ("inspect", "explain"):
+        starts = [line.split()[0] for line in shown[command].splitlines() if line.startswith("a_rather")]
+        ends = [line.strip() for line in shown[command].splitlines() if line.startswith("  ")]
+        assert {one + two for one, two in zip(starts, ends, strict=True)} == set(names)
+    assert len(re.findall("complications", shown["evaluate"])) >= 6

@@ -55,28 +55,36 @@ def folded(rows: Sequence[Sequence[Any]], width: int) -> str:
     room = max(min(room, spare - last), 6)
     found: list[Sequence[str]] = []
     for first, *rest, end in cells:
-        lines = zip_longest(_lines(first, room), _lines(end, last), fillvalue="")
+        lines = zip_longest(wrapped(first, room), wrapped(end, last), fillvalue="")
         found += [(one, *(rest if i == 0 else [""] * len(rest)), two) for i, (one, two) in enumerate(lines)]
     return aligned(found)
 
 
 def hanging(rows: Sequence[Sequence[Any]], width: int) -> str:
-    """Cells in columns to the left, the last ones on several lines where they would be wider than a width.
+    """Cells in columns to the left, the last ones on several lines where they would be wider than a width; the first
+    ones, too, where they leave no room for the last.
 
     >>> print(hanging([("age", "gaussian", "many whole numbers")], 30))
     age  gaussian  many whole
                    numbers
+    >>> print(hanging([("a_rather_long_name", "gaussian", "float")], 30))
+    a_rather_long  gaussian  float
+      _name
     """
     cells = [[str(cell) for cell in row] for row in rows]
-    before = sum(max(len(row[j]) for row in cells) + 2 for j in range(len(cells[0]) - 1))
+    wide = [max(len(row[j]) for row in cells) for j in range(len(cells[0]))]
+    between = sum(wide[1:-1]) + 2 * (len(wide) - 1)
+    room = min(wide[0], max(width - between - min(wide[-1], 20), 10))
+    last = max(width - between - room, 20)
     found: list[Sequence[str]] = []
-    for *rest, end in cells:
-        lines = textwrap.wrap(end, max(width - before, 20)) or [""]
-        found += [(*rest, lines[0]), *((*[""] * len(rest), line) for line in lines[1:])]
+    for first, *rest, end in cells:
+        lines = zip_longest(wrapped(first, room), textwrap.wrap(end, last) or [""], fillvalue="")
+        found += [(one, *(rest if i == 0 else [""] * len(rest)), two) for i, (one, two) in enumerate(lines)]
     return aligned(found, right=False)
 
 
-def _lines(text: str, width: int) -> list[str]:
+def wrapped(text: str, width: int) -> list[str]:
+    """A text in lines, all but the first indented. Words that have no room by themselves are broken."""
     return textwrap.wrap(text, width, break_on_hyphens=False, subsequent_indent=_INDENT) or [""]
 
 

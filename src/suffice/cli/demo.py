@@ -52,7 +52,7 @@ def demo(out: str, force: bool, show: bool) -> None:
     show_choice(console, chosen.choice_)
 
     _heading(console, 3, "Evaluate it on birds that it has not seen")
-    console.print(str(chosen.evaluate(str(test), "species")), markup=False)
+    console.print(chosen.evaluate(str(test), "species").folded(console.width), markup=False)
 
     _heading(console, 4, "Decide with a prior of your own")
     show_prior(console, chosen, test)

@@ -117,7 +117,7 @@ def _shown(found: Any, n: int) -> Any:
     """Yield a table for each of n rows."""
     from itertools import groupby
 
-    from ..text import aligned, shortened, width
+    from ..text import aligned, filled, shortened, width, wrapped
 
     shares = {row: list(group) for row, group in groupby(found.to_pylist(), lambda line: line["row"])}
     for row in range(n):
@@ -127,12 +127,15 @@ def _shown(found: Any, n: int) -> Any:
         lines = shares[row]
         first, total = lines[0], sum(line["llr"] for line in lines)
         largest = max(abs(line["llr"]) for line in lines)
-        cells = [("column", "value", "share", "")]
-        room = max(width() - max(len(str(line["column"])) for line in lines) - _BAR - 13, 10)
+        name_room = max(width() - _BAR - 23, 20)
+        room = max(width() - min(max(len(line["column"]) for line in lines), name_room) - _BAR - 13, 10)  # of values
+        cells, bars = [("column", "value", "share")], [""]
         for line in lines:
             bar = round(_BAR * abs(line["llr"]) / largest) if 0 < largest < float("inf") else 0
             value = "" if line["value"] is None else shortened(line["value"], room)
-            cells.append((str(line["column"]), value, f"{line['llr']:+.2f}", ("+" if line["llr"] > 0 else "-") * bar))
+            name, *rest = wrapped(line["column"], name_room)
+            cells += [(name, value, f"{line['llr']:+.2f}"), *((part, "", "") for part in rest)]
+            bars += [("+" if line["llr"] > 0 else "-") * bar, *[""] * len(rest)]
         title = f"row {row}: {first['for']} ({first['posterior']:.1%}) rather than {first['against']}, llr {total:+.2f}"
-        texts = aligned([cell[:3] for cell in cells]).splitlines()
-        yield "\n".join([title, *(f"{text}  {cell[3]}".rstrip() for text, cell in zip(texts, cells, strict=True))])
+        texts = (f"{text}  {bar}".rstrip() for text, bar in zip(aligned(cells).splitlines(), bars, strict=True))
+        yield "\n".join([filled(title, width()), *texts])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..text import aligned, counted, filled, hanging, width
+from ..text import aligned, counted, filled, folded, hanging, width
 from . import options
 from .output import as_json_text
 
@@ -150,7 +150,7 @@ def _text(found: Description) -> str:
         for (label, weight), p in zip(found.classes, prior, strict=True)
     ]
     parts = [aligned(facts, right=False)]
-    parts += [aligned(_few([("class", "weight", "prior"), *classes]))] * bool(classes)
+    parts += [folded(_few([("class", "weight", "prior"), *classes]), width())] * bool(classes)
     parts += [hanging(_few([heading, *columns]), width())] * bool(columns)
     if found.left_out:
         left_out = [(name, reason) for name, reason in found.left_out.items()]

@@ -18,7 +18,7 @@ from ..sources import Source
 from ..sources.labelled import labelled
 from ..tables.batch import Batch
 from ..tables.labels import missing_labels, missing_message, positions
-from ..text import aligned, counted, folded, shortened, shown
+from ..text import aligned, counted, folded, shown
 from .choice import SURE
 from .intervals import weighted_mean, wilson
 from .rows import reduce_scores
@@ -191,7 +191,7 @@ class Evaluation:
             label, most = self.classes[c], wrong[c].argmax()
             taken = f"{counted(wrong[c, most])} {self.decisions[most]}" if wrong[c, most] else ""
             figures = counted(confusion[c].sum()), _share(self.recall[c]), _share(precision.get(label))
-            lines.append((label, *figures, shortened(taken, width // 3)))
+            lines.append((label, *figures, taken))
         more = len(self.classes) - MANY
         rest = f"\nand {more} more class{'es' if more > 1 else ''}, with no more errors" if more > 0 else ""
         return f"{folded(lines, width)}{rest}\n{remedy('', '--json prints the whole confusion matrix')}".rstrip()
