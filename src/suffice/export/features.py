@@ -22,8 +22,8 @@ _MOST = 600.0  # the greatest exponent: some engines refuse to work out powers t
 def feature_cell(feature: Feature, steps: Steps, name: str) -> Expression:
     """The value of a feature of the column with this name: NULL, or NaN, where it is missing."""
     others, cell = [*feature.steps], Cell(name)
-    is_truth = bool(others) and others[0][0] == "truth"
-    value = steps.bind("raw", _truth(cell, *others.pop(0)[1:]) if is_truth else AsNumber(cell))
+    is_boolean = bool(others) and others[0][0] == "truth"
+    value = steps.bind("raw", _truth(cell, *others.pop(0)[1:]) if is_boolean else AsNumber(cell))
     for step, *parameters in others:
         if step not in _EXPRESSIONS:
             raise DataError(

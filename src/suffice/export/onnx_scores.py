@@ -349,7 +349,8 @@ def _feature(feature: Feature, x: Value) -> Value:
 
 
 def _part(days: Value, part: str) -> Value:
-    return part_of(part, days, Arithmetic(lambda x: x.graph.node("Floor", x), float))
+    found: Value = part_of(part, days, Arithmetic(lambda x: x.graph.node("Floor", x), float))
+    return found
 
 
 def _bin(x: Value, edges: Sequence[float], *_: Any) -> Value:

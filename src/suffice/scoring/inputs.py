@@ -25,7 +25,7 @@ class Input:
     ----------
     name : str
         Its name; x0, x1 and so on where the columns have none.
-    kind : {"number", "truth", "category", "date", "numeral", "text"}
+    kind : {"number", "boolean", "category", "date", "numeral", "text"}
         Numbers; Booleans or 0 and 1; one of the categories, or another one; a date as text; a number as text; words.
     is_read : bool
         Whether the scores depend on it.
@@ -66,7 +66,7 @@ def inputs(model: Model) -> tuple[Input, ...]:
     density = model.density
     names = model.names or tuple(f"x{j}" for j in range(density.n_features))
     categories, read = density.categories_of_columns(), set(density.columns_read)
-    kinds = dict.fromkeys(density.columns_of_booleans(), "truth") | dict.fromkeys(density.columns_of_text(), "text")
+    kinds = dict.fromkeys(density.columns_of_booleans(), "boolean") | dict.fromkeys(density.columns_of_text(), "text")
     readers = {feature.source: feature.reads[0] for feature in density.features if feature.reads}
     usual = density.usual_values() if len(names) <= _MANY else np.full((len(names), 3), np.nan)
     whole = frozenset() if model.column_notes is None else model.column_notes.whole
@@ -79,10 +79,12 @@ def inputs(model: Model) -> tuple[Input, ...]:
             found.append(Input(name, "category", j in read, tuple(own), step=step))
         else:
             kind = kinds.get(j, _READ_AS.get(reader, "number"))
-            low, middle, high = usual[j].tolist() if not np.isnan(usual[j]).any() else (None, None, None)
+            least, typical, most = usual[j]
+            if name in whole:
+                least, typical, most = np.floor(least), np.round(typical), np.ceil(most)
+            known = not np.isnan(usual[j]).any()
+            low, middle, high = (float(least), float(typical), float(most)) if known else (None, None, None)
             step = (reader, *parameters) if reader else ()
-            if name in whole and middle is not None:
-                low, middle, high = np.floor(low).item(), np.round(middle).item(), np.ceil(high).item()
             if kind == "date":
                 found.append(Input(name, kind, j in read, typical=_date(middle), whole=name in whole, step=step))
             elif kind in ("number", "numeral"):

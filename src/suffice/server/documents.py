@@ -161,7 +161,7 @@ def row_schema(served: Served) -> dict[str, Any]:
     number: dict[str, Any] = {"type": "number"}
     kinds: dict[str, list[dict[str, Any]]] = {
         "number": [number, {"type": "string"}],
-        "truth": [{"type": "boolean"}, {"enum": [0, 1]}, {"type": "string"}],
+        "boolean": [{"type": "boolean"}, {"enum": [0, 1]}, {"type": "string"}],
         "category": [{"type": "string"}, number, {"type": "boolean"}],
         "date": [{"type": "string"}],
         "numeral": [{"type": "string"}, number],

@@ -111,7 +111,7 @@ def _says_number(value: Any) -> bool:
 
 _ACCEPTS: dict[str, Callable[[Any], bool]] = {
     "number": _says_number,
-    "truth": lambda value: _is_scalar(value) and not math.isnan(_truth(value)),
+    "boolean": lambda value: _is_scalar(value) and not math.isnan(_boolean(value)),
     "category": _is_scalar,
     "date": lambda value: type(value) is str,
     "numeral": lambda value: type(value) is str or _is_number(value),
@@ -119,7 +119,7 @@ _ACCEPTS: dict[str, Callable[[Any], bool]] = {
 }
 WANTED = {
     "number": "a number, or text that says one",
-    "truth": "true or false",
+    "boolean": "true or false",
     "category": "text, a number or a Boolean",
     "date": "a date as text",
     "numeral": "a number, or text that says one",
@@ -266,7 +266,7 @@ def _parameter(name: str, text: str | None) -> Any:
         raise RefusedError(422, f"{name}={shown(text)} cannot be read: {error}; give {_SHORT[name]}", name) from None
 
 
-def _truth(word: str) -> float:
+def _boolean(word: str) -> float:
     return boolean_of(word, "false", "true")
 
 
@@ -277,8 +277,8 @@ def as_table(rows: Sequence[dict[str, Any]], served: Served) -> Table:
     for name, column in served.columns.items():
         if not column.is_read:
             parts.append(nothing)
-        elif column.kind in ("number", "truth"):
-            number = number_of if column.kind == "number" else _truth
+        elif column.kind in ("number", "boolean"):
+            number = number_of if column.kind == "number" else _boolean
             values = [number(value) if type(value) is str else value for value in (row[name] for row in rows)]
             parts.append(ArrayColumn(np.array(values, np.float64), "float", "float64"))
         else:

@@ -113,7 +113,7 @@ function buildForm() {
 const fields = () => [...$("row").querySelectorAll(".field")];
 
 // Of text that says numbers, a row may have numbers.
-const FORMS = { number: numbers, category: categories, truth: truths, date: dates, numeral: numbers, text: texts };
+const FORMS = { number: numbers, category: categories, boolean: booleans, date: dates, numeral: numbers, text: texts };
 
 function field(column, index) {
   const id = `field-${index}`;
@@ -194,7 +194,7 @@ function categories(column, values, id) {
   };
 }
 
-function truths(column, values, id) {
+function booleans(column, values, id) {
   const select = element("select", { id }, element("option", { value: "false", textContent: "no" }), element("option", { value: "true", textContent: "yes" }));
   values.append(select);
   return { set: (value) => { select.value = String(Boolean(value)); }, usual: false, value: () => select.value === "true" };
