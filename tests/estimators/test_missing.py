@@ -25,7 +25,14 @@ from suffice import (
 )
 from suffice.densities.covariance import STRUCTURES
 from suffice.densities.incomplete import IncompleteRows
-from suffice.errors import ColumnWarning, ConvergenceWarning, DataError, SingularWarning, StatisticsError
+from suffice.errors import (
+    ColumnWarning,
+    ConvergenceWarning,
+    DataError,
+    EmptyClassWarning,
+    SingularWarning,
+    StatisticsError,
+)
 from suffice.tables.missing import patterns
 
 IRIS, SPECIES = load_iris(return_X_y=True)
@@ -457,6 +464,12 @@ def test_diagonal_models_ignore_columns_without_values(covariance):
     np.testing.assert_allclose(clf.predict_proba(rows), rest.predict_proba(np.delete(IRIS, 2, axis=1)), rtol=1e-8)
     if "spherical" not in covariance:
         np.testing.assert_allclose(clf.llr(IRIS, 0, 1), rest.llr(np.delete(IRIS, 2, axis=1), 0, 1), rtol=1e-8)
+
+
+def test_columns_without_values_are_named_even_if_a_class_has_no_rows_yet():
+    rows = np.where(np.arange(4) == 2, np.nan, IRIS)
+    with pytest.warns(EmptyClassWarning), pytest.warns(ColumnWarning, match="all values of column 2 are missing"):
+        GaussianClassifier("diag").partial_fit(rows, SPECIES, classes=[0, 1, 2, 3]).predict(rows)
 
 
 @pytest.mark.parametrize("covariance", ["full", "tied", "diag"])
