@@ -953,6 +953,17 @@ def test_all_columns_are_repeated_unless_some_are_named(here, tmp_path):
             run("predict", MODEL, tmp_path / "again.csv", "--outputs", "decision", *how)
 
 
+def test_a_model_of_one_family_keeps_identifiers_and_says_so(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = pd.DataFrame({"row id": [f"a{i}" for i in range(40)], "x": list("uv") * 20, "y": list("nyny") * 10})
+    rows.to_csv("rows.csv", index=False)
+    fit = ("fit", "rows.csv", "-t", "y", "--model", "categorical")
+    says = "column 'row id' is kept, .* it has 40 different values in 40 rows; --drop 'row id' leaves it out"
+    with pytest.warns(ColumnWarning, match=says):
+        assert "of 2 columns" in run(*fit)[1]
+    assert "of 1 column" in run(*fit, "--drop", "row id", "--force")[1]  # and nothing is warned of
+
+
 def test_messages_of_fit_and_forget_name_what_is_there(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     words = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven"]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import wraps
+from shlex import quote
 from typing import Any
 
 import click
@@ -126,7 +127,9 @@ class Data:
         return sql(url, self.query, [name for name in known if name not in self.drop])
 
 
-def telling(rows: Any, target: str | None, weight: str | None, families: Any) -> tuple[Any, dict[str, str]]:
+def telling(
+    rows: Any, target: str | None, weight: str | None, families: Any, leaves_out: bool = True
+) -> tuple[Any, dict[str, str]]:
     """Return rows without the columns that the automatic choice leaves out, and why these are left out. Columns with
     one value stay: they may vary in a model that this one is merged with.
 
@@ -138,6 +141,8 @@ def telling(rows: Any, target: str | None, weight: str | None, families: Any) ->
         The columns with the labels and the weights.
     families : as of `Schema.of`
         Columns that it names stay.
+    leaves_out : bool
+        False keeps all columns, with a warning of those that the automatic choice leaves out.
     """
     from ..schema import Schema
     from ..sources import as_source
@@ -148,6 +153,11 @@ def telling(rows: Any, target: str | None, weight: str | None, families: Any) ->
     table = source.spread(LOOK)
     schema = Schema.of(table, families, is_sample=len(table) >= LOOK, decimal=source.decimal)
     left_out = {name: reason for name, reason in schema.left_out().items() if reason != SAME}
+    if not leaves_out:
+        for name, reason in left_out.items():
+            told = f"column {name!r} is kept, but seems to say nothing of new rows: {reason}; --drop {quote(name)} "
+            warnings.warn(f"{told}leaves it out", ColumnWarning, stacklevel=2)
+        return rows, {}
     for name in left_out:
         (told,) = (each for each in schema.warnings if each.startswith(f"column {name!r} is left out: "))
         warnings.warn(told, ColumnWarning, stacklevel=2)

@@ -107,8 +107,10 @@ def fit(
     bar = model != "mixture"  # which has its own, for many passes
     with data.opened(wanted, bar, checkpoint=checkpoint) as given:
         out.check(given)
-        named = kind is not None and like is None and "families" in kind().get_params(deep=False)
-        kept, left_out = telling(given, target, weight, own.get("families", "auto")) if named else (given, {})
+        kept, left_out = given, {}
+        if kind is not None and like is None:
+            has_families = "families" in kind().get_params(deep=False)
+            kept, left_out = telling(given, target, weight, own.get("families", "auto"), has_families)
         rows = labelled_rows(kept, target, weight, skip_unlabelled)
         if liked is not None:
             rows = read_as(liked.to_model(), rows)
