@@ -581,3 +581,53 @@ def test_a_covariance_too_large_to_be_cut_refuses_rows_with_missing_numbers(engi
     found = engine.score(clf, X)
     assert found.loc[0].drop("row id").isna().all()
     agree(found[1:], clf, X[1:])
+
+
+def orders(n=N):
+    """Dates, amounts, and yes or no, all as text, with gaps and with words that say nothing."""
+    rng = np.random.default_rng(3)
+    opened = pd.Timestamp("1968-11-20") + pd.to_timedelta(rng.integers(0, 24 * 3600 * 25_000, n), unit="s")
+    days = pd.Timestamp("1999-12-20") + pd.to_timedelta(rng.integers(0, 3_000, n), unit="D")
+    prices = [f"${x:,.2f}" if x > 9 else f"({x:.2f})" for x in rng.lognormal(5, 2, n)]
+    return pd.DataFrame(
+        {
+            "opened": opened.strftime("%Y-%m-%d %H:%M:%S"),
+            "day": days.strftime("%Y-%m-%d"),
+            "price": prices,
+            "paid": rng.choice(["yes", "no", "Yes", " no", "true", "0"], n),
+            "size": rng.normal(size=n),
+        }
+    )
+
+
+@pytest.mark.filterwarnings("ignore::suffice.errors.SufficeWarning")
+@pytest.mark.parametrize("estimator", [MixedClassifier, LogisticClassifier])
+def test_dates_amounts_and_truths_are_read_as_here(engine, estimator):
+    X, y = orders(90), np.array(["ham", "it's", "spam"])[np.arange(90) % 3]
+    clf = estimator().fit(X.assign(paid=np.where(np.arange(90) % 4 > 1, "yes", "no")), y)
+    X.loc[1::7, ["opened", "price"]] = None
+    X.loc[2, "price"] = "on request"
+    agree(engine.score(clf, X), clf, X)
+    if engine.dialect in ("duckdb", "postgresql"):  # a database has types of its own
+        name = engine.load(
+            X.assign(price=[None if p is None else suffice.tables.parsing.number_of(p) for p in X["price"]])
+        )
+        types = {"opened": "TIMESTAMP", "day": "DATE", "paid": "BOOLEAN", "price": "FLOAT8", "size": "FLOAT8"}
+        columns = ", ".join(f'CAST("{column}" AS {kind}) AS "{column}"' for column, kind in types.items())
+        columns = columns.replace('"paid" AS B', 'TRIM("paid") AS B')
+        engine.connection.cursor().execute(f'CREATE VIEW "{name} v" AS SELECT "row id", {columns} FROM "{name}"')
+        agree(engine.run(clf.to_sql(f"{name} v", engine.dialect, keep="row id")), clf, X)
+
+
+def test_dates_and_amounts_that_are_not_clear_are_refused():
+    X = orders()
+    y = np.arange(N) % 2
+    for name, cells, told in (
+        ("day", pd.to_datetime(X["day"]).dt.strftime("%d.%m.%Y"), "date, 31.03.2026"),
+        ("price", [f"{i}.000,{i:02}" for i in range(1, N + 1)], "number, 1.234,5"),
+    ):
+        clf = MixedClassifier(families={"day": "dmy"} if name == "day" else "auto").fit(
+            X[["size"]].assign(**{name: cells}), y
+        )
+        with pytest.raises(DataError, match=f"column '{name}' cannot be read in SQL .{told}.; convert it"):
+            clf.to_sql("t", "duckdb")

@@ -15,6 +15,9 @@ from sqlalchemy.sql.selectable import CTE
 
 from ..errors import DataError, ParameterError, not_known, remedy
 
+_NUMBER = "^[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)?$"
+_AROUND = "$€£¥₹%,'_ \u00a0\u202f)"  # what amounts have beside their digits
+_DAY = 86_400_000_000.0  # microseconds
 _BLOCK = 32  # terms of a sum, or arguments of a function, side by side: parsers and functions have limits
 
 
@@ -29,6 +32,9 @@ class Dialect(DefaultDialect):
     number = "{}"  # a literal with an exponent is a double
     infinity = "CAST('{}Infinity' AS DOUBLE)"
     greatest, least = "GREATEST", "LEAST"
+    number_in = "TRY_CAST({0} AS DOUBLE)"  # of a text, NULL where it is none
+    microseconds = "TIMESTAMPDIFF(MICROSECOND, CAST('1970-01-01' AS {1}), CAST({0} AS {1}))"  # since 1970, of a date
+    time = "TIMESTAMP_NTZ"  # of the day, in no zone
     has_true = True  # whether Booleans are other than one and zero, so that no cast makes numbers of them
     paramstyle = "named"  # others double every percent sign
     div_is_floordiv = False  # everything that is divided here is a double
@@ -58,6 +64,8 @@ class PostgreSQL(Dialect):
     double = "DOUBLE PRECISION"
     number = "float8 '{}'"  # others are decimals
     infinity = "float8 '{}Infinity'"
+    number_in = f"CASE WHEN {{0}} ~ '{_NUMBER}' THEN CAST({{0}} AS DOUBLE PRECISION) END"
+    microseconds = "EXTRACT(EPOCH FROM CAST({0} AS TIMESTAMP)) * 1000000"
 
     def quoted(self, value: str) -> str:
         if "\\" not in value:
@@ -71,6 +79,7 @@ class PostgreSQL(Dialect):
 
 class DuckDB(Dialect):
     name = "duckdb"
+    microseconds = "EPOCH_US(CAST({0} AS TIMESTAMP))"
     has_true = False
 
 
@@ -79,6 +88,8 @@ class SQLite(Dialect):
     double = "REAL"
     text = "TEXT"
     infinity = "({}9e999)"
+    number_in = "CASE WHEN {0} GLOB '*[0-9]*' AND {0} NOT GLOB '*[^-+.0-9eE]*' THEN CAST({0} AS REAL) END"
+    microseconds = "((strftime('%s', {0}) + strftime('%f', {0}) - strftime('%S', {0})) * 1e6)"
     greatest, least = "max", "min"
     has_true = False
     supports_native_boolean = False
@@ -94,6 +105,8 @@ class MySQL(Dialect):
     name = "mysql"
     preparer: Any = _Backticks
     infinity = "({}1.7976931348623157e308)"  # there is none, and this comes nearest
+    number_in = f"CASE WHEN {{0}} REGEXP '{_NUMBER}' THEN CAST({{0}} AS DOUBLE) END"
+    time = "DATETIME(6)"
     has_true = False
     supports_native_boolean = False
 
@@ -112,6 +125,8 @@ class Snowflake(Dialect):
     double = "FLOAT"
     number = "CAST({} AS FLOAT)"
     infinity = "CAST('{}inf' AS FLOAT)"
+    number_in = "TRY_CAST({0} AS FLOAT)"
+    microseconds = "DATEDIFF(MICROSECOND, CAST('1970-01-01' AS {1}), CAST({0} AS {1}))"
 
     def quoted(self, value: str) -> str:
         return super().quoted(value.replace("\\", "\\\\"))
@@ -128,6 +143,8 @@ class BigQuery(Dialect):
     double = "FLOAT64"
     text = "STRING"
     infinity = "CAST('{}inf' AS FLOAT64)"
+    number_in = "SAFE_CAST({0} AS FLOAT64)"
+    microseconds = "DATETIME_DIFF(CAST({0} AS DATETIME), CAST('1970-01-01' AS DATETIME), MICROSECOND)"
 
     def quoted(self, value: str) -> str:
         return _backslashed(value)
@@ -226,6 +243,14 @@ class AsBoolean(_Expression):
     """A cell as a number; Booleans are one or zero."""
 
 
+class AsAmount(_Expression):
+    """A cell as the double that it says, also where it is text such as $1,234.50; NULL where it says none."""
+
+
+class AsDays(_Expression):
+    """A date, or a date and time, as days since 1970."""
+
+
 class AsText(_Expression):
     """A cell as text."""
 
@@ -312,6 +337,21 @@ def _(element: Any, compiler: Any, **_: Any) -> str:
     text = f"CAST({cell} AS {dialect.text})"
     one, zero = (_number(value, dialect) for value in (1.0, 0.0))
     return f"CASE {text} WHEN 'true' THEN {one} WHEN 'false' THEN {zero} ELSE CAST({text} AS {dialect.double}) END"
+
+
+@compiles(AsAmount)
+def _(element: Any, compiler: Any, **_: Any) -> str:
+    dialect, text = compiler.dialect, compiler.dialect.as_text(element.written(compiler)[0])
+    for character in _AROUND:
+        text = f"REPLACE({text}, {dialect.quoted(character)}, '')"
+    return str(dialect.number_in.format(f"REPLACE({text}, '(', '-')"))
+
+
+@compiles(AsDays)
+def _(element: Any, compiler: Any, **_: Any) -> str:
+    dialect = compiler.dialect
+    microseconds = dialect.microseconds.format(element.written(compiler)[0], dialect.time)
+    return f"CAST({microseconds} AS {dialect.double}) / {_number(_DAY, dialect)}"
 
 
 @compiles(AsText)

@@ -10,8 +10,9 @@ from sqlalchemy.sql.elements import ColumnElement
 
 from ..errors import DataError, remedy
 from ..tables.features import Feature
-from ..tables.parsing import boolean_words
-from .dialects import AsNumber, AsText, Cell, Infinity, Number, Text
+from ..tables.parsing import EXAMPLES, boolean_words
+from .days import Arithmetic, part_of
+from .dialects import AsAmount, AsDays, AsNumber, AsText, Cell, Infinity, Number, Text
 from .steps import Steps
 
 Expression = ColumnElement[Any]
@@ -21,24 +22,39 @@ _MOST = 600.0  # the greatest exponent: some engines refuse to work out powers t
 
 def feature_cell(feature: Feature, steps: Steps, name: str) -> Expression:
     """The value of a feature of the column with this name: NULL, or NaN, where it is missing."""
-    others, cell = [*feature.steps], Cell(name)
-    is_boolean = bool(others) and others[0][0] == "truth"
-    value = steps.bind("raw", _truth(cell, *others.pop(0)[1:]) if is_boolean else AsNumber(cell))
-    for step, *parameters in others:
-        if step not in _EXPRESSIONS:
-            raise DataError(
-                f"column {name!r}, which is read as a {step}, cannot be prepared in SQL. Read the rows and score them "
-                f"here, {remedy('as in predict(suffice.sql(...))', 'with suffice predict')}; or convert the column to "
-                "numbers in the table, and fit again"
-            )
-        value = steps.bind("derived", _EXPRESSIONS[step](value, *parameters))
+    value: Expression = steps.bind("raw", _read(feature, name))
+    for step, *parameters in feature.steps[len(feature.reads) :]:
+        made = _part(value, steps, *parameters) if step == "part" else _EXPRESSIONS[step](value, *parameters)
+        value = steps.bind("derived", made)
     return value
 
 
-def _truth(cell: Expression, no: str, yes: str) -> Expression:
+def _read(feature: Feature, name: str) -> Expression:
+    """A cell as the number that it says, NULL where it says none."""
+    (step, *parameters), *_ = (*feature.reads, ("",))
+    if not step:
+        return AsNumber(Cell(name))
+    if step == "truth":
+        return _boolean(Cell(name), *parameters)
+    if (step, *parameters) in _SAID:
+        return _SAID[step, *parameters](Cell(name))
+    how = f", {EXAMPLES[parameters[0]]}" if parameters else ""
+    raise DataError(
+        f"column {name!r} cannot be read in SQL ({step}{how}). Read the rows and score them here, "
+        f"{remedy('as in predict(suffice.sql(...))', 'with suffice predict')}; or convert the column to numbers in the "
+        "table, and fit again"
+    )
+
+
+def _boolean(cell: Expression, no: str, yes: str) -> Expression:
     """One for the word that means yes, true and 1, zero for the other one, false and 0, in upper or lower case."""
     word, meant = func.lower(func.trim(AsText(cell))), boolean_words(no, yes)
     return case(*((word == Text(each), Number(number)) for each, number in meant.items()))
+
+
+def _part(days: Expression, steps: Steps, part: str) -> Expression:
+    made: Expression = part_of(part, days, Arithmetic(func.floor, Number, lambda each: steps.bind("part", each)))
+    return made
 
 
 def _bin(x: Expression, edges: tuple[float, ...], *_: Any) -> Expression:
@@ -75,6 +91,7 @@ def _boxed(log_value: Expression, power: float) -> Expression:
     return (func.exp(held) - Number(1.0)) * Number(1 / power)
 
 
+_SAID: dict[tuple[str, ...], Callable[..., Expression]] = {("number", "."): AsAmount, ("date", "ymd"): AsDays}
 _EXPRESSIONS: dict[str, Callable[..., Expression]] = {
     "bin": _bin,
     "log": _log,
