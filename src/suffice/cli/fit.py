@@ -107,7 +107,8 @@ def fit(
     bar = model != "mixture"  # which has its own, for many passes
     with data.opened(wanted, bar, checkpoint=checkpoint) as given:
         out.check(given)
-        kept, left_out = given, {}
+        kept: Any = given
+        left_out: dict[str, str] = {}
         if kind is not None and like is None:
             has_families = "families" in kind().get_params(deep=False)
             kept, left_out = telling(given, target, weight, own.get("families", "auto"), has_families)
