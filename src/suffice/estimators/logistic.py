@@ -236,8 +236,8 @@ class LogisticClassifier(LLRClassifier):
         )
         if not found.success:
             warnings.warn(
-                f"the optimiser stopped after {found.nit} steps before it was done: {found.message}; raise max_iter, "
-                "or bring the columns to one scale",
+                f"the optimiser was not done after {found.nit} step{'s' * (found.nit != 1)}; raise max_iter, or bring "
+                "the columns to one scale",
                 ConvergenceWarning,
                 stacklevel=3,
             )
