@@ -8,7 +8,6 @@ import sys
 import traceback
 import warnings
 from importlib import import_module
-from importlib.abc import MetaPathFinder
 from typing import Any
 
 import click
@@ -146,7 +145,7 @@ def _failed(message: object, code: int) -> int:
     return code
 
 
-class _WithoutPandas(MetaPathFinder):
+class _WithoutPandas:
     """Hides pandas: pyarrow would import it at the first conversion, which takes longer than most commands."""
 
     def find_spec(self, fullname: str, path: Any, target: Any = None) -> None:  # noqa: ARG002

@@ -83,10 +83,12 @@ class Choice:
                     f"{high:.2g}): which of the two is better {certain}."
                 )
         if self.beats_baseline:
+            wrong = f"about {100 * best.error:.1f}%"
+            if best.error == 0 and self.n_rows:  # the upper end of the exact 95% interval
+                wrong = f"at most {100 * (1 - 0.05 ** (1 / self.n_rows)):.2g}%"
             said.append(
-                f"The class frequencies alone have {self._value(baseline)}. On new rows like these, about "
-                f"{100 * best.error:.1f}% of decisions will be wrong; to predict the most frequent class always, "
-                f"{100 * baseline.error:.1f}%."
+                f"The class frequencies alone have {self._value(baseline)}. On new rows like these, {wrong} of "
+                f"decisions will be wrong; to predict the most frequent class always, {100 * baseline.error:.1f}%."
             )
         else:
             said.append(

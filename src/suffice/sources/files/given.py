@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
 from ...errors import DataError, UnreadableError, alike, listed, not_known, remedy
@@ -215,6 +214,8 @@ def is_database(path: AnyPath) -> bool:
     scheme = scheme_of(path)
     if scheme is None or is_store(scheme):
         return False
+    from importlib.metadata import entry_points  # slow, and few commands need it
+
     installed = {entry.name.partition(".")[0] for entry in entry_points(group="sqlalchemy.dialects")}
     databases = _DATABASES | _MORE_DATABASES | installed
     if scheme.partition("+")[0] not in databases:
