@@ -107,7 +107,8 @@ def fit(
     bar = model != "mixture"  # which has its own, for many passes
     with data.opened(wanted, bar, checkpoint=checkpoint) as given:
         out.check(given)
-        kept, left_out = given, dict[str, str]()
+        kept: Any = given
+        left_out: dict[str, str] = {}
         if kind is not None and like is None:
             has_families = "families" in kind().get_params(deep=False)
             kept, left_out = telling(given, target, weight, own.get("families", "auto"), has_families)
@@ -156,7 +157,7 @@ def _like(path: str, target: str) -> tuple[Any, dict[str, Any], list[str] | None
     from ..estimators import load
     from ..estimators.classifier import LLRClassifier
 
-    model = load(path)
+    model = load(options.received(path))
     if not isinstance(model, LLRClassifier):
         raise DataError(f"--like {locate(path)}: this is a {type(model).__name__}, not a classifier")
     parameters, density = model.get_params(deep=False), model.to_model().density
