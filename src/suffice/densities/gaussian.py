@@ -466,14 +466,14 @@ class GaussianDensity(Density):
         return np.asarray(whitening.T @ whitening if whitening.ndim == 2 else np.diag(whitening**2))
 
     def sample(self, code: Array, rng: np.random.Generator) -> Array:
-        from scipy.linalg import solve_triangular
-
         X = rng.standard_normal((len(code), self.n_features))
         for c in np.unique(code):
             rows, whitening = code == c, self._own(c)[1]
             if whitening.ndim == 1:
                 X[rows] /= whitening
             else:
+                from scipy.linalg import solve_triangular  # slow to import
+
                 X[rows] = solve_triangular(whitening, X[rows].T, lower=True).T
         return X + self.mean[code]
 
