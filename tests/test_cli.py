@@ -1079,12 +1079,12 @@ SLOW = """
 import sys, time
 from suffice.cli import main
 from suffice.sources.files import reading
-counted = reading.Pass._advance
+counted = reading.FilePass._advance
 def slow(*arguments):
     counted(*arguments)
     print("reading", flush=True)
     time.sleep(30)
-reading.Pass._advance = slow
+reading.FilePass._advance = slow
 sys.argv[0] = "suffice"
 main()
 """

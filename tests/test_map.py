@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from collections import defaultdict
 from pathlib import Path
 
 import suffice
@@ -32,3 +33,13 @@ def test_the_reference_has_every_public_name():
     text = (ROOT / "docs/api.md").read_text()
     described = set(re.findall(r"^\.\. auto(?:class|function):: suffice\.(\w+)$", text, re.MULTILINE))
     assert described == set(suffice.__all__) - {"__version__"}
+
+
+def test_no_class_has_the_name_of_another():
+    """But those that have scikit-learn's names."""
+    homes = defaultdict(list)
+    for path in sorted((ROOT / "src/suffice").rglob("*.py")):
+        if path.parent.name != "sklearn":
+            for name in re.findall(r"^class ([A-Z]\w*)", path.read_text(), re.MULTILINE):
+                homes[name].append(path.name)
+    assert {name: files for name, files in homes.items() if len(files) > 1} == {}

@@ -100,7 +100,7 @@ class Mixture:
 
 
 @dataclass(frozen=True)
-class Pass:
+class PassTotals:
     """What one pass over the rows gives."""
 
     n_rows: int
@@ -109,14 +109,14 @@ class Pass:
     entropy: float
     statistics: Statistics | None  # of the soft labels, where they are asked for
 
-    def __add__(self, other: Pass) -> Pass:
+    def __add__(self, other: PassTotals) -> PassTotals:
         return self.plus(other)
 
-    def plus(self, *others: Pass) -> Pass:
+    def plus(self, *others: PassTotals) -> PassTotals:
         """The sum of this pass and others."""
         passes = (self, *others)
         parts = [one.statistics for one in passes if one.statistics is not None]
-        return Pass(
+        return PassTotals(
             sum(one.n_rows for one in passes),
             sum(one.weight for one in passes),
             sum(one.log_likelihood for one in passes),
@@ -207,11 +207,11 @@ class Loop:
             mixture = replace(mixture, density=better.density, weight=better.weight, statistics=statistics)
             self.watch(mixture)
 
-    def _pass(self, mixture: Mixture, collects: bool) -> Pass:
-        found: Pass = self.reduce(EStep(mixture, self.collect if collects else None), operator.add)
+    def _pass(self, mixture: Mixture, collects: bool) -> PassTotals:
+        found: PassTotals = self.reduce(EStep(mixture, self.collect if collects else None), operator.add)
         return found
 
-    def _kept(self, mixture: Mixture, found: Pass) -> Array:
+    def _kept(self, mixture: Mixture, found: PassTotals) -> Array:
         """The indices of the components that have rows, and for every class at least one."""
         assert found.statistics is not None
         weight, known = found.statistics.weight, mixture.known
@@ -280,7 +280,7 @@ def run(
 def measured(reduce: Reduce, density: Density, weight: Array, statistics: Statistics) -> Mixture:
     """A mixture with the log-likelihood and the entropy of any rows."""
     mixture = Mixture(density, weight, statistics)
-    found: Pass = reduce(EStep(mixture, None), operator.add)
+    found: PassTotals = reduce(EStep(mixture, None), operator.add)
     return replace(
         mixture, history=(found.mean,), entropy=found.total * found.entropy / found.weight, total=found.total
     )
@@ -298,13 +298,13 @@ class EStep:
     mixture: Mixture
     collect: Collector | None
 
-    def __call__(self, batch: Batch) -> Pass:
+    def __call__(self, batch: Batch) -> PassTotals:
         width = batch.table.n_features  # of wide rows a statistic is as large as its square
         step = max(_CELLS // (width + len(self.mixture.weight)), 4 * width)
         first, *rest = [self._of(batch.rows(slice(i, i + step))) for i in range(0, max(len(batch), 1), step)]
         return first.plus(*rest)
 
-    def _of(self, rows: Batch) -> Pass:
+    def _of(self, rows: Batch) -> PassTotals:
         density, weight, known = self.mixture.density, self.mixture.weight, self.mixture.known
         joint = np.empty((len(rows), len(weight)))
         with np.errstate(divide="ignore"):  # a component may have lost all its rows
@@ -325,4 +325,4 @@ class EStep:
         if self.collect is not None:
             statistics = self.collect(softly(rows, SoftLabels(np.arange(len(weight)), joint)))
         n = len(rows) if rows.weight is None else int(np.count_nonzero(rows.weight))
-        return Pass(n, total, log_likelihood, entropy, statistics)
+        return PassTotals(n, total, log_likelihood, entropy, statistics)

@@ -233,7 +233,7 @@ def _is_unfit(column: Column) -> bool:
 
 
 def _features(
-    found: list[Found], names: tuple[str, ...], columns: list[Column], known: dict[str, tuple[Feature, ...]]
+    found: list[ColumnFamily], names: tuple[str, ...], columns: list[Column], known: dict[str, tuple[Feature, ...]]
 ) -> tuple[Feature, ...]:
     """Return the features of all columns: those that are known already, or else as the columns suggest."""
     features: list[Feature] = []
@@ -248,7 +248,7 @@ def _features(
     return tuple(features)
 
 
-class Found(NamedTuple):
+class ColumnFamily(NamedTuple):
     """What a column becomes."""
 
     family: str
@@ -257,9 +257,9 @@ class Found(NamedTuple):
     warning: str = ""
 
 
-def _chosen(family: str, reason: str) -> Found:
+def _chosen(family: str, reason: str) -> ColumnFamily:
     """What a column becomes by the family that somebody chose; an order of day, month and year stands for a date."""
-    return Found("date", reason, (("date", family),)) if family in ORDERS else Found(family, reason)
+    return ColumnFamily("date", reason, (("date", family),)) if family in ORDERS else ColumnFamily(family, reason)
 
 
 def inferred(
@@ -268,7 +268,7 @@ def inferred(
     leaves_out: bool = False,
     is_sample: bool = False,
     decimal: str | None = None,
-) -> Found:
+) -> ColumnFamily:
     """Return what a column becomes by its type and values.
 
     Parameters
@@ -286,9 +286,9 @@ def inferred(
     """
     summary = ColumnSummary(column)
     if holds_tokens(column):
-        return Found(*_suggested(summary))
+        return ColumnFamily(*_suggested(summary))
     if leaves_out and not is_sample and (reason := tells_nothing(summary)):
-        return Found(DROP, reason, warning=f"is left out: {reason}" if isinstance(name, str) else "")
+        return ColumnFamily(DROP, reason, warning=f"is left out: {reason}" if isinstance(name, str) else "")
     read = reading(column, decimal)
     if read is not None:
         family, reason = _suggested(ColumnSummary(read.column))
@@ -297,11 +297,11 @@ def inferred(
         doubt = f"is read with the month first, but {read.doubtful} can also have the day first; use "
         doubt += f"{as_family(name, 'dmy')} if it does, and {as_family(name, 'mdy')} if it does not"
         told = read.lost and read.lost + keep, read.doubtful and doubt
-        return Found(read.family or family, why, read.steps, "; it ".join(filter(None, told)))
+        return ColumnFamily(read.family or family, why, read.steps, "; it ".join(filter(None, told)))
     if leaves_out and isinstance(name, str) and not summary.is_prose and (reason := identifies_rows(summary, name)):
         keep = "gaussian" if column.kind == "integer" else "categorical"
-        return Found(DROP, reason, warning=f"is left out: {reason}; use {as_family(name, keep)} to keep it")
-    return Found(*_suggested(summary))
+        return ColumnFamily(DROP, reason, warning=f"is left out: {reason}; use {as_family(name, keep)} to keep it")
+    return ColumnFamily(*_suggested(summary))
 
 
 def _suggested(summary: ColumnSummary) -> tuple[str, str]:

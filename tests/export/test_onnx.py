@@ -193,7 +193,7 @@ def test_what_cannot_be_written_is_said(tmp_path, monkeypatch):
         suffice.MultinomialClassifier().fit(pd.Series(["good film", "bad film"], name="note"), [0, 1]).to_onnx(path)
     clf = suffice.GaussianClassifier("diag").fit(X, LABELS)
     scores = exported.scores
-    monkeypatch.setattr(exported, "scores", lambda *given: exported.Scores(scores(*given).relative * 1.0001))
+    monkeypatch.setattr(exported, "scores", lambda *given: exported.GraphScores(scores(*given).relative * 1.0001))
     with pytest.raises(SufficeError, match="no file was written"):
         clf.to_onnx(path)
     assert not path.exists()

@@ -128,7 +128,7 @@ def families_of(texts: tuple[str, ...]) -> Any:
 
 
 @dataclass(frozen=True)
-class Application:
+class PriorAndCost:
     """The prior and the costs that a command is given, as `predict` takes them."""
 
     prior: Any
@@ -136,7 +136,7 @@ class Application:
     said: str | None = None  # what costs by name stand for
 
 
-def application(prior: str | None, cost: str | None, classes: Any) -> Application:
+def application(prior: str | None, cost: str | None, classes: Any) -> PriorAndCost:
     """Parse `--prior` and `--cost`.
 
     >>> application("fraud=0.01", "miss=100,false-alarm=1", ["fraud", "ok"]).cost
@@ -144,7 +144,7 @@ def application(prior: str | None, cost: str | None, classes: Any) -> Applicatio
     """
     found = prior_of(prior, classes)
     if cost is None or not _NAMED.match(cost):
-        return Application(found, cost_of(cost, classes))
+        return PriorAndCost(found, cost_of(cost, classes))
     named = pairs_of([cost], "--cost", "miss=100,false-alarm=1")
     try:
         miss, alarm = float(named.pop("miss", 1)), float(named.pop("false-alarm", 1))
@@ -158,7 +158,7 @@ def application(prior: str | None, cost: str | None, classes: Any) -> Applicatio
     target = 1 if only is None else only
     names = [str(label) for label in list(classes)]
     missed = f"{miss:g} for a row of {names[target]!r} that is taken for {names[1 - target]!r} (a miss)"
-    return Application(
+    return PriorAndCost(
         found, detection_cost(miss, alarm, target), f"{missed}, {alarm:g} for the opposite (a false alarm)"
     )
 

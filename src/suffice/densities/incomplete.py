@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .gaussian import GaussianDensity
 
 Array = NDArray[Any]
-Estimate = Callable[[MomentStats], "GaussianDensity"]
+EstimateGaussian = Callable[[MomentStats], "GaussianDensity"]
 
 _LOG_2PI = float(np.log(2 * np.pi))
 _TOLERANCE = 1e-9  # of means and covariances, in standard deviations
@@ -36,7 +36,7 @@ _SLOW = 0.3  # a rate of convergence above which steps are extrapolated
 def completed(
     stats: PatternStats,
     kind: Structure,
-    estimate: Estimate,
+    estimate: EstimateGaussian,
     names: Sequence[Any] | None,
     start: GaussianDensity | None = None,
     lenient: bool = False,

@@ -15,7 +15,7 @@ from ..atomic import replacing
 from ..errors import DataError, SufficeError
 from . import onnx_tree  # noqa: F401  registers its scores
 from .graph import Graph, Value
-from .onnx_scores import Scores, scores
+from .onnx_scores import GraphScores, scores
 from .outputs import plain_labels
 
 Array = NDArray[Any]
@@ -75,14 +75,14 @@ def _inputs(graph: Graph, density: Any, names: Sequence[str]) -> dict[int, Value
     return {j: graph.input(names[j], "text" if j in texts else "number", 1) for j in density.columns_read}
 
 
-def _log_likelihood(found: Scores) -> Value:
+def _log_likelihood(found: GraphScores) -> Value:
     return found.relative if found.shared is None else found.relative + found.shared
 
 
 class _Results:
     """What is said of the rows."""
 
-    def __init__(self, found: Scores, calibration: Any, prior: Value) -> None:
+    def __init__(self, found: GraphScores, calibration: Any, prior: Value) -> None:
         self._calibrated = relative = found.relative
         if calibration is not None:
             scaled = relative * calibration.scale if calibration.scale else relative * 0.0

@@ -38,7 +38,7 @@ MARGINAL = 24  # columns up to which a full covariance takes rows with missing c
 
 
 @dataclass(frozen=True)
-class Scores:
+class GraphScores:
     """log p(x | class) = relative + shared."""
 
     relative: Value  # (n, k)
@@ -46,7 +46,7 @@ class Scores:
 
 
 @singledispatch
-def scores(model: Any, cells: Cells) -> Scores:  # noqa: ARG001
+def scores(model: Any, cells: Cells) -> GraphScores:  # noqa: ARG001
     """The scores of a model for the columns of a table."""
     raise DataError(f"{model!r} cannot be written as ONNX: its family is not supported")
 
@@ -69,23 +69,23 @@ def unseen_classes(seen: Array) -> Array:
 
 
 @scores.register
-def _(density: GaussianDensity, cells: Cells) -> Scores:
+def _(density: GaussianDensity, cells: Cells) -> GraphScores:
     x = _numbers(density, cells)
     if density.structure.shape != "full":
-        return Scores(_diagonal(density, x))
+        return GraphScores(_diagonal(density, x))
     if density.n_features <= MARGINAL:
-        return Scores(_marginal(density, x))
+        return GraphScores(_marginal(density, x))
     if density.linear_scores is not None:
         center, slope, constant = density.linear()
         apart = x - center[None]
         z = apart @ density.whitening[0].T
         log_norm = density.n_features * LOG_2PI + density.log_det[0]
-        return Scores(apart @ slope.T + constant[None], (z * z).sum() * -0.5 + -0.5 * log_norm)
+        return GraphScores(apart @ slope.T + constant[None], (z * z).sum() * -0.5 + -0.5 * log_norm)
     found = []
     for c in range(density.n_classes):
         z = (x - density.mean[[c]]) @ density.whitening[0 if density.structure.tied else c].T
         found.append((z * z).sum() * -0.5 + density.constant[[c]][None])
-    return Scores(beside(found))
+    return GraphScores(beside(found))
 
 
 def _diagonal(density: GaussianDensity, x: Value) -> Value:
@@ -131,7 +131,7 @@ def _marginal(density: GaussianDensity, x: Value) -> Value:
 
 
 @scores.register
-def _(density: WideGaussianDensity, cells: Cells) -> Scores:  # noqa: ARG001
+def _(density: WideGaussianDensity, cells: Cells) -> GraphScores:  # noqa: ARG001
     raise DataError(f"{density!r} cannot be written as ONNX: it has too many columns")
 
 
@@ -139,7 +139,7 @@ def _(density: WideGaussianDensity, cells: Cells) -> Scores:  # noqa: ARG001
 
 
 @scores.register
-def _(density: CategoricalDensity, cells: Cells) -> Scores:
+def _(density: CategoricalDensity, cells: Cells) -> GraphScores:
     total: Value | None = None
     for j, (a, b) in enumerate(pairwise(density.bounds)):
         if a == b:
@@ -148,7 +148,7 @@ def _(density: CategoricalDensity, cells: Cells) -> Scores:
         table = np.vstack([density.log_probability[:, a:b].T, density.unseen[:, [j]].T, nothing])
         own = category_code(cells[j], density.categories[j]).looked_up(table).squeezed()
         total = own if total is None else total + own
-    return Scores((nothing_said(cells) if total is None else total) + unseen_classes(density.seen))
+    return GraphScores((nothing_said(cells) if total is None else total) + unseen_classes(density.seen))
 
 
 def category_code(x: Value, categories: Array) -> Value:
@@ -171,7 +171,7 @@ def category_code(x: Value, categories: Array) -> Value:
 
 
 @scores.register
-def _(density: CountDensity, cells: Cells) -> Scores:
+def _(density: CountDensity, cells: Cells) -> GraphScores:
     raw = _numbers(density, cells)
     missing = raw.is_nan()
     x, observed = missing.where(0.0, raw), 1.0 - missing.numbers()
@@ -188,11 +188,11 @@ def _(density: CountDensity, cells: Cells) -> Scores:
         impossible = np.stack([density.violations.of_class(c) for c in range(k)])
         count = x @ impossible.T + observed @ np.broadcast_to(violated, slopes.shape).astype(np.float64).T
         found = (count > SOME).where(-np.inf, found)
-    return Scores(found + unseen_classes(density.seen), _shared(density, x, missing))
+    return GraphScores(found + unseen_classes(density.seen), _shared(density, x, missing))
 
 
 @scores.register
-def _(density: PredictiveCounts, cells: Cells) -> Scores:  # noqa: ARG001
+def _(density: PredictiveCounts, cells: Cells) -> GraphScores:  # noqa: ARG001
     raise DataError(f"{density!r} cannot be written as ONNX: predictive models are not supported")
 
 
@@ -261,7 +261,7 @@ def log_gamma(x: Value) -> Value:
 
 
 @scores.register
-def _(density: ProductDensity, cells: Cells) -> Scores:
+def _(density: ProductDensity, cells: Cells) -> GraphScores:
     every = _with_features(density.features, cells, density.n_features)
     parts = [
         scores(part, {i: every[j] for i, j in enumerate(density.columns[block])})
@@ -270,11 +270,11 @@ def _(density: ProductDensity, cells: Cells) -> Scores:
     relative, shared = parts[0].relative, [part.shared for part in parts if part.shared is not None]
     for part in parts[1:]:
         relative = relative + part.relative
-    return Scores(relative, beside(shared).sum() if shared else None)
+    return GraphScores(relative, beside(shared).sum() if shared else None)
 
 
 @scores.register
-def _(density: MixtureDensity, cells: Cells) -> Scores:
+def _(density: MixtureDensity, cells: Cells) -> GraphScores:
     parts = scores(density.components, cells)
     with np.errstate(divide="ignore"):
         joint = parts.relative + np.log(density.weights)[None]
@@ -288,18 +288,18 @@ def _(density: MixtureDensity, cells: Cells) -> Scores:
         top = each.max()
         held = top.equals(-np.inf).where(0.0, top)
         found.append((each - held).exp().sum().log() + held)
-    return Scores(beside(found), parts.shared)
+    return GraphScores(beside(found), parts.shared)
 
 
 @scores.register
-def _(model: LogisticModel, cells: Cells) -> Scores:
+def _(model: LogisticModel, cells: Cells) -> GraphScores:
     if model.encoding is None:
         x = _numbers(model, cells)
         features = [x]
         if model.expansion == "quadratic":
             one, two = np.array(list(combinations_with_replacement(range(model.n_features), 2))).T
             features.append(x.columns(one) * x.columns(two))
-        return Scores((beside(features) - model.center[None]) @ model.slope.T + model.constant[None])
+        return GraphScores((beside(features) - model.center[None]) @ model.slope.T + model.constant[None])
     encoding = model.encoding
     every = _with_features(encoding.derived, cells, encoding.n_features)
     codes = {
@@ -328,7 +328,7 @@ def _(model: LogisticModel, cells: Cells) -> Scores:
         own = scores(one_hot, {i: every[j] for i, j in enumerate(encoding.categorical)}).relative
         total = own if total is None else total + own
     assert total is not None
-    return Scores(total + model.constant[None])
+    return GraphScores(total + model.constant[None])
 
 
 # Columns that are derived from others.

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from ..densities import TreeDensity
 from ..densities.dependence import from_root
 from .graph import Value
-from .onnx_scores import Cells, Scores, category_code, nothing_said, scores, unseen_classes
+from .onnx_scores import Cells, GraphScores, category_code, nothing_said, scores, unseen_classes
 
 Array = NDArray[Any]
 
 
 @scores.register
-def _(density: TreeDensity, cells: Cells) -> Scores:
+def _(density: TreeDensity, cells: Cells) -> GraphScores:
     messages: dict[
         int, Value
     ] = {}  # for each category of the parent what lies at and below a column, (n, k, v_parent + 1)
@@ -32,7 +32,7 @@ def _(density: TreeDensity, cells: Cells) -> Scores:
         messages[j] = _told(density.extended[j], code, below)
         if density.parent[j] < 0:
             total = total + messages[j].squeezed(2)
-    return Scores(total)
+    return GraphScores(total)
 
 
 def _told(table: Array, code: Value, below: list[Value]) -> Value:

@@ -19,7 +19,7 @@ _SHOWN = 10  # of more
 
 
 @dataclass(frozen=True)
-class Groups:
+class ClassGroups:
     """True classes and decisions as a confusion matrix shows them: each by itself, or together with others."""
 
     shown: list[int]  # classes that stand by themselves, in their order
@@ -29,7 +29,7 @@ class Groups:
     column_of: Array  # (m,) of each decision
 
     @classmethod
-    def of(cls, rows: ScoredRows, found: Evaluation, actions: Sequence[str], own: Sequence[int]) -> Groups:
+    def of(cls, rows: ScoredRows, found: Evaluation, actions: Sequence[str], own: Sequence[int]) -> ClassGroups:
         """Return all classes, or those of many that are mistaken most often.
 
         Parameters

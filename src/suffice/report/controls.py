@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .. import decisions
 from ..scoring.evaluation import Evaluation
 from ..tables.labels import positions
-from .classes import Groups
+from .classes import ClassGroups
 from .markup import NONE, Markup, data, finder, tag, titled
 from .rows import ReportRows, ScoredRows
 
@@ -63,7 +63,7 @@ class Costs:
         return self.base.shape == (k, k) and bool((self.base == 1.0 - np.eye(k)).all())
 
 
-def payload(rows: ScoredRows, prior: Array, costs: Costs, groups: Groups) -> Markup:
+def payload(rows: ScoredRows, prior: Array, costs: Costs, groups: ClassGroups) -> Markup:
     """Return all that the script needs: the scores and classes of the rows, or of rows that stand for them."""
     scores = decisions.log_likelihood_ratio(rows.scores, 0, 1) if rows.n_classes == 2 else rows.scores
     is_fine = scores.size <= NUMBERS
@@ -123,7 +123,7 @@ def standing_for(rows: ScoredRows, prior: Array, costs: Costs) -> ScoredRows:
     return ScoredRows(rows.model, rows.code[middle], rows.scores[middle], weight)
 
 
-def controls(rows: ReportRows, prior: Array, costs: Costs, groups: Groups) -> Markup:
+def controls(rows: ReportRows, prior: Array, costs: Costs, groups: ClassGroups) -> Markup:
     """Return the sliders."""
     names = rows.classes
     sliders = [_prior_slider(name, c, float(prior[c])) for c, name in enumerate(names)]
@@ -147,7 +147,7 @@ def controls(rows: ReportRows, prior: Array, costs: Costs, groups: Groups) -> Ma
     )
 
 
-def _folded(name: str, sliders: list[Markup], groups: Groups) -> list[Markup]:
+def _folded(name: str, sliders: list[Markup], groups: ClassGroups) -> list[Markup]:
     """The sliders of the classes that are shown, and behind a line the others, with a field to find them."""
     shown = [tag("div", [sliders[c] for c in groups.shown], class_="sliders")]
     if groups.are_all:
@@ -157,7 +157,7 @@ def _folded(name: str, sliders: list[Markup], groups: Groups) -> list[Markup]:
     return [*shown, tag("details", line, finder(name, "Find a class"), tag("div", others, id=name, class_="sliders"))]
 
 
-def results(rows: ReportRows, found: Evaluation, costs: Costs, prior: Array, groups: Groups) -> Markup:
+def results(rows: ReportRows, found: Evaluation, costs: Costs, prior: Array, groups: ClassGroups) -> Markup:
     """Return what follows from prior and costs; a script keeps it up to date."""
     cost = np.array(costs.matrix)
     facts = []
@@ -179,7 +179,7 @@ def results(rows: ReportRows, found: Evaluation, costs: Costs, prior: Array, gro
     return tag("div", live, confusion(found, costs, groups))
 
 
-def confusion(found: Evaluation, costs: Costs, groups: Groups) -> Markup:
+def confusion(found: Evaluation, costs: Costs, groups: ClassGroups) -> Markup:
     """Return the confusion matrix, whose cells a script fills in again."""
     whole = np.array(found.confusion)
     counts = groups.summed(whole)

@@ -17,7 +17,7 @@ from ..errors import DataError
 from ..scoring.model import Model
 from . import sections
 from .advice import advice
-from .classes import Groups
+from .classes import ClassGroups
 from .columns import facts_of
 from .controls import Costs, controls, effective_log_odds, payload, results, standing_for
 from .figures import evaluation_of, figures_of
@@ -111,7 +111,7 @@ def page(rows: ReportRows, prior: Any, cost: Any, title: str | None) -> str:
     used = np.asarray(model._as_prior(prior))
     costs = Costs.of(cost, model.classes)
     found = evaluation_of(rows, used, cost)
-    groups = Groups.of(rows, found, costs.actions, costs.own)
+    groups = ClassGroups.of(rows, found, costs.actions, costs.own)
     in_page = standing_for(rows, used, costs)
     columns = facts_of(rows.drawn)
     telling = [column.index for column in sorted(columns, key=lambda column: -(column.tells or 0.0))]

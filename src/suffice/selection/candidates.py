@@ -57,7 +57,7 @@ def _views(trial: Trial, families: Any, *others: dict[str, str]) -> list[View]:
     return list({view.schema.families: view for view in reversed(views)}.values())[::-1]
 
 
-class Results(Protocol):
+class Comparisons(Protocol):
     """What held-out rows say of the candidates that were tried so far."""
 
     def best_of(self, models: Collection[Candidate]) -> Any:
@@ -72,7 +72,7 @@ class Results(Protocol):
 
 
 def candidates(
-    trial: Trial, families: Any, n_jobs: int | None, generative: bool, calibrate: bool, results: Results
+    trial: Trial, families: Any, n_jobs: int | None, generative: bool, calibrate: bool, results: Comparisons
 ) -> Iterator[Candidate]:
     """Yield models to try, quick ones first: what held-out rows say of these decides which others are tried.
 
@@ -88,7 +88,7 @@ def candidates(
         Whether to leave out logistic models.
     calibrate : bool
         Whether to try weights of columns.
-    results : Results
+    results : Comparisons
         What is known of the candidates that were yielded before.
     """
     logistic = [] if generative else list(islice(_linear(trial, families, n_jobs), 1))
@@ -120,7 +120,7 @@ def _linear(trial: Trial, families: Any, n_jobs: int | None) -> Iterator[Logisti
             yield LogisticCandidate(LogisticFits(trial, view, n_jobs=n_jobs), START)
 
 
-def _penalised(model: LogisticCandidate, results: Results) -> Iterator[LogisticCandidate]:
+def _penalised(model: LogisticCandidate, results: Comparisons) -> Iterator[LogisticCandidate]:
     """Yield a model with weaker penalties while held-out rows prefer them, or else with stronger ones."""
     i = PENALTIES.index(model.penalty)
     for penalties in (PENALTIES[i + 1 :], PENALTIES[:i][::-1]):
@@ -149,7 +149,7 @@ class _Structures:
         return [StatisticCandidate(model, self.sums, self.view) for model in models]
 
 
-def _generative(trial: Trial, families: Any, n_jobs: int | None, results: Results) -> Iterator[StatisticCandidate]:
+def _generative(trial: Trial, families: Any, n_jobs: int | None, results: Comparisons) -> Iterator[StatisticCandidate]:
     """Yield generative models: first with diagonal covariances, then with others for the columns that these prefer."""
     groups = [one.candidates() for one in _structures(trial, families, n_jobs)]
     for first, *_ in groups:
@@ -194,7 +194,7 @@ def _smoothed(best: StatisticCandidate) -> Iterator[StatisticCandidate]:
 
 
 def _weighted(
-    trial: Trial, families: Any, n_jobs: int | None, tried: Sequence[StatisticCandidate], results: Results
+    trial: Trial, families: Any, n_jobs: int | None, tried: Sequence[StatisticCandidate], results: Comparisons
 ) -> Iterator[WeightedCandidate]:
     """Yield a model of categories, bins and Booleans with weights of columns, unless others are far better."""
     d, size = trial.source.n_features, len(trial.code) * len(trial.classes)
@@ -259,7 +259,7 @@ def _n_patterns(numbers: Sequence[Column]) -> int:
 
 
 def _curved(
-    trial: Trial, families: Any, n_jobs: int | None, tried: Sequence[StatisticCandidate], results: Results
+    trial: Trial, families: Any, n_jobs: int | None, tried: Sequence[StatisticCandidate], results: Comparisons
 ) -> Iterator[LogisticCandidate]:
     """Yield logistic models that are not linear in the numbers, if they are not too large to be fitted soon.
 

@@ -19,6 +19,7 @@ from ..tables.batch import Batch
 from ..tables.labels import encode, missing_labels, positions, union
 
 Array = NDArray[Any]
+Split = tuple[Array, Array]  # the indices of training and of held-out rows
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,9 @@ from ..scoring.calibrated import Calibration
 from ..sources.frames.arrays import ArraySource
 from ..tables.labels import encode, is_missing
 from ..threads import ahead, single_threaded_blas, thread_count
+from .folds import Split
 
 Array = NDArray[Any]
-Split = tuple[Array, Array]  # the indices of training and held-out rows
 
 MOST = -np.log(1e-6)  # the largest loss of a row: one that seemed impossible must not decide alone
 _PARTS = 4  # of the rows: the scores of each are calibrated by those of the others

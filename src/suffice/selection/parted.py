@@ -19,12 +19,12 @@ from ..tables.batch import Batch
 from ..tables.table import Table
 from .fold_statistics import FoldStatistics, by_fold
 from .folds import Folds
-from .paths import Candidate, State, transformed
+from .paths import GridPoint, State, transformed
 from .tallies import NeedsRowsError, Sums, Tally, Truth, add_sums, tally
 from .work import Work
 
 Array = NDArray[Any]
-Found = dict[tuple[int, str, str], Sums | Exception]  # by model, side and scorer
+SideSums = dict[tuple[int, str, str], Sums | Exception]  # by model, side and scorer
 
 
 class PartedWork(Work):
@@ -67,7 +67,7 @@ class PartedWork(Work):
                 out[candidate.place * self.n_splits + s] = result | {"n_test_samples": int(learnt.count[s].sum())}
         return out
 
-    def _led(self, learnt: FoldStatistics) -> Iterator[tuple[int, list[Candidate], State | Exception, float]]:
+    def _led(self, learnt: FoldStatistics) -> Iterator[tuple[int, list[GridPoint], State | Exception, float]]:
         """Yield for each split the candidates that share a model, the state of that model, and the seconds it took."""
         training = {name: learnt.training(name) for name in self.roots}
         self.total = {name: each.whole() for name, each in training.items()}
@@ -77,7 +77,7 @@ class PartedWork(Work):
                 assert end is not None  # all of them follow from statistics
                 yield s, group, end, seconds
 
-    def _scores(self, model: Any, found: Found, m: int, truth: Truth, side: str) -> Any:
+    def _scores(self, model: Any, found: SideSums, m: int, truth: Truth, side: str) -> Any:
         scores = {}
         for name, one in self.tallies.items():
             try:
@@ -119,15 +119,15 @@ class _Judge:
     Booleans: dict[str, list[Truth]]  # by side, for each split
     weighted: bool
 
-    def __call__(self, number: int, batches: Iterator[Batch]) -> Found:
-        found: Found = {}
+    def __call__(self, number: int, batches: Iterator[Batch]) -> SideSums:
+        found: SideSums = {}
         for batch, _, fold in self.folds.of_part(number, batches):
             for f, rows in by_fold(fold):
                 found = _merged(found, self._batch(batch.rows(rows), f))
         return found
 
-    def _batch(self, batch: Batch, fold: int) -> Found:
-        found: Found = {}
+    def _batch(self, batch: Batch, fold: int) -> SideSums:
+        found: SideSums = {}
         reached: dict[tuple[int, ...], Any] = {}
         for m, model in enumerate(self.models):
             side = "test" if model is not None and model[0] == fold else "train"
@@ -155,7 +155,7 @@ def _reached(table: Table, steps: tuple[Any, ...], reached: dict[tuple[int, ...]
     return reached[key]
 
 
-def _merged(a: Found, b: Found) -> Found:
+def _merged(a: SideSums, b: SideSums) -> SideSums:
     both = dict(a)
     for key, sums in b.items():
         known = both.get(key, {})

@@ -29,7 +29,7 @@ from ..tables.batch import Batch
 from ..tables.table import Table
 
 Array = NDArray[Any]
-Collector = Callable[[Batch], Statistics]
+Collecting = Callable[[Batch], Statistics]
 _MOMENTS = "moments"  # the statistic that Gaussian models and reductions share
 ROWS = ""  # for models that no statistic here leads to
 
@@ -39,7 +39,7 @@ class NotOursError(Exception):
 
 
 @dataclass(frozen=True)
-class Step:
+class PathStep:
     """A step of a path.
 
     A PCA or LDA makes two: all components that any candidate needs, and the first n of them, so that candidates share
@@ -51,7 +51,7 @@ class Step:
     key: str  # equal where steps are
 
     @classmethod
-    def of(cls, estimator: Any) -> list[Step]:
+    def of(cls, estimator: Any) -> list[PathStep]:
         if not isinstance(estimator, Reduction):
             kind = "scale" if isinstance(estimator, StandardScaler) else "classify"
             return [cls(kind, estimator, _key(estimator))]
@@ -60,13 +60,13 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Candidate:
+class GridPoint:
     """One point of the parameter grid."""
 
     place: int
     estimator: Any  # with its parameters, not fitted
     root: str  # the statistic that its path starts from
-    path: list[Step]
+    path: list[PathStep]
     error: Exception | None = None  # for which it makes no sense
 
     def fitted(self, steps: tuple[Any, ...]) -> Any:
@@ -89,7 +89,7 @@ class State:
     whole: Projection | None = None  # to cut from
     known: dict[str, State] = field(default_factory=dict)  # what some steps lead to, by their keys
 
-    def after(self, steps: list[Step]) -> State:
+    def after(self, steps: list[PathStep]) -> State:
         """Return the state after one more step; the steps differ only in the number of components."""
         if isinstance(self.statistic, DataError):
             raise self.statistic
@@ -97,7 +97,7 @@ class State:
             return known
         return cast("State", getattr(self, f"_{steps[0].kind}")([step.estimator for step in steps]))
 
-    def ahead(self, groups: list[list[Step]]) -> State:
+    def ahead(self, groups: list[list[PathStep]]) -> State:
         """Return the same state with costly work done in advance; errors are raised when the work is used."""
         known = {}
         for steps in groups:
@@ -163,7 +163,7 @@ def _linear(moments: MomentStats) -> MomentStats:
     return moments.to_layout("full") if moments.layout in HIGHER else moments
 
 
-def paths(estimators: list[Any], source: Source) -> tuple[list[Candidate], dict[str, Root]]:
+def paths(estimators: list[Any], source: Source) -> tuple[list[GridPoint], dict[str, Root]]:
     """Return the candidates, and the statistics that their paths start from."""
     roots: dict[str, Root] = {}
     layouts, candidates = set(), []
@@ -178,12 +178,12 @@ def paths(estimators: list[Any], source: Source) -> tuple[list[Candidate], dict[
                 collector = _collector(steps[0], source)
                 root = _key(collector) if _is_ours(steps[0]) else ROWS
                 roots |= {root: Root(collector, steps[0])} if root else {}
-            path = [step for one in steps for step in Step.of(one)]
+            path = [step for one in steps for step in PathStep.of(one)]
         except NotOursError:
             root, path = ROWS, []  # fitted to rows
         except Exception as error:
             wrong = error
-        candidates.append(Candidate(place, estimator, root, path, wrong))
+        candidates.append(GridPoint(place, estimator, root, path, wrong))
     if layouts:
         higher = [layout for layout in reversed(HIGHER) if layout in layouts]
         richest = layouts.pop() if len(layouts) == 1 else higher[0] if higher else "full"
@@ -197,7 +197,7 @@ def paths(estimators: list[Any], source: Source) -> tuple[list[Candidate], dict[
 class Root:
     """A statistic that paths start from."""
 
-    collector: Collector
+    collector: Collecting
     owner: Any = None  # the classifier that has chosen what to collect by a look at all rows
 
     def serves(self, training: LocalSource) -> bool:
@@ -205,7 +205,7 @@ class Root:
         return self.owner is None or _key(_collector(self.owner, training)) == _key(self.collector)
 
 
-def _collector(learner: Learner, source: Source) -> Collector:
+def _collector(learner: Learner, source: Source) -> Collecting:
     """Return the collector that a learner uses for a source."""
     return learner._collector(learner._infer(source))
 

@@ -39,15 +39,15 @@ from ..tables.labels import encode
 from ..tables.table import contiguous
 from ..threads import ahead, single_threaded_blas, thread_count
 from .fold_statistics import rounds, training_statistics
+from .folds import Split
 from .parted import PartedWork
-from .paths import Candidate, State, is_ours, is_passed
+from .paths import GridPoint, State, is_ours, is_passed
 from .printing import lines
 from .scorers import ResultScorer, with_own_names
 from .tallies import NeedsRowsError
 from .work import Work, grouped
 
 Array = NDArray[Any]
-Split = tuple[Array, Array]  # the places of training and of test rows
 
 
 def _of_best(name: str) -> Any:
@@ -350,7 +350,7 @@ class _Work(Work):
             if len(part.left) > 1:
                 self.total = {name: each.whole() for name, each in known.items()}
 
-    def _judged(self, candidate: Candidate, end: State | Exception | None, split: Split) -> dict[str, Any]:
+    def _judged(self, candidate: GridPoint, end: State | Exception | None, split: Split) -> dict[str, Any]:
         """Return the scores of a candidate in a split."""
         train, test = split
         start = time.perf_counter()
@@ -376,7 +376,7 @@ class _Work(Work):
             taken[f"{side}_scores"] = score_of_fold(estimator, X, y, self.scorer, chosen, self.error_score)
         return taken | {"score_time": time.perf_counter() - start}
 
-    def _fitted_to_rows(self, candidate: Candidate, train: Array) -> Any:
+    def _fitted_to_rows(self, candidate: GridPoint, train: Array) -> Any:
         frame = self.source.frame
         params = params_of_rows(frame, params=self.fit_params, indices=train)
         return clone(candidate.estimator).fit(

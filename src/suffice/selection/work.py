@@ -15,7 +15,7 @@ from sklearn.pipeline import Pipeline
 from ..errors import DataError
 from ..estimators._sklearn import named_scorers
 from ..sources import Source
-from .paths import ROWS, Candidate, State, is_passed, paths
+from .paths import ROWS, GridPoint, State, is_passed, paths
 
 T = TypeVar("T")
 
@@ -60,7 +60,7 @@ class Work(ABC):
                 state = state.fitted(step.estimator) if step.kind == "cut" else state.after([step])
         return candidate.fitted(state.steps)
 
-    def _ends(self, start: dict[str, State]) -> Iterator[tuple[list[Candidate], State | Exception | None, float]]:
+    def _ends(self, start: dict[str, State]) -> Iterator[tuple[list[GridPoint], State | Exception | None, float]]:
         """Yield groups of candidates that share a model, with its state; None if they must be fitted to the rows."""
         for group in grouped(self.candidates, lambda candidate: candidate.root):
             at = start.get(group[0].root)
@@ -70,8 +70,8 @@ class Work(ABC):
                 yield from self._walk(group, at)
 
     def _walk(
-        self, candidates: list[Candidate], at: State, depth: int = 0
-    ) -> Iterator[tuple[list[Candidate], State | Exception, float]]:
+        self, candidates: list[GridPoint], at: State, depth: int = 0
+    ) -> Iterator[tuple[list[GridPoint], State | Exception, float]]:
         """Yield candidates that share a model, its state or the error, and the seconds of the last step.
 
         The walk is depth first, so that only one state per step is in memory.

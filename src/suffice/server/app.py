@@ -20,7 +20,7 @@ from .bulk import scored_arrow, scored_csv
 from .documents import ARROW, CSV, Error, Health, ModelInfo, ModelList, Predictions, described, request_body
 from .errors import RefusedError
 from .gate import HEADERS, JSON, Gate, refuse
-from .lanes import Groups, Lanes
+from .lanes import JobGroups, Lanes
 from .limits import Limits
 from .metrics import Metrics
 from .models import Models, Served
@@ -90,7 +90,7 @@ class _Server:
 
     def __init__(self, models: Models, limits: Limits, metrics: Metrics) -> None:
         self.models, self.limits, self.metrics = models, limits, metrics
-        self.small = Groups[Job, Any](lambda jobs: answers(jobs, limits))
+        self.small = JobGroups[Job, Any](lambda jobs: answers(jobs, limits))
         self.bulk = Lanes(limits.bulk_requests)
         self._documents: tuple[Any, bytes] | None = None
 

@@ -13,7 +13,7 @@ R = TypeVar("R")
 _MOST = 64  # requests of a group: more would keep others waiting
 
 
-class Groups(Generic[J, R]):
+class JobGroups(Generic[J, R]):
     """Does small jobs in groups on one thread: those that have come while the group before was done.
 
     A change of threads takes longer than to score a row. Groups share it, and their rows are scored together.

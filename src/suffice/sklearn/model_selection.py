@@ -14,11 +14,11 @@ from sklearn.model_selection import GridSearchCV as PlainSearchCV  # now: `patch
 from sklearn.model_selection import check_cv
 
 from ..estimators._sklearn import named_scorers, params_of_rows, score_of_fold
+from ..selection.folds import Split
 from ..selection.search import OnePassSearchCV
 from .work import OURS, THEIRS, Generative, takes_arrays
 
 Array = NDArray[Any]
-Split = tuple[Array, Array]
 
 
 class GridSearchCV(OnePassSearchCV):

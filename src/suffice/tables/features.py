@@ -339,14 +339,14 @@ _IN_WORDS: dict[str, Callable[..., str]] = {
 
 # Families that users choose, and the features that they mean.
 
-Found = list[tuple[str, str, Steps]]  # for each feature what its name adds, its family and its steps
+FoundFeatures = list[tuple[str, str, Steps]]  # for each feature what its name adds, its family and its steps
 
 
-def _binned(x: Array) -> Found:
+def _binned(x: Array) -> FoundFeatures:
     return [("", "categorical", (("bin", *quantile_bins(x)),))]
 
 
-def _with_bins(x: Array) -> Found:
+def _with_bins(x: Array) -> FoundFeatures:
     return [("", "gaussian", ()), (" bin", "categorical", (("bin", *quantile_bins(x)),))]
 
 
@@ -385,7 +385,7 @@ def quantile_bins(x: Array, most: int = BINS) -> tuple[tuple[float, ...], tuple[
     return tuple(edges.tolist()), tuple(value[np.r_[0, ends + 1]].tolist()), tuple(value[np.r_[ends, -1]].tolist())
 
 
-def _log(x: Array) -> Found:
+def _log(x: Array) -> FoundFeatures:
     return [("", "gaussian", (_log_step(x),))]
 
 
@@ -396,7 +396,7 @@ def _log_step(x: Array) -> tuple[Any, ...]:
     return "signed_log", float(np.median(size)) if len(size) else 1.0
 
 
-def _by_power(x: Array) -> Found:
+def _by_power(x: Array) -> FoundFeatures:
     x = np.sort(x)
     at = np.array([0.25, 0.5, 0.75]) * (len(x) - 1)
     first, center, third = np.interp(at, np.arange(len(x)), x).tolist() if len(x) else (0.0, 0.0, 0.0)
@@ -437,9 +437,9 @@ def _boxes(log_value: Array, powers: Array) -> Array:
     return np.where(divisor == powers[:, None], np.expm1(powers[:, None] * log_value) / divisor, log_value)
 
 
-def _zero_inflated(x: Array) -> Found:
+def _zero_inflated(x: Array) -> FoundFeatures:
     rest = x[x != 0]
-    found: Found = [(" is zero", "bernoulli", (("is_zero",),))]
+    found: FoundFeatures = [(" is zero", "bernoulli", (("is_zero",),))]
     if len(rest):
         steps = (_log_step(rest),) if rest.min() > 0 and _is_lognormal(rest) else ()
         found.append((" not zero", "gaussian", (("not_zero",), *steps)))
@@ -456,11 +456,11 @@ def _is_lognormal(x: Array) -> bool:
 class Derived:
     """A family that users choose, whose density is that of features."""
 
-    find: Callable[[Array], Found]  # from a sample of a column, without missing values
+    find: Callable[[Array], FoundFeatures]  # from a sample of a column, without missing values
     what: str  # it is, for messages and tables
 
 
-def _date(days: Array) -> Found:
+def _date(days: Array) -> FoundFeatures:
     """Time, and the parts of dates that vary."""
     parts = [part for part, of in parsing.PARTS.items() if len(np.unique(of(days))) > 1]
     return [("", "gaussian", ()), *((f" {part}", "categorical", (("part", part),)) for part in parts)]

@@ -32,7 +32,7 @@ _NAME = re.compile(
 
 
 @dataclass(frozen=True)
-class Reading:
+class Recognition:
     """How a column that does not hold numbers is read as numbers."""
 
     steps: Steps  # one step
@@ -43,14 +43,14 @@ class Reading:
     doubtful: str = ""  # a cell that could mean another one, as 3/4/2026, where no cell tells
 
 
-def reading(column: Column, decimal: str | None = None) -> Reading | None:
+def reading(column: Column, decimal: str | None = None) -> Recognition | None:
     """Return how a column of text, dates or durations is read as numbers, or None if it is not; `decimal` is the
     decimal mark of the file that it comes from, where that is known."""
     kind = parsing.temporal(column)
     if kind is not None:
         steps: Steps = (("date", "ymd"),) if kind == "date" else (("duration",),)
         family, unit = ("date", "") if kind == "date" else (None, " in seconds")
-        return Reading(steps, as_numbers(column, steps), f"{column.dtype}{unit}", family)
+        return Recognition(steps, as_numbers(column, steps), f"{column.dtype}{unit}", family)
     if column.kind != "text" or column.dtype.startswith(CATEGORIES):
         return None  # categories are meant
     numbers = partial(_some_numbers, decimal)
@@ -72,10 +72,10 @@ def reading(column: Column, decimal: str | None = None) -> Reading | None:
     return next((found for each in tried if (found := each(column, words, cells)) is not None), None)
 
 
-_Try = Callable[[Column, list[Any], Array], Reading | None]
+_Try = Callable[[Column, list[Any], Array], Recognition | None]
 
 
-def _booleans(column: Column, words: list[str], cells: Array) -> Reading | None:
+def _booleans(column: Column, words: list[str], cells: Array) -> Recognition | None:
     if len(words) > FEW:
         return None
     meant = [parsing.boolean_word(word) for word in words]
@@ -86,16 +86,16 @@ def _booleans(column: Column, words: list[str], cells: Array) -> Reading | None:
         for one in sorted(set(meant))
     )
     steps: Steps = (("truth", no, yes),)
-    return Reading(steps, as_numbers(column, steps), f"{column.dtype}, only {no} and {yes}", "bernoulli")
+    return Recognition(steps, as_numbers(column, steps), f"{column.dtype}, only {no} and {yes}", "bernoulli")
 
 
-def _dates(column: Column, words: list[str], cells: Array) -> Reading | None:
+def _dates(column: Column, words: list[str], cells: Array) -> Recognition | None:
     order, is_date, doubtful = _order(words, cells)
     if not _are_enough(is_date, cells, len(words) > FEW):
         return None
     steps: Steps = (("date", order),)
     lost = _lost(words, cells, is_date, "dates")
-    return Reading(steps, as_numbers(column, steps), f"{column.dtype} of dates", "date", lost, doubtful)
+    return Recognition(steps, as_numbers(column, steps), f"{column.dtype} of dates", "date", lost, doubtful)
 
 
 def _order(words: list[Any], cells: Array) -> tuple[str, Array, str]:
@@ -118,22 +118,22 @@ def _order(words: list[Any], cells: Array) -> tuple[str, Array, str]:
     return "mdy", found["mdy"], next(other, "")
 
 
-def _some_numbers(known: str | None, column: Column, words: list[Any], cells: Array) -> Reading | None:
+def _some_numbers(known: str | None, column: Column, words: list[Any], cells: Array) -> Recognition | None:
     decimal, is_number = _decimal(known, words, cells)
     if not _are_enough(is_number, cells, is_number.sum() > FEW) or any(map(parsing.is_code, words)):
         return None
     steps: Steps = (("number", decimal),)
     said = f"{column.dtype} of numbers"
-    return Reading(steps, as_numbers(column, steps), said, lost=_lost(words, cells, is_number, "numbers"))
+    return Recognition(steps, as_numbers(column, steps), said, lost=_lost(words, cells, is_number, "numbers"))
 
 
-def _durations(column: Column, words: list[Any], cells: Array) -> Reading | None:
+def _durations(column: Column, words: list[Any], cells: Array) -> Recognition | None:
     are_durations = _are_known(parsing.duration_of, words)
     if not _are_enough(are_durations, cells, are_durations.sum() > FEW):
         return None
     steps: Steps = (("duration",),)
     said = f"{column.dtype} of durations in seconds"
-    return Reading(steps, as_numbers(column, steps), said, lost=_lost(words, cells, are_durations, "durations"))
+    return Recognition(steps, as_numbers(column, steps), said, lost=_lost(words, cells, are_durations, "durations"))
 
 
 def _decimal(known: str | None, words: list[Any], cells: Array) -> tuple[str, Array]:

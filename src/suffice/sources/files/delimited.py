@@ -15,12 +15,12 @@ import pyarrow.csv
 from ...errors import DataError, as_type, listed, remedy
 from ...tables.parsing import number_of
 from . import text
-from .dialect import Dialect, TextOptions, sniffed
+from .dialect import TextDialect, TextOptions, sniffed
 from .discovery import File
 from .formats import Piece, Request
 from .text import TextFormat, compression_of
 
-_SAMPLE = 1 << 16  # bytes of text to sniff
+_SAMPLE = 1 << 16  # bytes of text to look at
 _KINDS = {"int64": "integer", "double": "number", "bool": "Boolean"}  # Arrow's types in messages
 _SEP = re.compile(rb'(?:\xef\xbb\xbf)?[\r\n]*"?sep=([^"\r\n])"?\r?\n')  # the first line that Excel writes
 _PLACES = 4  # of a large file, after its head, where types are inferred, too
@@ -32,7 +32,7 @@ class CsvFormat(TextFormat):
     guesses_types = True
     guesses_header = False  # whether the first row was found to hold values, not names
 
-    def __init__(self, dialect: Dialect, encoding: str | None = None) -> None:
+    def __init__(self, dialect: TextDialect, encoding: str | None = None) -> None:
         super().__init__(encoding)
         self.dialect = dialect
         self.recoded: str | None = None  # the encoding of text that turned out not to be UTF-8
@@ -51,7 +51,7 @@ class CsvFormat(TextFormat):
     @classmethod
     def of(cls, file: File, options: TextOptions, separators: str, encoding: str | None) -> CsvFormat:
         """Return the format of a file, from what the user says and from its first rows."""
-        anyhow = cls(Dialect(separators[0], (), True), encoding)  # rows end alike, whatever separates their cells
+        anyhow = cls(TextDialect(separators[0], (), True), encoding)  # rows end alike, whatever separates their cells
         header, content = anyhow._head(file)
         if b"\r" in header.rstrip() and not content:
             raise DataError(f"the lines of {file.path} end in CR alone, as those of old Macs; convert them to LF")

@@ -1,4 +1,4 @@
-"""How rows of text are written: separator, header, decimal mark and missing values, given or sniffed."""
+"""How rows of text are written: separator, header, decimal mark and missing values, given or detected."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ...tables.parsing import decimal_of
 
 SPACES = " "  # the separator that stands for any number of spaces and tabs
 _INDEX = "__index_level_"  # what pandas calls an index without a name in a file
-_ROWS = 300  # to sniff
+_ROWS = 300  # to look at
 _TITLES = 20  # rows to look for the header in
 # Cells without quotes that are missing values: those of Arrow and pandas, and the question mark of the UCI repository.
 _MISSING = (
@@ -32,7 +32,7 @@ _RUNS = re.compile(rb'("[^"]*")|^[ \t]+|[ \t]+(?=\r?$)|([ \t]+)', re.MULTILINE)
 
 @dataclass(frozen=True)
 class TextOptions:
-    """What the user says of text files; None for what is to be sniffed in each file."""
+    """What the user says of text files; None for what is to be detected in each file."""
 
     sep: str | None = None
     encoding: str | None = None
@@ -58,7 +58,7 @@ class TextOptions:
 
 
 @dataclass(frozen=True)
-class Dialect:
+class TextDialect:
     """How the rows of one file are written."""
 
     sep: str
@@ -90,7 +90,7 @@ class Dialect:
         return content
 
 
-def sniffed(sample: str, options: TextOptions, separators: str) -> Dialect:
+def sniffed(sample: str, options: TextOptions, separators: str) -> TextDialect:
     """Return the dialect of a file from its first rows.
 
     Parameters
@@ -110,7 +110,7 @@ def sniffed(sample: str, options: TextOptions, separators: str) -> Dialect:
     padded = sep not in " \t" and sum(cell.startswith(" ") for cell in cells) > len(cells) / 2
     rows = [[cell.strip() for cell in row] for row in rows]
     if not rows:
-        return Dialect(sep, (), True)
+        return TextDialect(sep, (), True)
     header = options.header if options.header is not None else not _is_data(rows[0])
     body = rows[1:] if header else rows
     columns = [{*column} - {*_MISSING} for column in zip(*_whole(body), strict=True)]
@@ -119,13 +119,13 @@ def sniffed(sample: str, options: TextOptions, separators: str) -> Dialect:
     missing = (*_MISSING, *options.na, *_missing_numbers(columns, decimal))
     doubt = None if doubtful is None else (names[doubtful], min(cell for cell in columns[doubtful] if decimal in cell))
     quoted = _QUOTED_NUMBER.search(sample) is not None
-    return Dialect(sep, names, header, decimal, missing, padded, quoted, doubt, titles)
+    return TextDialect(sep, names, header, decimal, missing, padded, quoted, doubt, titles)
 
 
 def _rows(text: str, sep: str) -> Iterator[list[str]]:
     """The rows that are not empty, as lists of cells."""
     if sep == SPACES:
-        text, sep = Dialect(SPACES, (), True).plain(text.encode()).decode(), "\t"
+        text, sep = TextDialect(SPACES, (), True).plain(text.encode()).decode(), "\t"
     return (row for row in csv.reader(io.StringIO(text, newline=""), delimiter=sep) if any(map(str.strip, row)))
 
 

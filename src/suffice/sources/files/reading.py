@@ -21,7 +21,7 @@ from .given import Files, Progress
 
 T = TypeVar("T")
 _FAILURES = 100  # damaged parts of a piece that are looked for one by one
-Outcome = tuple[T | None, int]  # of pieces: a result, None if they have no rows, and the rows of the last one
+PieceResult = tuple[T | None, int]  # of pieces: a result, None if they have no rows, and the rows of the last one
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class Reader:
         return pa.table(columns, self.request.schema.names)
 
 
-class Pass(Generic[T]):
+class FilePass(Generic[T]):
     """One pass over the pieces of files, in order, starting where a run stopped.
 
     Parameters
@@ -181,7 +181,7 @@ class Pass(Generic[T]):
             raise DataError(f"there is {which} in {self.files}")
         return total
 
-    def _result(self, numbered: tuple[int, Piece]) -> Outcome[T]:
+    def _result(self, numbered: tuple[int, Piece]) -> PieceResult[T]:
         number, piece = numbered
         try:
             return self._counted(number, self.reader.tables(piece, self.step))
@@ -189,7 +189,7 @@ class Pass(Generic[T]):
             failures = self.failed[piece] = []
             return self._counted(number, self.reader.undamaged(piece, self.step, failures))
 
-    def _counted(self, number: int, tables: Iterator[Any]) -> Outcome[T]:
+    def _counted(self, number: int, tables: Iterator[Any]) -> PieceResult[T]:
         """The result of some tables, and how many rows they have."""
         n = 0
 
@@ -203,12 +203,12 @@ class Pass(Generic[T]):
         first = next(passing, None)
         return None if first is None else self.of(number, chain([first], passing)), n
 
-    def _both(self, a: Outcome[T], b: Outcome[T]) -> Outcome[T]:
+    def _both(self, a: PieceResult[T], b: PieceResult[T]) -> PieceResult[T]:
         if a[0] is None or b[0] is None:
             return (b if a[0] is None else a)[0], b[1]
         return self.merge(a[0], b[0]), b[1]
 
-    def _advance(self, numbered: tuple[int, Piece], outcome: Outcome[T]) -> None:
+    def _advance(self, numbered: tuple[int, Piece], outcome: PieceResult[T]) -> None:
         """Record that a piece is done, and report the progress."""
         piece, (total, n) = numbered[1], outcome
         self.run.advance(total, *_note(piece, n, self.failed.get(piece, []), self.run.done))

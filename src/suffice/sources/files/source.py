@@ -168,10 +168,10 @@ class FileSource(PartedSource):
         return Batch(Frame(parts, self.names, len(table)), y, weight)
 
     def _reduce(self, of: Callable[[int, Iterator[Any]], T], merge: Callable[[T, T], T], run: Run[T]) -> T:
-        from .reading import Pass
+        from .reading import FilePass
 
         threads = thread_count(self.n_jobs)
-        return Pass(self._reader(threads > 1), of, merge, run).total(threads, self.lost)
+        return FilePass(self._reader(threads > 1), of, merge, run).total(threads, self.lost)
 
     def _reader(self, threads: bool) -> Reader:
         from .formats import Request
