@@ -50,7 +50,7 @@ def cluster(
     """Find clusters in rows without labels.
 
     Several numbers of components are tried, and the best one is kept. suffice predict then gives the cluster of each
-    row. DATA are files, directories or globs of Parquet, Arrow, CSV or JSON lines; or a database URL, with --query.
+    row.
     """
     from ..estimators import MixtureModel
 

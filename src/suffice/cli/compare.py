@@ -33,9 +33,6 @@ def compare(
 
     The best one by the log loss comes first. The 95% interval of the difference tells whether the order is certain.
     Without --prior, all models decide with that of the first.
-
-    DATA are files, directories or globs of Parquet, Arrow, CSV or JSON lines; - for the standard input; or a database
-    URL, with --query.
     """
     from ..scoring import load_model
     from ..scoring.choice import ROUNDING

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import wraps
+from inspect import cleandoc
 from shlex import quote
 from typing import Any
 
@@ -23,15 +24,15 @@ _OPTIONS = (
     click.option(
         "--format", help="parquet, arrow, csv, tsv or json. Default: by the names or the first bytes of files."
     ),
-    click.option("--sep", help="The separator of text files: , ; | tab or space. Default: sniffed."),
-    click.option("--encoding", help="The encoding of text files, such as latin-1. Default: sniffed."),
+    click.option("--sep", help="The separator of text files: , ; | tab or space. Default: detected."),
+    click.option("--encoding", help="The encoding of text files, such as latin-1. Default: detected."),
     click.option(
         "--header/--no-header",
         default=None,
-        help="Whether text files start with a row of names. Default: sniffed. Without names, columns are x0, x1 ...",
+        help="Whether text files start with a row of names. Default: detected. Without names, columns are x0, x1 ...",
     ),
     click.option("--na", multiple=True, help="A missing value of text files, as in --na none. Repeat it for more."),
-    click.option("--decimal", help="The decimal mark of text files: . or , Default: sniffed."),
+    click.option("--decimal", help="The decimal mark of text files: . or , Default: detected."),
     click.option(
         "--type",
         "types",
@@ -199,6 +200,10 @@ def read_as(model: Any, source: Any) -> Any:
     return ConvertedSource(source, Reading(model.density, source.names, source.decimal).with_numbers)
 
 
+_DATA = (
+    "DATA are files, directories or globs of Parquet, Arrow, CSV or JSON lines; - for the standard input; or a "
+    "database URL, with --query."
+)
 _FLAGS = {"types": "--type", "on_error": "--skip", "header": "--header"}
 
 
@@ -224,6 +229,7 @@ def reads_data(command: Callable[..., None]) -> Callable[..., None]:
         given = {name: value for name, value in layout.items() if value not in (None, [], {})}
         command(data=Data(paths, query, names(drop) or [], given), **rest)
 
+    run.__doc__ = f"{cleandoc(command.__doc__ or '')}\n\n{_DATA}"
     for option in reversed(_OPTIONS):
         run = option(run)
     return run

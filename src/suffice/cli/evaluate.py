@@ -34,8 +34,7 @@ def evaluate(
 
     The output has the error rate, the log loss and the confusion matrix.
 
-    MODEL is a model file, written by suffice fit. DATA are files, directories or globs of Parquet, Arrow, CSV or
-    JSON lines; or a database URL, with --query.
+    MODEL is a model file, written by suffice fit.
     """
     from ..scoring import load_model
     from ..text import filled, width

@@ -40,8 +40,7 @@ def explain(
     Positive shares speak for the decision, negative ones for the next best class. The shares of a row sum to its
     log-likelihood ratio, without the offsets of a calibration.
 
-    MODEL is a model file with a generative model, written by suffice fit. DATA are files, directories or globs of
-    Parquet, Arrow, CSV or JSON lines; - for the standard input; or a database URL, with --query.
+    MODEL is a model file with a generative model, written by suffice fit.
     """
     from ..scoring import load_model
 

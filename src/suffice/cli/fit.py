@@ -34,7 +34,11 @@ from .output import Output, writes
     help="A parameter of a named model, as in --set covariance=tied. Repeat it for more.",
 )
 @click.option("--folds", type=click.IntRange(2), help="For auto: the number of folds of held-out rows.")
-@click.option("--scoring", type=click.Choice(["log_loss", "error"]), help="For auto: what the best model minimises.")
+@click.option(
+    "--scoring",
+    type=click.Choice(["log_loss", "error"]),
+    help="For auto: the score by which models are compared. Default: log_loss.",
+)
 @click.option("--time-limit", type=click.FloatRange(0), help="For auto: seconds after which no further model is tried.")
 @click.option("--no-calibrate", is_flag=True, help="For auto: leave the scores as they are.")
 @click.option("--generative", is_flag=True, help="For auto: only models that merge and forget; no logistic regression.")
@@ -71,11 +75,7 @@ def fit(
     report: str | None,
     as_json: bool,
 ) -> None:
-    """Fit a model to files or a database. Without --model, the best of several is chosen on held-out rows.
-
-    DATA are files, directories or globs of Parquet, Arrow, CSV or JSON lines; - for the standard input; or a database
-    URL, with --query.
-    """
+    """Fit a model to files or a database. Without --model, the best of several is chosen on held-out rows."""
     reported = None if report is None else Output(report, out.force, "report", "--report")
     if reported is not None:
         reported.check()

@@ -18,7 +18,7 @@ from .output import STANDARD, Output, is_csv, write_table, writes
 @click.option(
     "--draws",
     type=click.IntRange(1),
-    help="Draw the values at random, so many times (multiple imputation). Default: fill in what is expected.",
+    help="Draw the values at random, so many times (multiple imputation). Default: fill in the expected value.",
 )
 @click.option("--seed", type=int, help="The seed of the draws; the same seed draws the same values.")
 @writes("The file to write: .parquet, .csv or .jsonl. Default: print CSV.", STANDARD, "rows")
@@ -40,8 +40,7 @@ def impute(
     most probable one. Other columns and cells stay as they are, in CSV output as they are written. With several
     --draws, the column "draw" tells the tables apart.
 
-    MODEL is a model file with a generative model, written by suffice fit. DATA are files, directories or globs of
-    Parquet, Arrow, CSV or JSON lines; - for the standard input; or a database URL, with --query.
+    MODEL is a model file with a generative model, written by suffice fit.
     """
     import pyarrow as pa
 

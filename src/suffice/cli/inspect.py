@@ -27,8 +27,8 @@ _WIDE = 8  # columns of a table
 def inspect(file: str, as_json: bool, parameters: bool) -> None:
     """Show what a model file contains.
 
-    The output has the classes, the columns, their families and why they have them, the calibration, and what else was
-    tried.
+    The output has the classes, the columns with their families and the reasons for these, the calibration, and the
+    other models that were tried.
 
     FILE is a model file, or the checkpoint of a fit. Only its header is read, and with --parameters what the model has
     learnt.

@@ -69,8 +69,7 @@ def forget(
 
     The result equals a fit without these rows.
 
-    MODEL is a model file, written by suffice fit. DATA are files, directories or globs of Parquet, Arrow, CSV or
-    JSON lines; or a database URL, with --query.
+    MODEL is a model file, written by suffice fit.
     """
     from ..combined import RECIPES
     from ..learning import collector_of, forgotten

@@ -17,7 +17,8 @@ _FEW = 20  # rows that are shown to people
     "--level",
     default=0.01,
     show_default=True,
-    help="Rows with a typicality below this level are outliers. So is about this share of ordinary rows. 1 lists all.",
+    help="Rows with a typicality below this level are outliers. It is also the share of ordinary rows that are "
+    "reported. 1 lists all rows.",
 )
 @click.option("--keep", help="Columns to repeat in the output, separated by commas, such as an id.")
 @writes("The file to write: .parquet, .csv or .jsonl. Default: print a table.", None, "outliers")
@@ -26,11 +27,10 @@ _FEW = 20  # rows that are shown to people
 def outliers(model: str, data: Data, level: float, keep: str | None, out: Output | None, as_json: bool) -> None:
     """Find rows that are typical of no class.
 
-    The typicality of a row is the probability of rows that are no more likely than this one, under the class that
-    explains it best. The least typical rows come first; rows are counted from 0.
+    The typicality of a row is the share of a class that is no more likely than the row, for the class where this share
+    is largest. The least typical rows come first; rows are counted from 0.
 
-    MODEL is a model file with a generative model, written by suffice fit. DATA are files, directories or globs of
-    Parquet, Arrow, CSV or JSON lines; - for the standard input; or a database URL, with --query.
+    MODEL is a model file with a generative model, written by suffice fit.
     """
     from ..scoring import load_model
     from ..scoring.outliers import outliers

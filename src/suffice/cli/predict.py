@@ -35,8 +35,7 @@ def predict(
     log-likelihood ratios. In CSV output, columns of CSV files are repeated as they are written. The data may be of any
     size.
 
-    MODEL is a model file, written by suffice fit. DATA are files, directories or globs of Parquet, Arrow, CSV or
-    JSON lines; or a database URL, with --query.
+    MODEL is a model file, written by suffice fit.
     """
     from ..scoring import load_model
     from ..scoring.writing import all_columns, write_scores

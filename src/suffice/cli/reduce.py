@@ -45,9 +45,6 @@ def reduce(
 
     PCA keeps the directions of most variance, LDA those that separate the classes best. To see the directions, and
     how much variance each of them explains, use --save and then suffice inspect --parameters.
-
-    DATA are files, directories or globs of Parquet, Arrow, CSV or JSON lines; - for the standard input; or a database
-    URL, with --query.
     """
     import pyarrow as pa
 

@@ -43,8 +43,7 @@ def report(
     It shows how good the model is on labelled, held-out rows, and works offline. Prior and costs are sliders in the
     report, which start with --prior and --cost.
 
-    MODEL is a model file, written by suffice fit. DATA are files, directories or globs of Parquet, Arrow, CSV or
-    JSON lines; - for the standard input; or a database URL, with --query.
+    MODEL is a model file, written by suffice fit.
     """
     from ..report import write_report
     from ..scoring import load_model

@@ -60,9 +60,6 @@ def search(
     """Search for the best parameters of a model.
 
     All combinations of the values in --grid are tried by cross-validation, without refitting.
-
-    DATA are files, directories or globs of Parquet, Arrow, CSV or JSON lines; - for the standard input; or a database
-    URL, with --query.
     """
     if model == "auto":
         raise UsageError("--model auto tries models by itself: use suffice fit, or name a model to search")

@@ -43,7 +43,7 @@ def serve(path: str, host: str, port: int, max_body: int, max_rows: int, max_req
 
     MODEL is a model file, or a folder of model files. They are loaded again when they are replaced. Only this machine
     can reach the server, unless --host says otherwise. If the environment variable SUFFICE_TOKEN is set, requests must
-    bring it as a bearer token.
+    send it as a bearer token.
     """
     try:
         from ..server.running import run

@@ -124,7 +124,7 @@ def files(
         The names of columns that are not features.
     sep : str, default=None
         The character between the cells of text files; " " stands for any number of spaces and tabs. None means to
-        sniff it in each file: a comma, a semicolon, a tab, ``|`` or, where the name does not end in .csv, spaces.
+        detect it in each file: a comma, a semicolon, a tab, ``|`` or, where the name does not end in .csv, spaces.
     encoding : str, default=None
         The encoding of text files, as Python names it. None means UTF-8, UTF-16 if the file starts with a byte order
         mark, and otherwise Windows-1252, with a warning.
@@ -134,7 +134,7 @@ def files(
     na : list of str, default=()
         Cells of CSV files that are missing values, besides empty cells, ``?``, ``NA``, ``NaN``, ``NULL`` and the like.
     decimal : {".", ","}, default=None
-        The decimal mark of CSV files. None means to sniff it in each file.
+        The decimal mark of CSV files. None means to detect it in each file.
     on_error : {"raise", "skip"}, default="raise"
         What to do with row groups and lines of text that cannot be read: raise an error, or skip them, list them in
         `skipped`, and warn.
