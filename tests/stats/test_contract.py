@@ -180,6 +180,9 @@ def test_the_components_of_both_are_in_the_sum():
         both - twos
     with pytest.raises(StatisticsError, match="the index of a class, in ascending order"):
         ComponentStats.of_parts(["a", "b"], ones.parts, [1, 0])
+    for weight in ([-1.0, 1.0], [np.inf, 1.0], [np.nan, 1.0], [1.0]):
+        with pytest.raises(StatisticsError, match="the weight of each class must be a number that is not negative"):
+            ComponentStats.of_parts(["a", "b"], ones.parts, [0, 1], weight)
 
 
 def test_categories_that_are_whole_numbers_add_up_column_by_column():
