@@ -271,6 +271,24 @@ def test_a_category_out_of_bounds_is_an_index_error_that_says_what_to_do():
         model.predict([[0, 5]])
 
 
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [
+        ("GaussianNB", {}),
+        ("LinearDiscriminantAnalysis", {}),
+        ("LinearDiscriminantAnalysis", {"solver": "eigen"}),
+        ("QuadraticDiscriminantAnalysis", {"store_covariance": True}),
+        ("QuadraticDiscriminantAnalysis", {"solver": "eigen", "shrinkage": 0.1}),
+    ],
+)
+@pytest.mark.parametrize("k", [2, 3])
+def test_attributes_have_the_types_of_scikit_learn(name, params, k):
+    rows, labels = X[y < k].astype(np.float32), np.array(["a", "b", "c"], object)[y[y < k]]
+    one, two = (vars(each(**params).fit(rows, labels)) for each in (getattr(ours, name), THEIRS[name]))
+    types = {a: np.asarray(value).dtype for a, value in two.items() if a.endswith("_")}
+    assert {a: np.asarray(one[a]).dtype for a in types} == types
+
+
 def test_patch_puts_the_names_in_place_until_unpatch():
     import sklearn.naive_bayes
 

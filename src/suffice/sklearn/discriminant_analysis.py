@@ -21,7 +21,7 @@ from ..regression.model import LogisticModel
 from ..stats import MomentStats
 from ..stats.collectors import CollectMoments
 from .private import checks_parameters
-from .work import THEIRS, Generative, Scored, check_labels, is_plain, joint_of, statistics_of, takes_arrays, validated
+from .work import THEIRS, Generative, Scored, is_plain, joint_of, labels_of, statistics_of, takes_arrays, validated
 
 Array = NDArray[Any]
 
@@ -80,7 +80,7 @@ class Discriminant(Generative):
         if found is None:
             self.backend_ = THEIRS
             return super().fit(X, y)  # type: ignore[misc, no-any-return]
-        check_labels(found.classes)
+        labels_of(found.classes)  # or its error
         return self._learn(found)
 
 
@@ -125,7 +125,7 @@ class LinearDiscriminantAnalysis(Linear, Discriminant, theirs.LinearDiscriminant
             raise ValueError("n_components cannot be larger than min(n_features, n_classes - 1).")
         self._max_components = most if self.n_components is None else self.n_components
         self._n_features_out = self._max_components
-        self.classes_ = statistics.classes.copy()
+        self.classes_ = labels_of(statistics.classes)
         self.means_ = statistics.mean.copy()
         if self.solver == "svd":
             self._from_correlations(statistics)
@@ -133,9 +133,13 @@ class LinearDiscriminantAnalysis(Linear, Discriminant, theirs.LinearDiscriminant
             self._from_covariances(statistics)
         if k == 2:
             self.coef_, self.intercept_ = self.coef_[1:] - self.coef_[:1], self.intercept_[1:] - self.intercept_[:1]
-        for name in ("means_", "priors_", "coef_", "intercept_", "scalings_", "xbar_", "explained_variance_ratio_"):
-            if name in vars(self):
-                setattr(self, name, getattr(self, name).astype(self._dtype, copy=False))
+        names = ["means_", "priors_"]
+        if self.solver == "svd":
+            names += ["scalings_", "xbar_", "explained_variance_ratio_"]
+        if self.solver == "svd" or k == 2:
+            names += ["coef_", "intercept_"]
+        for name in names:
+            setattr(self, name, getattr(self, name).astype(self._dtype, copy=False))
 
     def _checked_priors(self, frequencies: Array) -> Array:
         priors = frequencies if self.priors is None else np.asarray(self.priors, np.float64)
@@ -223,6 +227,7 @@ class QuadraticDiscriminantAnalysis(Discriminant, theirs.QuadraticDiscriminantAn
 
     def _collected(self, X: Any, y: Any, sample_weight: Any, reset: bool = False) -> MomentStats | None:
         X, y = validated(self, X, y, reset=reset)
+        self._dtype = X.dtype if X.dtype == np.float32 else np.dtype(np.float64)
         found = statistics_of(CollectMoments("full"), X, y, sample_weight)
         return None if found is None else found.plain()  # type: ignore[return-value]
 
@@ -246,10 +251,12 @@ class QuadraticDiscriminantAnalysis(Discriminant, theirs.QuadraticDiscriminantAn
                 self._refuse(statistics.classes[c], int(n[c]), d)
         self.priors_ = n / n.sum() if self.priors is None else np.array(self.priors)
         self.classes_ = statistics.classes.copy()
-        self.means_, self.scalings_, self.rotations_ = statistics.mean.copy(), list(scalings), list(rotations)
+        dtype = self._dtype if self.solver == "svd" else np.float64
+        self.means_ = statistics.mean.astype(self._dtype)
+        self.scalings_, self.rotations_ = list(scalings.astype(dtype)), list(rotations.astype(dtype))
         if self.store_covariance:
             own = (scalings[:, None, :] * rotations) @ rotations.transpose(0, 2, 1)
-            self.covariance_ = list(own if self.solver == "svd" else covariance)
+            self.covariance_ = list(own.astype(dtype) if self.solver == "svd" else covariance)
 
     def _refuse(self, label: Any, n: int, d: int) -> None:
         if self.solver == "svd" and n <= d:
@@ -276,8 +283,8 @@ class QuadraticDiscriminantAnalysis(Discriminant, theirs.QuadraticDiscriminantAn
         return [self.means_, *self.scalings_, *self.rotations_]
 
     def _made(self) -> GaussianDensity:
-        turned = [R * np.sqrt(s) for R, s in zip(self.rotations_, self.scalings_, strict=True)]
-        covariance = np.stack([half @ half.T for half in turned])
+        turned = np.asarray(self.rotations_, np.float64) * np.sqrt(np.asarray(self.scalings_, np.float64))[:, None, :]
+        covariance = turned @ turned.transpose(0, 2, 1)
         unit = np.sqrt(np.einsum("kii->ki", covariance).mean(axis=0))
         whitening, log_det, _ = kernels.active.whiten(covariance, unit)
         seen = np.ones(len(covariance), bool)

@@ -24,9 +24,9 @@ from .work import (
     OURS,
     THEIRS,
     Generative,
-    check_labels,
     is_plain,
     joint_of,
+    labels_of,
     statistics_of,
     takes_arrays,
     validated,
@@ -73,7 +73,6 @@ class NaiveBayes(Generative):
         if found is None:
             self.backend_ = THEIRS
             return super().fit(X, y, sample_weight)  # type: ignore[misc, no-any-return]
-        check_labels(found.classes)
         return self._learn(found)
 
     @checks_parameters(prefer_skip_nested_validation=True)
@@ -138,8 +137,8 @@ class GaussianNB(NaiveBayes, theirs.GaussianNB):
         apart = statistics.mean - share @ statistics.mean
         total = share @ apart**2 + statistics.scatter.sum(axis=0) / n.sum()
         variance = statistics.scatter / np.where(n > 0, n, 1.0)[:, None]
-        self.classes_ = statistics.classes.copy()
-        self.epsilon_ = self.var_smoothing * float(total.max())
+        self.classes_ = labels_of(statistics.classes)
+        self.epsilon_ = self.var_smoothing * dtype.type(total.max())
         self.class_count_ = n.astype(dtype)
         self.theta_, self.var_ = statistics.mean.astype(dtype), (variance + self.epsilon_).astype(dtype)
         self.class_prior_ = share.astype(dtype) if priors is None else priors.astype(dtype)
@@ -185,7 +184,7 @@ class DiscreteNB(NaiveBayes):
         return None if found is None or found.missing is not None else found
 
     def _set(self, statistics: Any) -> None:
-        self.classes_ = statistics.classes.copy()
+        self.classes_ = labels_of(statistics.classes)
         self.class_count_ = statistics.weight.copy()
         self._count_from(statistics)
         self._update_feature_log_prob(self._check_alpha())  # type: ignore[attr-defined]

@@ -71,10 +71,9 @@ def validated(estimator: Any, X: Any, y: Any = None, *, reset: bool, **options: 
     return X if y is None else (X, y)
 
 
-def check_labels(classes: Array) -> None:
-    """Raise scikit-learn's error if these are no labels of classes; integers, Booleans and text are."""
-    if classes.dtype.kind not in "iubU":
-        unique_labels(classes)
+def labels_of(classes: Array) -> Array:
+    """Classes as scikit-learn's `unique_labels` gives them, or its error: text in objects gets the dtype of text."""
+    return classes.copy() if classes.dtype.kind in "iubU" else np.asarray(unique_labels(classes))
 
 
 def rows(X: Any, y: Any = None, weight: Any = None) -> ArraySource:
