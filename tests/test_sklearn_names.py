@@ -271,6 +271,12 @@ def test_a_category_out_of_bounds_is_an_index_error_that_says_what_to_do():
         model.predict([[0, 5]])
 
 
+def test_rows_without_weight_declare_their_categories():
+    given = [[0, 1], [1, 0], [1, 2]], [0, 1, 1], [1.0, 1.0, 0.0]
+    one, two = (each.fit(*given) for each in (ours.CategoricalNB(), THEIRS["CategoricalNB"]()))
+    np.testing.assert_allclose(one.predict_proba(given[0]), two.predict_proba(given[0]), rtol=1e-12)
+
+
 @pytest.mark.parametrize(
     ("name", "params"),
     [

@@ -309,7 +309,10 @@ class CategoricalNB(DiscreteNB, theirs.CategoricalNB):
 
     def _collect(self, X: Any, y: Any, weight: Array | None) -> CategoryStats | None:
         self._validate_n_categories(X[:1], self.min_categories)
-        return statistics_of(CategoryStats.of, X, y, weight)
+        found = statistics_of(CategoryStats.of, X, y, weight)
+        if found is None or weight is None or (weight != 0).all():
+            return found
+        return found.with_declared([np.unique(values) for values in X[weight == 0].T])  # which no count tells of
 
     def _takes(self, X: Any) -> bool:
         if not is_plain(self, X, "iu"):
