@@ -69,3 +69,16 @@ def test_tidy_explanations_are_in_the_library_of_the_rows(kind):
 def test_tidy_explanations_of_arrays_are_arrow_tables():
     X = FRAME[["x", "z"]].to_numpy()
     assert isinstance(GaussianClassifier().fit(X, Y).explain(X[:2], tidy=True), pa.Table)
+
+
+@pytest.mark.parametrize("column", [pd.Series, pl.Series, pa.array, list, lambda rows: np.array(rows, object)])
+def test_what_is_said_of_a_column_of_text_is_in_its_library(column):
+    model, rows = suffice.MultinomialClassifier().fit(["good film", "bad film"], ["+", "-"]), column(["good", None])
+    told = {pd.Series: pd.DataFrame, pl.Series: pl.DataFrame}.get(column, pa.Table)
+    assert isinstance(model.explain(rows, tidy=True), told)
+    filled = model.impute(rows, draws=True, random_state=0)
+    assert isinstance(filled, type(rows))
+    texts = pa.array(filled).to_pylist()
+    assert texts[0] == "good"
+    assert isinstance(texts[1], str)
+    assert pa.array(model.impute(rows)).to_pylist() == ["good", None]

@@ -38,7 +38,7 @@ def converted(X: Any, y: Any = None, weight: Any = None) -> Converted:
     """Return X as a `Table`; y and weight may be names of its columns."""
     if isinstance(X, Table):
         return X, y, weight, None
-    if (name := library(X)) is not None:
+    if not is_column(X) and (name := library(X)) is not None:
         return _READERS[name][1](X, y, weight)
     if (text := _text_column(X)) is not None:
         column, label = text
@@ -150,11 +150,20 @@ _READERS: dict[str, tuple[tuple[str, ...], Callable[[Any, Any, Any], Converted]]
 }
 
 
+_COLUMNS = {"pandas": ("Series",), "polars": ("Series",), "pyarrow": ("Array", "ChunkedArray")}
+
+
 def library(X: Any) -> str | None:
-    """Return the library of a table. Only libraries that are imported already are considered."""
+    """Return the library of a table or a column. Only libraries that are imported already are considered."""
     if type(X) is np.ndarray:
         return None
-    return next((name for name, (kinds, _) in _READERS.items() if is_of(X, name, *kinds)), None)
+    kinds = {name: (*tables, *_COLUMNS.get(name, ())) for name, (tables, _) in _READERS.items()}
+    return next((name for name, own in kinds.items() if is_of(X, name, *own)), None)
+
+
+def is_column(X: Any) -> bool:
+    """Whether X is a column of a library of tables."""
+    return any(is_of(X, name, *kinds) for name, kinds in _COLUMNS.items())
 
 
 def is_of(thing: Any, module: str, *kinds: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .readers import library
+from .readers import is_column, library
 
 
 def with_columns(X: Any, names: tuple[str, ...] | None, y: Any = None, weight: Any = None) -> Any:
@@ -14,7 +14,7 @@ def with_columns(X: Any, names: tuple[str, ...] | None, y: Any = None, weight: A
     Otherwise it is left as it is: scikit-learn refuses the same columns in another order, and so do we.
     """
     kind = library(X)
-    if names is None or kind not in ("pandas", "polars", "pyarrow"):
+    if names is None or is_column(X) or kind not in ("pandas", "polars", "pyarrow"):
         return X
     columns = X.schema.names if kind == "pyarrow" else list(X.columns)
     wanted = [*names, *(name for name in (y, weight) if isinstance(name, str))]

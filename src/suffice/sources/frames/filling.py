@@ -19,7 +19,7 @@ from ...tables import vocabulary as vocabularies
 from ...tables.arrow import arrow_column, from_arrow
 from ...tables.labels import is_missing
 from ...tables.parsing import written_like
-from ...tables.readers import library, pandas_column
+from ...tables.readers import is_column, library, pandas_column
 from ...tables.table import ArrayColumn, looked_at
 
 Array = NDArray[Any]
@@ -30,13 +30,16 @@ def with_cells(frame: Any, cells: Array, values: Any, marks: Mapping[int, str] |
 
     Parameters
     ----------
-    frame : what a source keeps as its `frame`
+    frame : what a source keeps as its `frame`: a table, or a single column of text
     cells : (n, d) bool, where the values are to be written
     values : (n, d) an array or an Arrow table
     marks : the decimal marks of columns of text that are read as numbers, which are written in the same way
     """
     columns, known = np.flatnonzero(cells.any(axis=0)).tolist(), marks or {}
     written = {j: _Cells(cells[:, j], _values(values, j)[cells[:, j]].tolist(), known.get(j)) for j in columns}
+    if is_column(frame) or isinstance(frame, list | tuple) or getattr(frame, "ndim", 2) == 1:
+        unchanged = frame.copy() if hasattr(frame, "copy") else frame
+        return _COLUMN_WRITERS[library(frame)](frame, written[0]) if written else unchanged
     return _WRITERS[library(frame)](frame, written)
 
 
@@ -140,6 +143,11 @@ def _array_with(X: Array, written: dict[int, _Cells]) -> Array:
     return out
 
 
+def _items_with(X: Any, cells: _Cells) -> Any:
+    items = cells.among(X, "text")
+    return np.array(items, object) if isinstance(X, np.ndarray) else items
+
+
 def _sparse_with(X: Any, written: dict[int, _Cells]) -> Any:
     out = X.tocsr(copy=True)
     out.sum_duplicates()
@@ -166,7 +174,7 @@ def _series_with(series: Any, cells: _Cells) -> Any:
     items = cells.among(series.tolist(), kind)
 
     def build(values: list[Any], dtype: Any) -> Any:
-        return pandas.Series(items if dtype is object else values, index=series.index, dtype=dtype)
+        return pandas.Series(items if dtype is object else values, series.index, dtype, series.name)
 
     return _narrowest(items, kind, build, (dtype, integer, number, object))
 
@@ -184,23 +192,22 @@ def _categories_with(series: Any, cells: _Cells) -> Any:
 
 
 def _polars_with(X: Any, written: dict[int, _Cells]) -> Any:
+    return X.with_columns([_polars_column_with(X.to_series(j), cells) for j, cells in written.items()])
+
+
+def _polars_column_with(series: Any, cells: _Cells) -> Any:
     polars = sys.modules["polars"]
 
     def build(items: list[Any], dtype: Any) -> Any:
         try:
             if dtype == polars.Null:
                 raise ValueError("nothing but null")
-            return polars.Series(name, items, dtype=dtype, strict=True)
+            return polars.Series(series.name, items, dtype=dtype, strict=True)
         except polars.exceptions.PolarsError as error:
             raise ValueError(str(error)) from None
 
-    columns = []
-    for j, cells in written.items():
-        name, series = X.columns[j], X.to_series(j)
-        kind = arrow_column(series.to_arrow(), "").kind
-        types = series.dtype, polars.Int64, polars.Float64, polars.String
-        columns.append(_narrowest(cells.among(series.to_list(), kind), kind, build, types))
-    return X.with_columns(columns)
+    kind, types = arrow_column(series.to_arrow(), "").kind, (series.dtype, polars.Int64, polars.Float64, polars.String)
+    return _narrowest(cells.among(series.to_list(), kind), kind, build, types)
 
 
 def _arrow_with(X: Any, written: dict[int, _Cells]) -> Any:
@@ -208,11 +215,17 @@ def _arrow_with(X: Any, written: dict[int, _Cells]) -> Any:
 
     columns, fields = list(X.columns), list(X.schema)
     for j, cells in written.items():
-        kind = arrow_column(columns[j], "").kind
-        items = cells.among(columns[j].to_pylist(), kind)
-        columns[j] = _narrowest(items, kind, pa.array, (fields[j].type, pa.int64(), pa.float64(), pa.string()))
+        columns[j] = _arrow_column_with(columns[j], cells)
         fields[j] = fields[j].with_type(columns[j].type)
     return type(X).from_arrays(columns, schema=pa.schema(fields, X.schema.metadata))
+
+
+def _arrow_column_with(column: Any, cells: _Cells) -> Any:
+    import pyarrow as pa
+
+    kind = arrow_column(column, "").kind
+    types = column.type, pa.int64(), pa.float64(), pa.string()
+    return _narrowest(cells.among(column.to_pylist(), kind), kind, pa.array, types)
 
 
 _WRITERS: dict[str | None, Callable[[Any, dict[int, _Cells]], Any]] = {
@@ -221,4 +234,10 @@ _WRITERS: dict[str | None, Callable[[Any, dict[int, _Cells]], Any]] = {
     "polars": _polars_with,
     "pyarrow": _arrow_with,
     "scipy.sparse": _sparse_with,
+}
+_COLUMN_WRITERS: dict[str | None, Callable[[Any, _Cells], Any]] = {
+    None: _items_with,
+    "pandas": _series_with,
+    "polars": _polars_column_with,
+    "pyarrow": _arrow_column_with,
 }
