@@ -227,9 +227,35 @@ def test_pairs_that_are_too_large_are_left_out_in_any_order(monkeypatch):
         np.testing.assert_array_equal(total.pairs, whole.pairs)
         np.testing.assert_array_equal(total.count, whole.count)
     assert (total - parts[0]).left_out() == whole.left_out()
-    with pytest.warns(ColumnWarning, match="not joined in the tree: 'a' and 'd', 'b' and 'd'; .* keep fewer columns"):
+    with pytest.warns(
+        ColumnWarning,
+        match="not joined in the tree: 'a' and 'd', 'b' and 'd'; .* keep fewer columns, .* leave structure out",
+    ):
         density = TreeDensity.estimate(whole, names="abcd")
     assert {tuple(sorted(e[:2])) for e in density.edges("abcd")} <= {("a", "b"), ("b", "c"), ("a", "c"), ("c", "d")}
+
+
+def test_named_pairs_have_room_of_their_own(monkeypatch):
+    monkeypatch.setattr(pairs, "CELLS_OF_PAIR", 27)  # three categories of each of two columns in three classes
+    X, y = rows()
+    stats = PairStats.of(Batch.of(X, y), [(0, 1), (0, 3)])
+    assert stats.pairs.tolist() == [[0, 1]]
+    assert stats.counts([(0, 1), (0, 3)])  # as far as there is room
+    assert not stats.counts([(1, 2)])
+    with pytest.warns(ColumnWarning, match="table of both so that they .* tree: 'a' and 'd'; group rare categories$"):
+        density = TreeDensity.estimate(stats, joint=[(0, 1), (0, 3)], grows=False, names="abcd")
+    assert [edge[:2] for edge in density.edges()] == [(0, 1)]
+    declared = stats.with_declared([np.arange(4), *(np.arange(n) for n in WIDTH[1:])])
+    assert not len(declared.pairs)
+    assert not declared.count.size
+
+
+def test_pairs_that_only_one_of_two_statistics_counted_are_not_counted():
+    batch = Batch.of(*rows())
+    one, two, every = (PairStats.of(batch, asked) for asked in ([(0, 1)], [(0, 1), (0, 2)], None))
+    for both in (one + two, two + one, one + every, every + two + one):
+        assert both.pairs.tolist() == [[0, 1]]
+        np.testing.assert_array_equal(both.of_pair(0, 1), both.weight.sum() / 200 * one.of_pair(0, 1))
 
 
 def test_too_many_columns_are_joined_with_those_next_to_them(monkeypatch):

@@ -539,10 +539,16 @@ def _warn(stats: PairStats, joint: Sequence[tuple[int, int]], grows: bool, names
     if out:
         shown = ", ".join(f"{names[i]!r} and {names[j]!r}" for i, j in out[:_SHOWN])
         more = f" and {len(out) - _SHOWN} more" if len(out) > _SHOWN else ""
+        why = "have too many categories for a table of both"
+        what = "group rare categories"
+        if grows:
+            why += ", or are too many,"
+            what += (
+                ", keep fewer columns, or name the pairs that matter with joint= and leave structure out; all pairs "
+                "share the room for tables, columns next to each other first"
+            )
         warnings.warn(
-            f"these pairs of columns have too many categories for a table of both, or are too many, so that they are "
-            f"not joined in the tree: {shown}{more}; all pairs share the room for tables, columns next to each "
-            "other first: group rare categories, keep fewer columns, or name the pairs that matter with joint=",
+            f"these pairs of columns {why} so that they are not joined in the tree: {shown}{more}; {what}",
             ColumnWarning,
             stacklevel=3,
         )
