@@ -779,7 +779,7 @@ BAD_COUNTS = [
     (np.where(np.arange(D) == 3, np.inf, X), "column 3 holds infinity"),
     (sp.csr_array(np.where(np.arange(D) == 3, np.nan, X)), "column 3 holds infinity or, in a sparse matrix, NaN"),
     (X.astype(complex), "Complex"),
-    (np.array([["a", 1.0]] * N, object), "not hold numbers"),
+    (np.array([["a", 1.0]] * N, object), "column 0 .*not hold numbers|text in column 0"),
     (pd.DataFrame({"a": X[:, 0], "b": ["x"] * N}), "'b'"),
 ]
 

@@ -194,6 +194,9 @@ def test_lists_of_tokens_are_taken_as_they_are():
         MultinomialClassifier().fit_statistics(
             MultinomialClassifier(tokens=Tokens(ngrams=(1, 2))).fit(lists, [0, 1, 1, 0]).statistics_
         )
+    both = MultinomialClassifier().fit(pd.DataFrame({"t": lists, "u": ["text"] * 4}), [0, 1, 1, 0]).statistics_
+    plain = MultinomialClassifier().fit(pd.DataFrame({"t": ["text"], "u": ["text"]}), [0]).statistics_
+    assert [each.as_given for each in (both, both + plain, plain + both, plain)] == [True, True, True, False]
 
 
 def test_models_stream_merge_forget_and_fade():
@@ -337,8 +340,12 @@ def test_text_that_is_not_valid_is_refused_with_the_row():
     ):
         with pytest.raises(DataError, match="row 1 "):
             call()
+    letters = MultinomialClassifier(tokens=Tokens(pattern="[a-z]"))
     with pytest.raises(DataError, match="row 1 "):
-        MultinomialClassifier(tokens=Tokens(pattern="[a-z]")).fit(raw, [0, 1])
+        letters.fit(raw, [0, 1])
+    with pytest.raises(DataError, match="row 1 "):
+        letters.fit(pa.concat_arrays([raw[1:], raw[1:]]), [0, 1], [0, 1])
+    assert letters.fit(raw, [0, 0], [1, 0]).vocabulary().tolist() == list("efin")  # absent, whatever it holds
 
 
 BAD = [
@@ -468,6 +475,10 @@ def test_text_beside_numbers():
     assert clf.impute(hidden).shape == (60, 2)
     rows, _ = clf.sample(20, random_state=0)
     assert set(" ".join(rows["text"]).split()) <= set(clf.density_.parts["text"].vocabulary())
+    with pytest.raises(
+        DataError, match=r"not both, and there is text in column 'text'; use MixedClassifier\(families="
+    ):
+        MultinomialClassifier().fit(TICKETS, "team")
     with pytest.raises(DataError, match="cannot be scored in SQL"):
         clf.to_sql("tickets", "postgresql")
 

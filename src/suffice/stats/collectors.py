@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DataError, FamilyError, as_family, listed
+from ..errors import DataError, FamilyError, as_family, listed, remedy
 from ..tables.batch import Batch
 from ..tables.features import Feature
 from ..tables.labels import SoftLabels
@@ -133,7 +133,18 @@ class CollectCounts:
         others = (each for each, known in zip(columns, text, strict=True) if not known)
         if any(text) and all(each.missing().all() for each in others):  # a column without values is of any type
             return WordStats.of(batch, self.tokens, self.presence)
-        return CountStats.of(batch, self.presence)
+        try:
+            return CountStats.of(batch, self.presence)
+        except FamilyError as error:
+            if not any(text):
+                raise
+            first = as_family(batch.table.names_of(np.flatnonzero(text).tolist())[0], "text")
+            both = remedy(f"MixedClassifier({first})", f"--model mixed {first}")
+            raise FamilyError(
+                f"this model counts words or numbers, but not both, and there is text in column {_names(batch, text)}; "
+                f"use {both}, or leave columns out",
+                error.columns,
+            ) from None
 
     def more_of(self, learnt: CountStats | WordStats) -> CollectCounts | CollectWords:
         """The collector of more rows: of text where text was learnt, even if all of theirs is missing."""
