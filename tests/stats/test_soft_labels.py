@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 
 from suffice import kernels
 from suffice.errors import DataError
-from suffice.stats import CategoryStats, CountStats, MomentStats
+from suffice.stats import CategoryStats, CountStats, MomentStats, WordStats
 from suffice.stats.support import POSITIVE
 from suffice.stats.transformed import TransformedStats
 from suffice.tables.batch import Batch
@@ -127,3 +127,10 @@ def test_transformed_columns(rng, share):
     of = partial(TransformedStats.of, transforms=("identity", "log"), support=POSITIVE, family="gamma")
     for weight in (None, rng.uniform(size=N)):
         check(of, Matrix(X), share, weight)
+
+
+@pytest.mark.parametrize("presence", [False, True])
+def test_words(rng, share, presence):
+    texts = np.array([None, "", "the cat, the dog", "the the end"], object)[rng.integers(0, 4, (N, 1))]
+    for weight in (None, rng.uniform(size=N)):
+        check(partial(WordStats.of, presence=presence), Matrix(texts), share, weight)
