@@ -1,6 +1,7 @@
 """Which columns go to which family: by their types, and as somebody asks."""
 
 import datetime as dt
+import uuid
 
 import numpy as np
 import pandas as pd
@@ -290,6 +291,10 @@ REAL = {
     "row numbers with gaps": (np.delete(np.arange(N + 30), np.arange(0, 90, 3)), "drop", "it has 200 different whole"),
     "large differing numbers": (WIDE, "gaussian", "int64, large"),
     "differing floats": (NUMBERS, "gaussian", "float64"),
+    "UUIDs": ([str(uuid.UUID(int=i * 7**42)) for i in range(N)], "drop", f"it has {N} different values"),
+    "web addresses": ([f"https://www.example.com/shop/item/{i}" for i in range(N)], "drop", f"it has {N} different"),
+    "groups of digits": ([f"+49 30 12 34 56 {i:03}" for i in range(N)], "drop", f"it has {N} different values"),
+    "tags": ([f"old,red,cheap;large|tag{i} x" for i in range(N)], "text", f"str, {N} different values of 5 words"),
     "words that differ": ([f"u{i}" for i in range(N)], "drop", f"it has {N} different values in {N} rows"),
 }
 
@@ -324,6 +329,16 @@ def test_an_identifier_needs_more_than_a_name_or_differing_values():
     assert schema(pd.DataFrame({"id": np.arange(N)})).families == ("gaussian",)
     # In a sample of more rows, what is constant may vary.
     assert Schema.of(as_table(beside([3] * N)), is_sample=True).families[0] == "categorical"
+
+
+@pytest.mark.parametrize(
+    ("values", "keep"),
+    [("u{}", "categorical"), ("broken screen {}", "text"), ("https://example.com/{}", "text"), (None, "gaussian")],
+)
+def test_the_family_that_would_keep_an_identifier_is_named(values, keep):
+    found = schema(beside(np.arange(N) * 7 + 3 if values is None else [values.format(i) for i in range(N)], "id"))
+    with pytest.warns(ColumnWarning, match=f"use families={{'id': '{keep}'}} to keep it"):
+        found.warn()
 
 
 def test_cells_that_become_missing_are_named():

@@ -299,7 +299,8 @@ def inferred(
         told = read.lost and read.lost + keep, read.doubtful and doubt
         return ColumnFamily(read.family or family, why, read.steps, "; it ".join(filter(None, told)))
     if leaves_out and isinstance(name, str) and not summary.is_prose and (reason := identifies_rows(summary, name)):
-        keep = "gaussian" if column.kind == "integer" else "categorical"
+        words = "text" if summary.has_words else "categorical"
+        keep = "gaussian" if column.kind == "integer" else words
         return ColumnFamily(DROP, reason, warning=f"is left out: {reason}; use {as_family(name, keep)} to keep it")
     return ColumnFamily(*_suggested(summary))
 

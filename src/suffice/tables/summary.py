@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,7 +20,9 @@ FEW = 16  # integers with at most this many different values are categories
 _FIRST = 1000  # rows that are looked at first: of most columns they tell what all rows would
 _DIFFERENT = 0.5  # the share of different values from which on text of many words is prose
 _MANY_WORDS = 5  # of prose, on average
-_WORD = re.compile(PATTERN)
+_TOKEN = re.compile(PATTERN)
+_BETWEEN = re.compile(r"[\s,;|]+")  # words
+_LETTERS = re.compile(r"[^\W\d_]{2}")
 CATEGORIES = ("category", "dictionary", "Categorical", "Enum")  # dtypes of columns that are meant to be categories
 _RANGE = 1 << 16  # integers within so wide a range are counted by their value
 
@@ -101,8 +104,19 @@ class ColumnSummary:
         """Why the column is text of many words; empty where it is not."""
         if holds_tokens(self.column):
             return "lists of tokens"
+        words = _mean(map(_n_words, self._different_texts))
+        return f"{len(self._different_texts)} different values of {words:.0f} words" if words >= _MANY_WORDS else ""
+
+    @property
+    def has_words(self) -> bool:
+        """Whether most values differ and can be cut into words."""
+        return _mean(len(_TOKEN.findall(text)) for text in self._different_texts) >= 2
+
+    @cached_property
+    def _different_texts(self) -> list[str]:
+        """The different values of text, of a sample; none where values occur again and again."""
         if self.column.kind != "text" or self.column.dtype.startswith(CATEGORIES):
-            return ""
+            return []
         some = (
             self.column[:: max(1, len(self.column) // _FIRST)]
             if isinstance(self.column, ArrayColumn)
@@ -110,10 +124,7 @@ class ColumnSummary:
         )
         distinct, code = some.coded()
         known = _n_codes(code)
-        if known <= FEW or known < _DIFFERENT * (code >= 0).sum():
-            return ""
-        words = np.array([len(_WORD.findall(str(text))) for text in distinct.tolist()])
-        return f"{known} different values of {words.mean():.0f} words" if words.mean() >= _MANY_WORDS else ""
+        return [] if known <= FEW or known < _DIFFERENT * (code >= 0).sum() else list(map(str, distinct.tolist()))
 
     @cached_property
     def all_differ(self) -> bool:
@@ -125,6 +136,16 @@ class ColumnSummary:
 
 def _are_whole(x: Array) -> bool:
     return bool((x == np.rint(x)).all())
+
+
+def _mean(numbers: Iterable[int]) -> float:
+    found = list(numbers)
+    return sum(found) / max(len(found), 1)
+
+
+def _n_words(text: str) -> int:
+    """The words of a text, each with two letters: a path, a web address or a hexadecimal number is at most one."""
+    return sum(_LETTERS.search(own) is not None for own in _BETWEEN.split(text))
 
 
 def _n_codes(code: Array) -> int:
