@@ -156,6 +156,8 @@ def test_every_column_of_text_is_read():
         tuple(FEW),
         np.array(FEW),
         np.array(FEW, object),
+        [text.encode() for text in FEW],
+        np.array([text.encode() for text in FEW]),
         np.array(FEW)[:, None],
         pd.Series(FEW),
         pd.Series(FEW, dtype=object),
@@ -337,6 +339,7 @@ def test_text_that_is_not_valid_is_refused_with_the_row():
         lambda: MultinomialClassifier().fit(raw, [0, 1]),
         lambda: clf.predict(raw),
         lambda: clf.log_likelihood(raw),
+        lambda: clf.predict([b"fine", b"bad \xff"]),
     ):
         with pytest.raises(DataError, match="row 1 "):
             call()

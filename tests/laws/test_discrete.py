@@ -445,6 +445,7 @@ NEVER = {  # rows that were learnt of one class, and one that was not
     "a missing number": ("moments, missing", [[2, 1, 0], [1, 3, 1]], [np.nan, 1, 0]),
     "a number that was transformed": ("transformed", [[2, 1, 1], [2, 1, 1]], [2, 3, 1]),
     "a number that was missing and transformed": ("transformed", [[np.nan, 1, 1], [np.nan, 3, 1]], [1, 1, 1]),
+    "categories that never met": ("pairs of integers", [[0, 0, 0], [1, 1, 1]], [0, 1, 0]),
     "part of a bundle": ("bundle", [[2, 1, 0], [1, 1, 1]], [2, 0, 0]),
 }
 
@@ -501,6 +502,20 @@ DAMAGE = {  # what is done to the arrays of a statistic of two classes and three
     "no number of columns": ("text", lambda _: {"n_features": None}),
     "a negative category": ("text", lambda a: {"count": a["count"] - 9}),
     "an infinite category weight": ("text", lambda a: {"weight": a["weight"] * np.inf}),
+    "no pairs": ("pairs of integers", lambda _: {"pairs": None}),
+    "a pair of a column beyond": ("pairs of integers", lambda a: {"pairs": a["pairs"] + 1}),
+    "pairs out of order": ("pairs of integers", lambda a: {"pairs": a["pairs"][::-1]}),
+    "a pair short": ("pairs of integers", lambda a: {"pairs": a["pairs"][1:]}),
+    "categories more often together than alone": ("pairs of integers", lambda a: {"pair_count": a["pair_count"] * 2}),
+    "no tokens": ("words", lambda _: {"tokens": None}),
+    "words out of order": ("words", lambda a: {"letters_0": a["letters_0"][::-1]}),
+    "a word twice": ("words", lambda a: {"letters_0": a["letters_0"] * 0 + 97}),
+    "letters that are too few": ("words", lambda a: {"letters_0": a["letters_0"][1:]}),
+    "classes of words out of order": ("words", lambda a: {"label_0": a["label_0"][::-1]}),
+    "a class of a word beyond": ("words", lambda a: {"label_0": a["label_0"] + 2}),
+    "words of a class without rows": ("words", lambda a: {"weight": a["weight"] * [1, 0], "missing": a["missing"] * 0}),
+    "more documents than there are": ("words, presence", lambda a: {"value_0": a["value_0"] * 2}),
+    "more texts missing than there are": ("words", lambda a: {"missing": a["missing"] + 2}),
     "less than none observed": ("moments, missing", lambda a: {"observed": -np.ones_like(a["mean"])}),
     "observed of other columns": ("moments, missing", lambda _: {"observed": np.ones((2, 2))}),
     "no transforms": ("transformed", lambda _: {"transforms": None}),
@@ -522,7 +537,10 @@ DAMAGE = {  # what is done to the arrays of a statistic of two classes and three
 @pytest.mark.parametrize(("name", "change"), DAMAGE.values(), ids=DAMAGE)
 def test_damaged_arrays_are_refused(name, change):
     case = CASES[name]
-    rows = {"text": [["a", "b", "c"], ["bb", "c", "d"]]}.get(name, [[1, 2, 3], [2, 1, 4]])
+    words = [["aa bb", "aa", None], ["bb aa", "bb", ""]]
+    rows = {"text": [["a", "b", "c"], ["bb", "c", "d"]], "words": words, "words, presence": words}.get(
+        name, [[1, 2, 3], [2, 1, 4]]
+    )
     s = case.of(case.array(rows), np.array(["x", "y"]))
     arrays = s.to_arrays()
     type(s).from_arrays(s.classes, arrays)

@@ -50,11 +50,11 @@ def converted(X: Any, y: Any = None, weight: Any = None) -> Converted:
 def _text_column(X: Any) -> tuple[Column, Any] | None:
     """A column of text that is no table, and its name; None for anything else."""
     if isinstance(X, list | tuple):
-        if not X or not isinstance(next((each for each in X if not is_missing(each)), ""), str):
+        if not X or not isinstance(next((each for each in X if not is_missing(each)), ""), str | bytes):
             return None
         X = np.fromiter(X, object, len(X))
     if isinstance(X, np.ndarray):
-        if X.ndim != 1 or not (X.dtype.kind == "U" or (X.dtype == object and len(X))):
+        if X.ndim != 1 or not (X.dtype.kind in "US" or (X.dtype == object and len(X))):
             return None
         column: Column = ArrayColumn.of(X)
         name = None
