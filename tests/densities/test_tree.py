@@ -119,6 +119,10 @@ def test_the_unknown_is_what_its_policy_says():
     gone = np.where((strange == 9) | (strange == 7), None, strange)
     ignoring = tree(unknown="ignore")
     np.testing.assert_array_equal(ignoring.log_likelihood(strange), ignoring.log_likelihood(gone))
+    whole = np.where(np.arange(4) == 1, 9, GRID)  # numbers, which are not looked up
+    np.testing.assert_array_equal(
+        ignoring.log_likelihood(whole), ignoring.log_likelihood(np.where(whole == 9, None, whole))
+    )
     with pytest.raises(DataError, match="holds 7, which was never seen"):
         tree(unknown="error").log_likelihood(strange)
     # As a category of which there are no rows; what depends on it goes by its class alone.
@@ -143,6 +147,10 @@ def test_parts_of_the_contract():
         shares = density.explain(x, c)
         np.testing.assert_allclose(shares.sum(axis=1), density.log_likelihood(X)[:, c], atol=1e-12)
         assert not shares[X == None].any()  # noqa: E711
+        strange = GRID.copy()
+        strange[::2, 0] = 9  # which is impossible: what comes after it has no share
+        impossible = tree(0).explain(density.read(as_table(strange)), c).sum(axis=1)
+        np.testing.assert_allclose(impossible, tree(0).log_likelihood(strange)[:, c], atol=1e-12)
     for again in (
         TreeDensity.from_arrays(density.to_arrays()),
         TreeDensity.from_parameters(**density.parameters()),
@@ -276,7 +284,7 @@ def test_too_many_columns_are_joined_with_those_next_to_them(monkeypatch):
         total = order[0].plus(*order[1:])
         np.testing.assert_array_equal(total.pairs, whole.pairs)
         np.testing.assert_array_equal(total.count, whole.count)
-    with pytest.warns(ColumnWarning, match=r"or are too many, .*and \d+ more; .* next to each other first"):
+    with pytest.warns(ColumnWarning, match=r"or are too many, .* tree:( \d+ and \d+,?){5} and \d+ more; .* next to"):
         density = TreeDensity.estimate(whole)
     assert {(0, 1), (2, 3), (6, 7), (8, 9), (10, 11)} <= {tuple(sorted(edge[:2])) for edge in density.edges()}
 

@@ -211,6 +211,8 @@ def test_models_stream_merge_forget_and_fade():
         np.testing.assert_allclose(other.log_likelihood(NEW), whole.log_likelihood(NEW), rtol=1e-12)
     stream.forget(*two)
     fresh = MultinomialClassifier().fit(*one)
+    for own in zip(stream.statistics_.to_arrays().values(), fresh.statistics_.to_arrays().values(), strict=True):
+        np.testing.assert_array_equal(*own)  # the documents that have a word, too
     assert stream.statistics_.words().tolist() == fresh.statistics_.words().tolist()  # not one that nobody has
     assert stream.vocabulary().tolist() == fresh.vocabulary().tolist()
     np.testing.assert_allclose(stream.log_likelihood(NEW), fresh.log_likelihood(NEW), rtol=1e-12)
@@ -441,14 +443,17 @@ def test_columns_without_any_text_may_be_of_any_type():
     before, gone = clf.statistics_, table.assign(title=np.nan)
     assert clf.partial_fit(gone, SOME).statistics_.missing.tolist() == [[3, 6], [2, 4]]
     np.testing.assert_array_equal(clf.forget(gone, SOME).statistics_.missing, before.missing)
+    titles, bodies = (MultinomialClassifier().fit(pd.DataFrame({name: FEW}), SOME) for name in ("title", "body"))
+    assert (titles + bodies).statistics_.missing.tolist() == [[3, 3], [2, 2]]  # neither has the column of the other
 
 
 def test_unknown_words():
-    clf = MultinomialClassifier(tokens=Tokens(unknown="error")).fit(FEW, SOME)
-    assert clf.predict(["good film"]).tolist() == ["+"]
-    for call in (clf.predict, clf.log_likelihood):
-        with pytest.raises(DataError, match="row 1 has words"):
-            call(["good", "terrific"])
+    for how in ({}, {"predictive": True}):
+        clf = MultinomialClassifier(tokens=Tokens(unknown="error"), **how).fit(FEW, SOME)
+        assert clf.predict(["good film"]).tolist() == ["+"]
+        for call in (clf.predict, clf.log_likelihood):
+            with pytest.raises(DataError, match="row 1 has words"):
+                call(["good", "terrific"])
 
 
 TICKETS = pd.DataFrame(
