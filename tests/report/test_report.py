@@ -381,7 +381,7 @@ def test_errors_leave_the_file_as_it_was(tmp_path):
         with pytest.raises(DataError, match=message):
             suffice.write_report(clf, X, y, path)
     with pytest.raises(DataError, match="about a classifier"):
-        suffice.write_report("nothing" and object(), FRAME, "species", path)
+        suffice.write_report(object(), FRAME, "species", path)
     assert path.read_text() == "mine"
 
 
