@@ -92,6 +92,9 @@ class Family(Recipe):
     merges_columns: bool = False
     classifies: bool = True
     has_mean: bool = True  # whether the mean of a column is a value that it can have
+    keeps_text: bool = False  # whether text is learnt as it is, rather than read as numbers
+    takes_weights: bool = False  # whether the automatic choice tries weights of columns
+    more_general: str = "categorical"  # the family for a column whose other rows do not fit
 
     def check_choices(self, choices: dict[str, Any]) -> None:
         self.check(choices)
@@ -433,6 +436,7 @@ FAMILIES: dict[str, Family] = {
             check=_check_words,
             merges_columns=True,
             has_mean=False,
+            takes_weights=True,
             infer=_why_bernoulli,
         ),
         Family(
@@ -446,6 +450,8 @@ FAMILIES: dict[str, Family] = {
             check=_check_words,
             merges_columns=True,
             has_mean=False,
+            keeps_text=True,
+            takes_weights=True,
             infer=_why_text,
         ),
         Family(
@@ -461,6 +467,8 @@ FAMILIES: dict[str, Family] = {
             converted=_converted_categories,
             merges_columns=True,
             has_mean=False,
+            keeps_text=True,
+            takes_weights=True,
             infer=_why_categorical,
         ),
         Family(
@@ -474,6 +482,7 @@ FAMILIES: dict[str, Family] = {
             defaults={"alpha": 1.0, "predictive": False},
             check=_check_alpha,
             merges_columns=True,
+            more_general="gaussian",
             infer=_why_poisson,
         ),
         Family(

@@ -97,8 +97,9 @@ class Schema:
         if all(each.family == DROP for each in found):
             raise DataError("every column is dropped: there is nothing to learn from")
         for j, column in enumerate(columns):
-            is_open = j in chosen and names[j] not in known and not found[j].steps
-            if is_open and found[j].family not in (DROP, "categorical", "text"):
+            is_open = j in chosen and names[j] not in known and not found[j].steps and found[j].family != DROP
+            family = FAMILIES.get(found[j].family)  # None where it derives features
+            if is_open and not (family and family.keeps_text):
                 found[j] = found[j]._replace(steps=convertible(column, decimal))
         features = _features(found, names, columns, known)
         for feature in features:
@@ -156,7 +157,7 @@ class Schema:
         families, reasons, changes = list(self.families), list(self.reasons), []
         for j in error.columns:
             derived = any(feature.source == j for feature in self.features)
-            general = "gaussian" if families[j] == "poisson" and not derived else "categorical"
+            general = "categorical" if derived else FAMILIES[families[j]].more_general
             if families[j] == general and not derived:
                 raise error
             changes.append(

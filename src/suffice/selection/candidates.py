@@ -12,6 +12,7 @@ import numpy as np
 from ..estimators.gaussian import GaussianClassifier
 from ..estimators.generative import GenerativeClassifier
 from ..estimators.mixed import MixedClassifier
+from ..families import FAMILIES
 from ..schema import DROP
 from ..stats.wide import is_wide
 from ..tables.features import BINS, extended
@@ -43,7 +44,7 @@ _PATTERNS = 16  # of missing values, beyond which EM for covariances takes too l
 _FEW_COUNTS = 3  # columns of counts; with fewer, they are not tried as occurrences
 _WIDE = 200  # columns, beyond which bins and powers of each are not tried
 _PAIRS = 1 << 18  # of categories of all columns and classes; with more, trees are not tried
-_WEIGHTED = {"categorical", "bernoulli", "text"}  # families whose columns may have weights
+_WEIGHTED = {family.name for family in FAMILIES.values() if family.takes_weights}
 _PRODUCTS = 1 << 28  # of shares of columns, beyond which weights of columns are not tried
 _FAR = 3.0  # times the least loss, beyond which they are not tried
 _ENTRIES = 1 << 26  # of the covariances of all classes and folds; with more, only diagonal ones are tried
@@ -188,7 +189,7 @@ def _structures(trial: Trial, families: Any, n_jobs: int | None) -> Iterator[_St
 
 def _smoothed(best: StatisticCandidate) -> Iterator[StatisticCandidate]:
     """Yield a model with less and with more smoothing, if it has counts."""
-    if best.view.has("categorical", "bernoulli", "poisson", "binned", "multinomial", "text"):
+    if any("alpha" in FAMILIES[family].defaults for family in best.view.schema.blocks()):
         for alpha in ALPHAS:
             yield replace(best, estimator=changed(best.estimator, alpha=alpha))
 

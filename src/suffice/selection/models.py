@@ -385,6 +385,6 @@ class View:
         found: View = trial.views[key]
         return found
 
-    def has(self, *families: str) -> bool:
-        """Whether a column has one of these families."""
-        return not set(families).isdisjoint(self.schema.families)
+    def has(self, family: str) -> bool:
+        """Whether a column has this family."""
+        return family in self.schema.families
