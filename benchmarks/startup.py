@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import subprocess
 import sys
 import tempfile
@@ -57,7 +58,10 @@ def imported(path: Path) -> Call:
 
 
 def process(path: Path, code: str, *arguments: str) -> Call:
-    return partial(subprocess.run, [sys.executable, "-c", code, *arguments], cwd=path, check=True, capture_output=True)
+    """A process that finds all modules compiled, as those of installed packages are."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    run = partial(subprocess.run, cwd=path, env=environment, check=True, capture_output=True)
+    return partial(run, [sys.executable, "-c", code, *arguments])
 
 
 CASES = [

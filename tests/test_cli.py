@@ -2,6 +2,7 @@
 
 import csv
 import dataclasses
+import gc
 import importlib
 import io
 import json
@@ -72,6 +73,7 @@ def refused(tmp_path, monkeypatch, capsys):
         monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)  # main sets its own
         with pytest.raises(SystemExit) as failure:
             main()
+        gc.unfreeze()  # as main is the last thing that a process does
         told = capsys.readouterr()
         assert told.out == ""
         assert told.err.startswith("suffice: ")

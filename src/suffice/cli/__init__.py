@@ -94,7 +94,9 @@ def main() -> None:
     gc.set_threshold(100_000)  # imports make many objects that stay; to look for garbage among them takes its time
     sys.meta_path.insert(0, _WithoutPandas())
     warnings.showwarning = _warn
-    raise SystemExit(_run())
+    code = _run()
+    gc.freeze()  # Python would look for garbage once more before it ends, among all that was imported
+    raise SystemExit(code)
 
 
 def _run() -> int:
