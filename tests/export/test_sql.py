@@ -36,8 +36,9 @@ from suffice.densities import (
     SparseCountDensity,
 )
 from suffice.errors import DataError, ImpossibleWarning, for_commands
+from suffice.export.counts import log_gamma
 from suffice.export.dialects import Cell, dialect_of
-from suffice.export.scores import log_gamma, scores
+from suffice.export.scores import scores
 from suffice.export.steps import Steps
 from suffice.regression import LogisticModel
 from suffice.tables.features import DERIVED

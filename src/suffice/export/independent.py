@@ -20,6 +20,7 @@ from ..densities import (
 )
 from ..densities.independent import IndependentDensity
 from ..stats.support import POSITIVE, WHOLE
+from .counts import counted, log_gamma, stirling_series, times
 from .dialects import AsNumber, Infinity, Number, Total
 from .scores import (
     FAR,
@@ -29,14 +30,10 @@ from .scores import (
     Expression,
     Scores,
     cell,
-    counted,
     log1p,
-    log_gamma,
     or_zero,
     previous,
     scores,
-    stirling_series,
-    times,
 )
 from .steps import Steps
 

@@ -19,20 +19,13 @@ from sqlalchemy import and_, case, func, or_
 from sqlalchemy.sql.elements import ColumnElement
 
 from ..densities import (
-    BernoulliDensity,
     CategoricalDensity,
-    ComplementDensity,
-    GammaPoissonDensity,
     GaussianDensity,
     MixtureDensity,
-    MultinomialDensity,
-    PoissonDensity,
-    PolyaDensity,
     ProductDensity,
     StudentDensity,
     TextDensity,
 )
-from ..densities.linear import SOME
 from ..errors import DataError
 from ..regression import LogisticModel
 from ..regression.encoding import Encoding
@@ -82,7 +75,7 @@ def cell(column: str | Expression) -> Expression:
 
 
 @dataclass(frozen=True)
-class _Numbers:
+class NumberCells:
     """Columns of numbers."""
 
     raw: list[Expression]
@@ -91,7 +84,7 @@ class _Numbers:
     @classmethod
     def of(
         cls, steps: Steps, names: Sequence[str], low: Array, high: Array, tiny: Array, kind: Any = AsNumber
-    ) -> _Numbers:
+    ) -> NumberCells:
         raw = [steps.bind("v", kind(cell(name))) for name in names]
         held = []
         for v, a, b, none in zip(raw, low, high, tiny, strict=True):
@@ -106,13 +99,13 @@ class _Numbers:
         return cls(raw, held)
 
     @classmethod
-    def anywhere(cls, steps: Steps, names: Sequence[str]) -> _Numbers:
+    def anywhere(cls, steps: Steps, names: Sequence[str]) -> NumberCells:
         """Columns of which no scale is known."""
         ones = np.ones(len(names))
         return cls.of(steps, names, -FAR * ones, FAR * ones, ones / FAR)
 
     @classmethod
-    def counts(cls, steps: Steps, names: Sequence[str], presence: bool = False) -> _Numbers:
+    def counts(cls, steps: Steps, names: Sequence[str], presence: bool = False) -> NumberCells:
         ones = np.ones(len(names))
         kind = AsBoolean if presence else AsNumber
         return cls.of(steps, names, 0.0 * ones, FAR * ones, ones / FAR, kind)
@@ -159,13 +152,13 @@ def _(density: GaussianDensity, steps: Steps, names: Sequence[str], strict: bool
     return Scores(relative, Number(0.0), refused)
 
 
-def _gaussian_cells(density: GaussianDensity, steps: Steps, names: Sequence[str]) -> _Numbers:
+def _gaussian_cells(density: GaussianDensity, steps: Steps, names: Sequence[str]) -> NumberCells:
     mean, deviation = density.mean[density.seen], np.sqrt(_variances(density)).max(axis=0)
     if not len(mean):
         mean = density.mean
     far = FAR * deviation
     bounds = np.clip([mean.min(axis=0) - far, mean.max(axis=0) + far], -LARGEST, LARGEST)
-    return _Numbers.of(steps, names, bounds[0], bounds[1], deviation / FAR)
+    return NumberCells.of(steps, names, bounds[0], bounds[1], deviation / FAR)
 
 
 def _variances(density: GaussianDensity) -> Array:
@@ -233,7 +226,7 @@ def _n_eliminated(density: GaussianDensity) -> int:
     return len(density.covariance) * d * (d - 1) // 2 + density.n_classes * d
 
 
-def _marginal(density: GaussianDensity, steps: Steps, cells: _Numbers) -> Scores:
+def _marginal(density: GaussianDensity, steps: Steps, cells: NumberCells) -> Scores:
     """The density of what is observed: column by column, each is taken out of the correlations of those that follow.
 
     A column that is missing correlates with nothing and deviates by nothing, so that it says nothing."""
@@ -334,141 +327,10 @@ def category_cells(steps: Steps, name: str, categories: Array) -> tuple[Expressi
     values: list[Expression] = [Number(float(value)) for value in categories]
     raw = steps.bind("v", (AsBoolean if categories.dtype.kind == "b" else AsNumber)(cell(name)))
     finite = raw.between(Number(-LARGEST), Number(LARGEST))
-    return steps.bind("x", case((finite, raw))), values, _Numbers([raw], []).infinite()
+    return steps.bind("x", case((finite, raw))), values, NumberCells([raw], []).infinite()
 
 
-# Counts.
-
-
-@scores.register
-def _(density: BernoulliDensity, steps: Steps, names: Sequence[str], strict: bool = True) -> Scores:  # noqa: ARG001
-    x = _Numbers.counts(steps, names, presence=True)
-    relative = []
-    for c in range(density.n_classes):
-        chances = zip(x.held, map(finite, density.one[c]), map(finite, density.zero[c]), strict=True)
-        terms = [
-            case((each > Number(0.0), one), (each <= Number(0.0), zero), else_=Number(0.0))
-            for each, one, zero in chances
-        ]
-        relative.append(counted(density, c, terms))
-    return Scores(relative, Number(0.0), x.infinite())
-
-
-@scores.register
-def _(density: PoissonDensity, steps: Steps, names: Sequence[str], strict: bool = True) -> Scores:  # noqa: ARG001
-    x = _Numbers.counts(steps, names)
-    relative = []
-    for c in range(density.n_classes):
-        terms = [
-            or_zero(times(each, one) + Number(zero))
-            for each, one, zero in zip(x.held, density.one[c], density.zero[c], strict=True)
-        ]
-        relative.append(counted(density, c, terms))
-    return Scores(relative, _minus_log_factorials(steps, x), x.uncountable())
-
-
-@scores.register
-def _(density: GammaPoissonDensity, steps: Steps, names: Sequence[str], strict: bool = True) -> Scores:  # noqa: ARG001
-    from scipy.special import gammaln
-
-    x = _Numbers.counts(steps, names)
-    absent = -density.events * np.log1p(1 / density.rows) - gammaln(density.events)
-    relative: list[Expression] = []
-    for c in range(density.n_classes):
-        after, terms = previous(relative, len(names)), []
-        for each, events, rows, none in zip(x.held, density.events[c], density.rows[c], absent[c], strict=True):
-            events_term = log_gamma(steps, each + Number(events), after) - each * Number(np.log1p(rows))
-            terms.append(or_zero(events_term + Number(none)))
-        relative.append(steps.bind("score", counted(density, c, terms)))
-    return Scores(relative, _minus_log_factorials(steps, x), x.uncountable())
-
-
-@scores.register
-def _(density: MultinomialDensity, steps: Steps, names: Sequence[str], strict: bool = True) -> Scores:  # noqa: ARG001
-    x = _Numbers.counts(steps, names)
-    total = steps.bind("n", Total(*map(or_zero, x.held)))
-    relative = []
-    for c in range(density.n_classes):
-        terms = [or_zero(times(each, one)) for each, one in zip(x.held, density.one[c], strict=True)]
-        mass = steps.bind("m", _observed(x, np.exp(density.one[c])))
-        # Counts are draws from the features that are observed.
-        terms.append(case((mass > Number(0.0), Number(-1.0) * total * func.ln(mass)), else_=Number(0.0)))
-        relative.append(counted(density, c, terms))
-    shared = Total(log_gamma(steps, total + Number(1.0)), _minus_log_factorials(steps, x))
-    return Scores(relative, shared, x.uncountable())
-
-
-@scores.register
-def _(density: ComplementDensity, steps: Steps, names: Sequence[str], strict: bool = True) -> Scores:  # noqa: ARG001
-    x = _Numbers.counts(steps, names)
-    relative = [
-        counted(density, c, [or_zero(times(each, one)) for each, one in zip(x.held, density.one[c], strict=True)])
-        for c in range(density.n_classes)
-    ]
-    return Scores(relative, Number(0.0), x.uncountable())
-
-
-@scores.register
-def _(density: PolyaDensity, steps: Steps, names: Sequence[str], strict: bool = True) -> Scores:  # noqa: ARG001
-    from scipy.special import gammaln
-
-    x = _Numbers.counts(steps, names)
-    total = steps.bind("n", Total(*map(or_zero, x.held)))
-    relative: list[Expression] = []
-    for c in range(density.n_classes):
-        after = previous(relative, len(names))
-        terms = [
-            or_zero(log_gamma(steps, each + Number(own), after) - Number(gammaln(own)))
-            for each, own in zip(x.held, density.posterior[c], strict=True)
-        ]
-        mass = steps.bind("m", _observed(x, density.posterior[c]))
-        whole = case((mass > Number(0.0), mass), else_=Number(1.0))  # nothing is observed, and nothing counted
-        mass = steps.bind("m", whole)
-        terms += [log_gamma(steps, mass), Number(-1.0) * log_gamma(steps, mass + total)]
-        relative.append(steps.bind("score", counted(density, c, terms)))
-    shared = Total(log_gamma(steps, total + Number(1.0)), _minus_log_factorials(steps, x))
-    return Scores(relative, shared, x.uncountable())
-
-
-def counted(density: Any, c: int, terms: Sequence[Expression]) -> Expression:
-    return Total(*terms) if density.seen[c] else Number(IMPOSSIBLE)
-
-
-def times(x: Expression, one: float) -> Expression:
-    """So many counts of a feature, each with this score."""
-    if one > -np.inf:
-        return x * Number(one)
-    return case((x > Number(SOME), Number(IMPOSSIBLE)), else_=x * Number(0.0))
-
-
-def _observed(x: _Numbers, share: Array) -> Expression:
-    """The sum of the shares of the features that are observed."""
-    return Total(*(case((each.is_(None), Number(0.0)), else_=Number(p)) for each, p in zip(x.held, share, strict=True)))
-
-
-def _minus_log_factorials(steps: Steps, x: _Numbers) -> Expression:
-    return Total(*(or_zero(Number(-1.0) * log_gamma(steps, each + Number(1.0))) for each in x.held))
-
-
-def log_gamma(steps: Steps, value: Expression, after: Expression | None = None) -> Expression:
-    """log Γ of a positive number, which few databases know, by Stirling's series; small numbers are raised first."""
-    value = value.self_group()
-    small = value < Number(20.0)
-    raised = steps.bind("r", case((small, value + Number(8.0)), else_=value), after)
-    ladder = value
-    for i in range(1, 8):
-        ladder = ladder * (value + Number(i))
-    fall = case((small, Number(-1.0) * func.ln(ladder)), else_=Number(0.0))
-    terms = [(raised - Number(0.5)) * func.ln(raised), Number(-1.0) * raised, stirling_series(raised), fall]
-    return Total(Number(0.5 * LOG_2PI), *terms)
-
-
-def stirling_series(z: Expression) -> Expression:
-    """Of a number from about 8 on: the rest of log Γ(z) after the terms with a logarithm."""
-    series: Expression = Number(-691 / 360360)
-    for coefficient in (1 / 1188, -1 / 1680, 1 / 1260, -1 / 360, 1 / 12):
-        series = Total(Number(coefficient), series / z / z)
-    return series / z
+# Text.
 
 
 @scores.register
@@ -518,7 +380,7 @@ def share_of(score: Expression, top: Expression) -> Expression:
 def _(model: LogisticModel, steps: Steps, names: Sequence[str], strict: bool = True) -> Scores:  # noqa: ARG001
     if model.encoding is not None:
         return _encoded(model, model.encoding, steps, names)
-    x = _Numbers.anywhere(steps, names)
+    x = NumberCells.anywhere(steps, names)
     features: list[Expression] = list(x.held)
     if model.expansion == "quadratic":
         features += [one * two for one, two in combinations_with_replacement(x.held, 2)]
@@ -531,7 +393,7 @@ def _encoded(model: LogisticModel, encoding: Encoding, steps: Steps, names: Sequ
     """The scores of a logistic model of a table with categories, missing values or derived columns."""
     own = [AsBoolean(Cell(name)) if j in encoding.truths else name for j, name in enumerate(names)]
     every: list[Any] = [*own, *(feature_cell(each, steps, names[each.source]) for each in encoding.derived)]
-    x = _Numbers.anywhere(steps, [every[j] for j in encoding.numbers])
+    x = NumberCells.anywhere(steps, [every[j] for j in encoding.numbers])
     filled = [steps.bind("x", func.coalesce(v, Number(m))) for v, m in zip(x.held, encoding.fill, strict=True)]
     held = dict(zip(encoding.numbers, x.held, strict=True))
     categories = [every[j] for j in encoding.categorical]

@@ -13,7 +13,7 @@ from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.expression import quoted_name
 
 from ..errors import DataError, listed
-from . import independent, tree  # noqa: F401  register the scores of their families
+from . import counts, independent, tree  # noqa: F401  register the scores of their families
 from .dialects import Cell, Dot, Greatest, Infinity, Least, Number, Text, Total, checked, dialect_of
 from .outputs import columns_of, plain_labels, refuse_taken
 from .scores import IMPOSSIBLE, POSSIBLE, Scores, scores, share_of
