@@ -75,7 +75,7 @@ def penguins():
 
 
 def tickets():
-    """A table with text, dates, and numbers as text."""
+    """A table with text, dates, times of the day, and numbers as text."""
     rng = np.random.default_rng(0)
     words = np.array([["invoice", "refund", "card"], ["crash", "login", "screen"]])
     team = np.arange(80) % 2
@@ -84,6 +84,7 @@ def tickets():
         {
             "comment": texts,
             "opened": [f"2026-{1 + i % 12:02}-{1 + i % 28:02}" for i in range(80)],
+            "at": [f"{8 + i % 7 + 2 * team[i]}:{i % 60:02}" for i in range(80)],
             "amount": [f"{1000 + 37 * i:,}.50" for i in rng.permutation(80)],
             "hours": rng.normal(5 + team),
             "team": np.array(["billing", "support"])[team].tolist(),

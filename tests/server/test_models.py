@@ -13,7 +13,15 @@ from suffice.server.limits import Limits
 from suffice.server.models import load
 from tests.stress.modelfiles import Fuzzer, forge
 
-VALUES = {"number": 1.0, "boolean": True, "category": "x", "date": "2026-11-17", "numeral": "1", "text": "a few words"}
+VALUES = {
+    "number": 1.0,
+    "boolean": True,
+    "category": "x",
+    "date": "2026-11-17",
+    "numeral": "1",
+    "duration": "13:05",
+    "text": "a few words",
+}
 
 
 def not_json(constant):

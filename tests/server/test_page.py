@@ -335,7 +335,15 @@ def test_all_kinds_of_models_have_a_page(browser, server, model_folder):
             row = page.row()["rows"][0]
             assert row["opened"].startswith("2026-")
             assert 1000 < row["amount"] < 4000  # a number, though the table has text
-            assert page.page.locator("#map-x option").all_inner_texts() == ["amount", "hours"]
+            assert page.page.locator("#map-x option").all_inner_texts() == ["at", "amount", "hours"]
+            page.set(page.field("at") + " input[type=text]", "16:30")
+            assert page.row()["rows"][0]["at"] == 59_400
+            agrees(page, model)
+            page.set(page.field("at") + " input[type=range]", "30600")
+            assert page.page.input_value(page.field("at") + " input[type=text]") == "08:30:00"
+            page.set(page.field("at") + " input[type=text]", "noon")
+            assert page.row()["rows"][0]["at"] is None
+            assert "not a time" in page.text(page.field("at") + " .wrong")
         if name == "birds":
             row = page.row()["rows"][0]
             assert row["body_mass_g"] % 1 == row["flipper_length_mm"] % 1 == 0 < row["bill_length_mm"] % 1

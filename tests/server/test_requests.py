@@ -74,17 +74,24 @@ def test_answers_are_those_of_the_library(server, model_folder, penguins, name):
 def test_text_dates_and_numbers_as_text_are_read_as_in_tables(server, model_folder):
     model, table = suffice.load_model(model_folder / "tickets.safetensors"), tickets().drop_columns(["team"])
     kinds = {column["name"]: column["kind"] for column in server.get("/models/tickets")[1]["columns"]}
-    assert kinds == {"comment": "text", "opened": "date", "amount": "numeral", "hours": "number"}
+    assert kinds == {"comment": "text", "opened": "date", "at": "duration", "amount": "numeral", "hours": "number"}
     status, answer = server.post("/models/tickets/predict", {"rows": table.to_pylist(), "explain": True})
     assert status == 200
     found = [each["posterior"]["support"] for each in answer["predictions"]]
     np.testing.assert_allclose(found, model.predict_proba(table)[:, 1], rtol=1e-12)
     nothing = dict.fromkeys(table.column_names)
+    _, times = server.post("/models/tickets/predict", {"rows": [{**nothing, "at": at} for at in ("16:30", 59_400)]})
+    assert times["predictions"][0] == times["predictions"][1]
+    assert times["predictions"][0]["posterior"]["support"] > 0.8
     status, answer = server.post("/models/tickets/predict", {"rows": [nothing]})
     assert (status, answer["predictions"][0]["posterior"]["support"]) == (200, pytest.approx(model.prior[1]))
     wrong = {
         "comment": (3, "3 is not text"),
         "opened": ("yesterday", "'yesterday' is not a date as text, such as 2026-03-31"),
+        "at": (
+            "noon",
+            "'noon' is not a duration or a time of the day as text, such as '13:05', or a number of seconds",
+        ),
         "amount": ("abc", "'abc' is not a number, or text that says one"),
         "hours": ("five", "'five' is not a number, or text that says one"),
     }

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _FIRST, _LAST = -719_162, 2_932_896  # days since 1970 of the years 1 and 9999
 _MANY = 300  # columns: of more, nobody looks at what is usual
-_READ_AS = {"number": "numeral", "duration": "number", "date": "date"}  # what the first step of a feature reads
+_READ_AS = {"number": "numeral", "duration": "duration", "date": "date"}  # what the first step of a feature reads
 
 
 @dataclass(frozen=True)
@@ -25,16 +25,17 @@ class Input:
     ----------
     name : str
         Its name; x0, x1 and so on where the columns have none.
-    kind : {"number", "boolean", "category", "date", "numeral", "text"}
-        Numbers; Booleans or 0 and 1; one of the categories, or another one; a date as text; a number as text; words.
+    kind : {"number", "boolean", "category", "date", "numeral", "duration", "text"}
+        Numbers; Booleans or 0 and 1; one of the categories, or another one; a date as text; a number as text; a
+        duration or a time of the day as text, or its seconds; words.
     is_read : bool
         Whether the scores depend on it.
     categories : tuple
         The categories that training rows had.
     low, high : float or None
-        A usual range of numbers.
+        A usual range of numbers, or of seconds.
     typical : float, str or None
-        The middle of this range; of dates, a date.
+        The middle of this range; of dates, a date, with the time unless they are whole.
     whole : bool
         Whether the training rows had whole numbers, or days without a time.
     step : tuple
@@ -86,16 +87,18 @@ def inputs(model: Model) -> tuple[Input, ...]:
             low, middle, high = (float(least), float(typical), float(most)) if known else (None, None, None)
             step = (reader, *parameters) if reader else ()
             if kind == "date":
-                found.append(Input(name, kind, j in read, typical=_date(middle), whole=name in whole, step=step))
-            elif kind in ("number", "numeral"):
+                found.append(
+                    Input(name, kind, j in read, typical=_date(middle, name in whole), whole=name in whole, step=step)
+                )
+            elif kind in ("number", "numeral", "duration"):
                 found.append(Input(name, kind, j in read, (), low, middle, high, name in whole, step))
             else:
                 found.append(Input(name, kind, j in read))
     return tuple(found)
 
 
-def _date(days: float | None) -> str | None:
-    """Days since 1970 as a date, such as 2026-11-18; None where no calendar has it."""
+def _date(days: float | None, whole: bool) -> str | None:
+    """Days since 1970 as a date, such as 2026-11-18 or 2026-11-18T20:15; None where no calendar has it."""
     if days is None or not _FIRST <= days <= _LAST:
         return None
-    return str(np.datetime64(int(np.floor(days)), "D"))
+    return str(np.datetime64(int(np.floor(days)), "D") if whole else np.datetime64(int(np.floor(days * 1440)), "m"))

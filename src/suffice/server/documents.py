@@ -47,7 +47,7 @@ class ColumnInfo(BaseModel):
     family: str | None
     required: bool = Field(description="Whether rows must have it; null is a missing value.")
     categories: list[str | int | float | bool]
-    low: float | None = Field(description="Of a usual range of numbers.")
+    low: float | None = Field(description="Of a usual range of numbers, or of seconds.")
     typical: float | str | None = Field(description="A usual number, or a usual date as text.")
     high: float | None
     whole: bool = Field(description="Whether the training rows had whole numbers, or days without a time.")
@@ -165,6 +165,7 @@ def row_schema(served: Served) -> dict[str, Any]:
         "category": [{"type": "string"}, number, {"type": "boolean"}],
         "date": [{"type": "string"}],
         "numeral": [{"type": "string"}, number],
+        "duration": [{"type": "string"}, number],
         "text": [{"type": "string"}],
     }
     properties: dict[str, Any] = {}

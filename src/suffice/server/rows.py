@@ -115,6 +115,7 @@ _ACCEPTS: dict[str, Callable[[Any], bool]] = {
     "category": _is_scalar,
     "date": lambda value: type(value) is str,
     "numeral": lambda value: type(value) is str or _is_number(value),
+    "duration": lambda value: type(value) is str or _is_number(value),
     "text": lambda value: type(value) is str,
 }
 WANTED = {
@@ -123,6 +124,7 @@ WANTED = {
     "category": "text, a number or a Boolean",
     "date": "a date as text",
     "numeral": "a number, or text that says one",
+    "duration": "a duration or a time of the day as text, such as '13:05', or a number of seconds",
     "text": "text",
 }
 

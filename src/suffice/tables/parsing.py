@@ -215,7 +215,7 @@ WORDS: dict[str, Callable[..., float]] = {
     "number": number_of,
     "date": time_of,
     "truth": boolean_of,
-    "duration": duration_of,
+    "duration": _seconds,
 }
 
 

@@ -112,8 +112,23 @@ function buildForm() {
 
 const fields = () => [...$("row").querySelectorAll(".field")];
 
-// Of text that says numbers, a row may have numbers.
-const FORMS = { number: numbers, category: categories, boolean: booleans, date: dates, numeral: numbers, text: texts };
+// Of text that says numbers, a row may have numbers; of times and durations, seconds.
+const FORMS = { number: numbers, category: categories, boolean: booleans, date: dates, numeral: numbers, duration: numbers, text: texts };
+const NUMBER = { type: "number", write: (value, digits) => value.toFixed(digits), read: Number, what: "a number" };
+const CLOCK = { type: "text", write: clock, read: seconds, what: "a time, such as 13:05, or a number of seconds" };
+
+const isClock = (column) => column.kind === "duration" && column.low >= 0 && column.high >= 60;
+
+function clock(value) {
+  const whole = Math.round(Math.abs(value));
+  const parts = [whole / 3600, (whole / 60) % 60, whole % 60].map((part) => String(Math.floor(part)).padStart(2, "0"));
+  return value < 0 ? String(-whole) : parts.join(":");
+}
+
+function seconds(text) {
+  const found = /^(\d+):([0-5]?\d)(?::([0-5]?\d(?:\.\d+)?))?$/.exec(text.trim());
+  return found ? 3600 * found[1] + 60 * found[2] + Number(found[3] ?? 0) : Number(text);
+}
 
 function field(column, index) {
   const id = `field-${index}`;
@@ -148,7 +163,8 @@ function field(column, index) {
 }
 
 function numbers(column, values, id) {
-  const input = element("input", { type: "number", id, step: "any" });
+  const form = isClock(column) ? CLOCK : NUMBER;
+  const input = element("input", { type: form.type, id, step: "any" });
   values.append(input);
   const span = column.high - column.low;
   const ranged = column.low !== null && span > 0;
@@ -157,17 +173,19 @@ function numbers(column, values, id) {
     const [low, high] = [column.low - span / 4, column.high + span / 4].map((end) => (column.whole ? Math.round(end) : end));
     const slider = element("input", { type: "range", min: low, max: high, step: column.whole ? 1 : "any", id: `${id}-slider` });
     slider.setAttribute("aria-label", `${column.name}, slider`);
-    slider.addEventListener("input", () => { input.value = Number(slider.value).toFixed(digits); });
-    input.addEventListener("input", () => { if (input.value !== "") slider.value = input.value; });
+    slider.addEventListener("input", () => { input.value = form.write(Number(slider.value), digits); });
+    input.addEventListener("input", () => { if (input.value !== "") slider.value = form.read(input.value); });
     values.append(slider);
   }
   const set = (value) => {
-    input.value = typeof value === "number" ? String(+value.toFixed(digits)) : "";
+    const shown = typeof value === "number" ? form.write(value, digits) : "";
+    input.value = form === NUMBER && shown ? String(Number(shown)) : shown;
     const slider = values.querySelector("[type=range]");
-    if (slider) slider.value = input.value;
+    if (slider) slider.value = value;
   };
-  return { set, usual: column.typical ?? 0, wrong: () => (input.validity.badInput ? "This is not a number" : ""),
-    value: () => (input.value === "" ? null : Number(input.value)) };
+  const isWrong = () => input.validity.badInput || Number.isNaN(form.read(input.value));
+  return { set, usual: column.typical ?? 0, wrong: () => (isWrong() ? `This is not ${form.what}` : ""),
+    value: () => (input.value.trim() === "" || isWrong() ? null : form.read(input.value)) };
 }
 
 function categories(column, values, id) {
@@ -201,9 +219,9 @@ function booleans(column, values, id) {
 }
 
 function dates(column, values, id) {
-  const input = element("input", { type: "date", id });
+  const input = element("input", { type: column.whole ? "date" : "datetime-local", id });
   values.append(input);
-  return { set: (value) => { input.value = value; }, usual: column.typical ?? new Date().toISOString().slice(0, 10),
+  return { set: (value) => { input.value = value; }, usual: column.typical ?? new Date().toISOString().slice(0, column.whole ? 10 : 16),
     wrong: () => (input.validity.badInput ? "This is not a date" : ""), value: () => input.value || null };
 }
 
