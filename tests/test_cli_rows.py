@@ -374,6 +374,8 @@ def test_text_among_numbers_is_filled_in_and_reported_on(tmp_path):
     whole, model = FRAME.dropna()[["body_mass_g", "island", "species"]].astype({"body_mass_g": int}), tmp_path / "m"
     whole["day"] = (pd.to_datetime("2026-01-31") + pd.to_timedelta(np.arange(333), unit="D")).strftime("%d.%m.%Y")
     whole["tame"] = np.where(np.arange(333) % 3, "yes", "no")
+    whole["at"] = [f"{i % 24:02}:{i % 60:02}" for i in range(333)]
+    whole["seen"] = pd.Timestamp("2026-01-31 08:00") + pd.to_timedelta(np.arange(333) * 77, unit="min")
     whole.to_csv(tmp_path / "all.csv", index=False)
     run("fit", tmp_path / "all.csv", "-t", "species", "--model", "mixed", "-o", model)
     for name, cell in {"bad": "heavy", "empty": None}.items():
@@ -388,6 +390,8 @@ def test_text_among_numbers_is_filled_in_and_reported_on(tmp_path):
     drawn = pd.read_csv(io.StringIO(run("sample", model, "-n", 9, "--seed", 1)))
     assert drawn["body_mass_g"].dtype == int
     assert drawn["day"].str.fullmatch(r"\d{4}-\d\d-\d\d").all()
+    assert drawn["at"].str.fullmatch(r"([01]\d|2[0-3]):\d\d:\d\d").all()
+    assert drawn["seen"].str.fullmatch(r"2026-[-\d]+ \d\d:\d\d:\d\d").all()
     assert kept[["day", "tame"]].equals(whole.iloc[::20].reset_index(drop=True)[["day", "tame"]])
     with pytest.warns(ColumnWarning, match="1 of its 17 cells is not"):
         run("report", model, tmp_path / "bad.csv", "-o", tmp_path / "bad.html")

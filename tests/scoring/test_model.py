@@ -282,6 +282,13 @@ def test_usual_values_are_those_of_the_table(estimator):
     assert found["price"].low % 1 == found["price"].typical % 1 == found["price"].high % 1 == 0
 
 
+def test_days_that_are_drawn_are_the_nearest_ones():
+    days = pd.to_datetime(["2031-05-01"] * 98 + ["2031-05-02"] * 2)
+    model = MixedClassifier().fit(pd.DataFrame({"day": days}), np.arange(100) % 2).to_model()
+    drawn = model.sample(200, random_state=0)[0]["day"].to_pylist()
+    assert sum(day.isoformat() == "2031-05-01" for day in drawn) > 190
+
+
 def test_errors_of_names_have_a_remedy():
     numbers = pd.DataFrame({0: [1.0, 2, 3, 4], 1: [4.0, 1, 2, 3], 9: ["a", "b", "a", "b"]})
     for target in (9, "9"):

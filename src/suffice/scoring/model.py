@@ -20,7 +20,7 @@ from ..densities.scorer import Edge, Scorer
 from ..errors import DataError, ImpossibleWarning, listed, remedy
 from ..export.outputs import check_kept, check_outputs
 from ..sources import LocalSource, RowResults, Source
-from ..sources.frames.filling import with_cells, with_whole
+from ..sources.frames.filling import of_type, with_cells, with_whole
 from ..tables.labels import code_known, encode, is_missing, position
 from ..tables.libraries import in_library
 from ..tables.readers import library
@@ -483,7 +483,7 @@ class Model:
             rng.choice(k, n, p=self._as_prior(None)) if label is None else np.full(n, position(label, self.classes))
         )
         self._with_rows(np.unique(chosen).tolist())
-        rows = self._with_booleans(self._with_whole(density.write(density.sample(chosen, rng))))
+        rows = self._with_types(self._with_whole(density.write(density.sample(chosen, rng))))
         if self.names is None and hasattr(rows, "columns"):  # no table, as the rows that it has learnt from
             columns = [column.to_numpy() for column in rows.columns]
             rows = np.column_stack(columns) if all(c.dtype != object for c in columns) else np.array(columns, object).T
@@ -736,15 +736,11 @@ class Model:
 
     # What the rest of this room builds on.
 
-    def _with_booleans(self, rows: Any) -> Any:
-        """Rows of a table with true and false in the columns that held such in the training data."""
-        import pyarrow as pa
-
-        names = () if self.column_notes is None or isinstance(rows, np.ndarray) else self.column_notes.booleans
-        for name in names:
-            j = rows.column_names.index(name) if name in rows.column_names else -1
-            if j >= 0 and not pa.types.is_string(rows.column(j).type):
-                rows = rows.set_column(j, name, rows.column(j).cast(pa.bool_()))
+    def _with_types(self, rows: Any) -> Any:
+        """Rows of a table with Booleans, times of the day and whole seconds where the training data held such."""
+        reasons = {} if self.column_notes is None or isinstance(rows, np.ndarray) else self.column_notes.reasons
+        for j, name in enumerate(rows.column_names if reasons else ()):
+            rows = rows.set_column(j, name, of_type(rows.column(j), reasons.get(name, "")))
         return rows
 
     def _with_whole(self, rows: Any) -> Any:

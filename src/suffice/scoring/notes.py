@@ -32,11 +32,6 @@ class ColumnNotes:
         """Return what a schema tells of its columns."""
         return cls(dict(zip(schema.names, schema.reasons, strict=True)), dict(left_out or {}), schema.whole)
 
-    @property
-    def booleans(self) -> frozenset[str]:
-        """The columns whose type is Boolean."""
-        return frozenset(name for name, reason in self.reasons.items() if reason.lower() in ("bool", "boolean"))
-
     def without(self, left_out: Mapping[str, str]) -> ColumnNotes:
         """Return the same with more columns that were left out."""
         return replace(self, left_out=dict(self.left_out) | dict(left_out))

@@ -44,8 +44,8 @@ def with_cells(frame: Any, cells: Array, values: Any, marks: Mapping[int, str] |
 
 
 def with_whole(values: Any, columns: list[int]) -> Any:
-    """Return values, (n, d) an array or an Arrow table, with the nearest whole numbers in some columns; of times, the
-    days."""
+    """Return values, (n, d) an array or an Arrow table, with the nearest whole numbers in some columns; of dates, the
+    nearest days, and of durations, the seconds."""
     if isinstance(values, np.ndarray):
         if columns and values.dtype.kind == "f":
             values = values.copy()
@@ -57,11 +57,29 @@ def with_whole(values: Any, columns: list[int]) -> Any:
     for j in columns:
         own, name = values.column(j), values.column_names[j]
         if pa.types.is_timestamp(own.type):
-            own = pc.floor_temporal(own, unit="day").cast(pa.date32())
+            own = pc.round_temporal(own, unit="day").cast(pa.date32())
+        elif pa.types.is_duration(own.type):
+            own = own.cast(pa.duration("s"), safe=False)
         elif pa.types.is_floating(own.type):
             own = pc.round(own, round_mode="half_to_even")
             own = own if _is_beyond(own) else own.cast(pa.int64())
         values = values.set_column(j, name, own)
+    return values
+
+
+def of_type(values: Any, told: str) -> Any:
+    """Return an Arrow column with Booleans, times of the day or whole seconds, if it is told that the column that it
+    stands for held such."""
+    import pyarrow as pa
+
+    types, kind = pa.types, values.type
+    if told.lower() in ("bool", "boolean") and not types.is_string(kind):
+        return values.cast(pa.bool_())
+    if told.startswith(("time32", "time64")) and types.is_duration(kind):  # such as 25:00, which is 1:00
+        clock = pa.time32(kind.unit) if kind.unit in ("s", "ms") else pa.time64(kind.unit)
+        return values.cast(pa.int64()).cast(pa.timestamp(kind.unit)).cast(clock)
+    if told.startswith("timestamp[s") and types.is_timestamp(kind):
+        return values.cast(pa.timestamp("s"), safe=False)
     return values
 
 
