@@ -142,6 +142,19 @@ def test_shuffling_a_column_that_is_not_used_changes_nothing():
     assert abs(found[1:]).max() < 0.1
 
 
+def test_columns_that_correct_others_are_not_called_useless(tmp_path):
+    rng = np.random.default_rng(0)
+    y, before, size = np.arange(500) % 2, 100 * rng.normal(size=500), rng.normal(size=500)
+    X = pd.DataFrame(
+        {"before": before + 0.5 * y, "after": before + 5 * y + rng.normal(size=500), "size": size - size.mean()}
+    )
+    clf = GaussianClassifier("tied").fit(X, y)
+    found = columns.facts_of(rows_of(clf.to_model(), X, y).drawn)
+    assert found[0].tells < -1
+    assert not found[0].is_needless
+    assert "before does not help" not in text_of(written(tmp_path, clf, X, y))
+
+
 def test_curves_are_the_densities_of_the_columns():
     clf = GaussianClassifier("full").fit(FRAME.dropna()[["bill_length_mm", "bill_depth_mm"]], FRAME.dropna()["species"])
     found = rows_of(clf.to_model(), FRAME.dropna(), FRAME.dropna()["species"].to_numpy())

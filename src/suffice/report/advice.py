@@ -66,7 +66,7 @@ def advice(rows: ReportRows, found: Evaluation, columns: list[ColumnFacts], outl
     gaps = [column.name for column in columns if column.missing > 0.2]
     if gaps:
         yield f"More than a fifth of the values of {_listed(gaps)} are missing. Find out why before you rely on them."
-    useless = [column.name for column in columns if column.tells is not None and column.tells <= 0]
+    useless = [column.name for column in columns if column.is_needless]
     if useless and len(columns) > 1:
         helps = "does not help" if len(useless) == 1 else "do not help"
         yield f"{_listed(useless)} {helps} on these rows. Try the model without, and compare."

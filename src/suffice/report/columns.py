@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import decisions
 from ..densities import Density
 from ..errors import DataError, SufficeError
 from ..families import FAMILIES
@@ -23,6 +24,7 @@ Array = NDArray[Any]
 _CELLS = 4_000_000  # of shares at a time
 _SOME = 2000  # rows for what each column tells
 _SHUFFLED = 60  # columns that are shuffled at most
+_LEAST = -700.0  # log-probability of an impossible class
 _GRID = 120  # points of a curve
 _CATEGORIES = 8  # bars
 
@@ -39,6 +41,7 @@ class ColumnFacts:
     unknown: int  # cells with categories that training rows did not have
     summary: str
     tells: float | None = None  # evidence, in nats
+    is_needless: bool = False  # the model does as well without
 
 
 def facts_of(rows: DrawnRows) -> list[ColumnFacts]:
@@ -49,7 +52,17 @@ def facts_of(rows: DrawnRows) -> list[ColumnFacts]:
     tells, unknown, families = evidence(rows), _unknown(rows, frame), families_of(rows.model)
     is_read = set(rows.model.density.columns_read)
     told = [None if tells is None or j not in is_read else float(tells[j]) for j in range(frame.n_features)]
-    return [_facts(rows, j, column, families[j], int(unknown[j]), told[j]) for j, column in enumerate(frame.columns())]
+    found = [_facts(rows, j, column, families[j], int(unknown[j]), told[j]) for j, column in enumerate(frame.columns())]
+    needless = _needless(rows, frame, [j for j, tells in enumerate(told) if tells is not None and tells <= 0])
+    return [replace(each, is_needless=each.index in needless) for each in found]
+
+
+def _needless(rows: DrawnRows, frame: Frame, columns: list[int]) -> set[int]:
+    """Those of the columns that the model does not need: the share of one that depends on others may be negative only
+    because they take account of it."""
+    chosen = _some(rows, frame)
+    grown = _shuffled(rows, frame[chosen], rows.code[chosen], columns) if columns else None
+    return set() if grown is None else {j for j in columns if grown[j] <= 0}
 
 
 def families_of(model: Model) -> list[str]:
@@ -95,13 +108,13 @@ def evidence(rows: DrawnRows) -> Array | None:
     frame = rows.frame
     if frame is None or rows.n_classes < 2:
         return None
-    n = max(1, min(len(frame), _SOME, _CELLS // (max(frame.n_features, 1) * rows.n_classes)))
-    chosen = np.sort(np.random.default_rng(0).choice(len(frame), n, replace=False))
-    some, code, density = frame[chosen], rows.code[chosen], rows.model.density
-    scores = rows.scores[chosen].copy()
+    chosen, density = _some(rows, frame), rows.model.density
     if not density.has_likelihoods:
-        return _shuffled(rows, some, code, scores)
+        return _shuffled(
+            rows, frame[chosen], rows.code[chosen], [j for j in density.columns_read if j < frame.n_features]
+        )
     assert isinstance(density, Density)
+    some, code, n, scores = frame[chosen], rows.code[chosen], len(chosen), rows.scores[chosen].copy()
     scores[np.arange(n), code] = -np.inf
     rival = scores.argmax(axis=1)
     calibration = rows.model.calibration
@@ -116,20 +129,25 @@ def evidence(rows: DrawnRows) -> Array | None:
     return np.asarray(np.nan_to_num(own, nan=0.0, posinf=0.0, neginf=0.0).mean(axis=0))
 
 
-def _shuffled(rows: DrawnRows, some: Frame, code: Array, scores: Array) -> Array | None:
-    if some.n_features > _SHUFFLED:
+def _some(rows: DrawnRows, frame: Frame) -> Array:
+    """The indices of rows for what each column tells."""
+    n = max(1, min(len(frame), _SOME, _CELLS // (max(frame.n_features, 1) * rows.n_classes)))
+    return np.sort(np.random.default_rng(0).choice(len(frame), n, replace=False))
+
+
+def _shuffled(rows: DrawnRows, some: Frame, code: Array, columns: list[int]) -> Array | None:
+    """How much the mean log loss of some rows grows if the values of a column are shuffled; None for many columns."""
+    if len(columns) > _SHUFFLED:
         return None
     prior = rows.model.prior if rows.model.prior is not None else np.full(rows.n_classes, 1 / rows.n_classes)
-    log_prior, order = np.log(np.maximum(prior, 1e-300)), np.random.default_rng(1).permutation(len(some))
+    log_prior, order = decisions.log(prior), np.random.default_rng(1).permutation(len(some))
 
     def loss(table_scores: Array) -> float:
-        joint = table_scores + log_prior
-        top = joint.max(axis=1)
-        level = top + np.log(np.exp(joint - top[:, None]).sum(axis=1))
-        return float((level - joint[np.arange(len(code)), code]).mean())
+        posterior = decisions.log_posterior(table_scores + log_prior, log_prior)
+        return float(-np.maximum(posterior[np.arange(len(code)), code], _LEAST).mean())
 
-    before, is_read, out = loss(scores), set(rows.model.density.columns_read), np.zeros(some.n_features)
-    for j in is_read & set(range(some.n_features)):
+    before, out = loss(score(rows.model, some)), np.zeros(some.n_features)
+    for j in columns:
         parts = tuple(part[order] if i == j else part for i, part in enumerate(some.parts))
         out[j] = loss(score(rows.model, Frame(parts, some.names, len(some)))) - before
     return out

@@ -139,7 +139,7 @@ def the_columns(rows: ReportRows, columns: list[ColumnFacts]) -> Markup:
         generative = rows.model.density.has_likelihoods
         what = (
             "The mean share of each column in the log-likelihood ratio of the true class over the strongest other one. "
-            "A negative share misleads more often than it helps."
+            "A negative share misleads more often than it helps, or corrects that of a column that it depends on."
             if generative
             else "How much the log loss of these rows grows if the values of the column are shuffled."
         )
