@@ -205,14 +205,19 @@ class TestReduce:
     def test_columns_without_numbers_to_reduce_are_left_out_with_a_warning(self, tmp_path):
         rows = {"id": range(40), "x": [i * i % 7 + 0.5 for i in range(40)], "z": [i * 3 % 11 + 0.5 for i in range(40)]}
         frame = pd.DataFrame(rows).assign(empty=np.nan, price=[f"${i}.5" for i in range(40)])
+        frame["note"] = [f"a few more words of row {i % 31}" for i in range(40)]
         frame.to_csv(tmp_path / "rows.csv", index=False)
         with pytest.warns(ColumnWarning) as told:
             found = run("reduce", tmp_path / "rows.csv")
         assert found == run("reduce", tmp_path / "rows.csv", "--columns", "x,z")
         texts = [str(each.message) for each in told]
-        assert [re.match("column '(.*)' is left out: ", text)[1] for text in texts] == ["id", "empty", "price"]
+        assert [re.match("column '(.*)' is left out: ", text)[1] for text in texts[:-1]] == ["id", "empty"]
+        assert texts[-1].endswith("convert it to numbers first: 'price'")
+        cluster = ("cluster", tmp_path / "rows.csv", "-k", "1", "-o", tmp_path / "clusters")
+        with pytest.warns(ColumnWarning):
+            assert "text ('note') are not supported; leave it out with --drop note" in refused(*cluster)
         with pytest.warns(ColumnWarning) as told:
-            run("cluster", tmp_path / "rows.csv", "-k", "1", "-o", tmp_path / "clusters")
+            run(*cluster, "--drop", "note")
         assert any("column 'empty' is left out: all values are missing" in str(each.message) for each in told)
 
     def test_rows_without_labels_have_coordinates_too(self, tmp_path):

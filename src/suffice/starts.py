@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from . import kernels
 from .densities import Density
 from .em import Estimate, Loop, Mixture, softly
-from .errors import DataError
+from .errors import DataError, listed, remedy
 from .stats import Statistics
 from .stats.bundle import Collector
 from .tables.batch import Batch
@@ -85,6 +86,7 @@ class Sample:
         Very many numbers become a few by random projection, which keeps distances nearly as they are.
         """
         density, weight = Mixture.of(self.statistic(np.ones((len(self), 1))), self.estimate).density, self.weight
+        _refuse_text(density, self.batches[0].table.names)
         first = next(self._pieces(density))[1][0]  # apart from which sums of squares keep their digits
         sums, is_binary = np.zeros((2, len(first))), np.ones(len(first), bool)
         for rows, x in self._pieces(density):
@@ -267,3 +269,13 @@ def _squared(rows: Array, centres: Array) -> Array:
     """Squared distances, (n, m), up to rounding, and never negative."""
     square = (rows**2).sum(axis=1)[:, None] - 2 * rows @ centres.T + (centres**2).sum(axis=1)
     return np.asarray(np.maximum(square, 0.0))
+
+
+def _refuse_text(density: Density, names: Sequence[str] | None) -> None:
+    """Refuse columns of words, which make no rows of numbers."""
+    texts = [names[j] if names else f"x{j}" for j in sorted(density.columns_of_text())]
+    if texts:
+        left_out = remedy(f"families={dict.fromkeys(texts, 'drop')}", f"--drop {quote(','.join(texts))}")
+        raise DataError(
+            f"clusters and mixtures of text ({listed(texts)}) are not supported; leave it out with {left_out}"
+        )

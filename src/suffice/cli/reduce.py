@@ -103,10 +103,12 @@ def _numbers(rows: Any, columns: list[str] | None, keep: list[str] | None, skip_
         given = {name: number for name, number in zip(names, numbers, strict=True) if name not in (keep or [])}
         columns = [name for name, number in given.items() if number and name not in schema.left_out()]
         why = {name: reason for name, reason in schema.left_out().items() if given.get(name)}
-        texts = (name for name in schema.by_name() if not given.get(name, True))
-        why |= dict.fromkeys(texts, "it holds text or dates, which have to be converted to numbers first")
         for name, reason in why.items():
             warnings.warn(f"column {name!r} is left out: {reason}", ColumnWarning, stacklevel=2)
+        texts = [name for name in schema.by_name() if not given.get(name, True)]
+        if texts:
+            what = "hold text or dates; to use one, convert it to numbers first"
+            warnings.warn(f"columns are left out, since they {what}: {listed(texts, 10)}", ColumnWarning, stacklevel=2)
         if not columns:
             raise DataError("the table has no columns of numbers; PCA and LDA need some")
     if lacking := [name for name in columns if name not in names]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
-from ..errors import ColumnWarning, DataError, EmptyClassWarning, remedy
+from ..errors import ColumnWarning, DataError, EmptyClassWarning
 from ..kernels.words import Documents, InvalidTextError, Words
 from ..stats import CountStats, WordStats
 from ..stats.counts import DENSE
@@ -262,10 +262,6 @@ class TextDensity(Density):
     @property
     def n_features(self) -> int:
         return len(self.parts)
-
-    def linear_rows(self, X: Any) -> Array:  # noqa: ARG002
-        left_out = remedy('families={"name": "drop"}', "--families NAME=drop")
-        raise DataError(f"clusters and mixtures of text are not supported; leave columns of text out with {left_out}")
 
     def columns_of_text(self) -> frozenset[int]:
         return frozenset(range(self.n_features))
