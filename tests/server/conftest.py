@@ -107,7 +107,7 @@ def model_folder(tmp_path_factory, penguins):
         folder / "unnamed.safetensors"
     )
     suffice.MixedClassifier().fit(tickets(), "team").save(folder / "tickets.safetensors")
-    colors = pa.table({"color": ["black", "black", "white"] * 4, "label": [0, 0, 1] * 4})
+    colors = pa.table({"color": ["black", "black", "white"] * 4, "label": [False, False, True] * 4})
     suffice.CategoricalClassifier(alpha=0).fit(colors, "label").save(folder / "cats.safetensors")
     return folder
 

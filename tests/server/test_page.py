@@ -330,6 +330,7 @@ def test_all_kinds_of_models_have_a_page(browser, server, model_folder):
         else:
             agrees(page, model)
         assert page.page.evaluate("document.documentElement.scrollWidth") <= 380
+        assert page.page.locator("#scores tr.chosen").count() == 1
         assert page.page.is_visible("#evidence-card") == model.density.has_likelihoods
         if name == "tickets":  # usual values are those of the table
             row = page.row()["rows"][0]

@@ -119,8 +119,8 @@ def test_infinite_ratios_are_valid_json(server):
     refuse = {"parse_constant": lambda text: pytest.fail(f"{text} is not JSON")}
     white, black = json.loads(body, **refuse)["predictions"]
     assert status == 200
-    assert (white["decision"], white["llr"], white["posterior"]["1"]) == (1, {"1": "Infinity"}, 1.0)
-    assert float(black["llr"]["1"]) == -math.inf
+    assert (white["decision"], white["llr"], white["posterior"]["True"]) == (True, {"True": "Infinity"}, 1.0)
+    assert float(black["llr"]["True"]) == -math.inf
 
 
 def test_bulk_answers_are_those_of_the_library(server, model_folder, penguins):

@@ -360,10 +360,13 @@ function pairChosen(chosen, other) {
   refresh();
 }
 
+// What a decision is called: a class by its name, which for Booleans is not what JSON writes.
+const called = (decision) => state.model.classes.find((each) => each.label === decision)?.name ?? String(decision);
+
 function showAnswer(prediction) {
   state.prediction = prediction;
   const names = state.model.classes.map((each) => each.name), prior = currentPrior();
-  const decision = String(prediction.decision);
+  const decision = called(prediction.decision);
   $("decision").value = decision;
   $("decision").style.borderColor = color(names, decision);
   const probable = names.map((name, i) => [prediction.posterior[name], i]).sort((a, b) => b[0] - a[0] || a[1] - b[1]).map(([, i]) => i);
@@ -436,11 +439,10 @@ const map = later(async () => {
     const { predictions } = await predict(request(rows, { outputs: ["decision", "posterior"] }));
     if (turn !== state.mapped) return;
     const names = state.model.classes.map((each) => each.name);
-    const cells = Array.from({ length: CELLS }, (_, j) => predictions.slice(j * CELLS, (j + 1) * CELLS).map(({ decision, posterior }) => ({
-      color: color(names, String(decision)),
-      weight: posterior[String(decision)] ?? 0.4,
-      name: String(decision),
-    })));
+    const cells = Array.from({ length: CELLS }, (_, j) => predictions.slice(j * CELLS, (j + 1) * CELLS).map(({ decision, posterior }) => {
+      const name = called(decision);
+      return { color: color(names, name), weight: posterior[name] ?? 0.4, name };
+    }));
     state.cells = cells;
     charts.map.show(cells, [x.name, y.name], ranges, [x, y].map((column) => state.row[column.name] ?? NaN));
     const counts = new Map();
