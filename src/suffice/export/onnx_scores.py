@@ -48,7 +48,7 @@ class GraphScores:
 @singledispatch
 def scores(model: Any, cells: Cells) -> GraphScores:  # noqa: ARG001
     """The scores of a model for the columns of a table."""
-    raise DataError(f"{model!r} cannot be written as ONNX: its family is not supported")
+    raise DataError(f"{model!r} cannot be written as ONNX: its family is not supported; score with predict")
 
 
 def _numbers(model: Any, cells: Cells) -> Value:
