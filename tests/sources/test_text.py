@@ -247,16 +247,33 @@ def test_letters_after_the_first_lines_may_show_the_encoding(tmp_path):
         assert read(tmp_path / "a.csv")[0]["word"] == ["\x81é", "u"]
 
 
-def test_a_value_of_another_type_is_named_with_a_remedy(tmp_path):
-    (tmp_path / "a.csv").write_text("x,label\n" + "1,a\n" * 100_000 + "many,b\n" + "1,a\n" * 100_000)
-    with pytest.raises(
-        UnreadableError,
-        match=r"a\.csv, line 100002: column 'x' holds 'many', but values of type number elsewhere; if this is a "
-        r"missing value, give suffice\.files\(path, na=\['many'\]\); to read the column as text, give "
-        r"suffice\.files\(path, types=\{'x': 'string'\}\)",
-    ):
-        read(tmp_path / "a.csv")
-    assert read(tmp_path / "a.csv", na=["many"])[0]["x"].count(None) == 1
+def test_a_word_that_inference_has_not_seen_is_a_missing_value_with_a_warning(tmp_path):
+    """In a column of features; as a label, or where a type was asked for, it is an error, and so are many of them."""
+    path = tmp_path / "a.csv"
+    path.write_text("x,note,label\n" + '1,"u, v",1\n' * 100_000 + "many,many,1\n" + '1,"u, v",1\n' * 100_000)
+    with pytest.warns(FormatWarning, match=r"column 'x' of .*a\.csv holds 'many' among other values: such cells are "):
+        found, _ = read(path)
+    assert [i for i, x in enumerate(found["x"]) if x is None] == [100_000]
+    assert found["note"][100_000] == "many"
+    assert read(path, na=["many"])[0]["x"].count(None) == 1
+    for how in ({"label": "x"}, {"types": {"x": "int64"}}):
+        with pytest.raises(
+            UnreadableError,
+            match=r"a\.csv, line 100002: column 'x' holds 'many', but values of type \w+ elsewhere; if this is a "
+            r"missing value, give suffice\.files\(path, na=\['many'\]\); to read the column as text, give "
+            r"suffice\.files\(path, types=\{'x': 'string'\}\)",
+        ):
+            read(path, **how)
+    path.write_text("x,label\n" + "1,1\n" * 100_000 + "".join(f"w{i},1\n" for i in range(21)) + "1,1\n" * 100_000)
+    with pytest.raises(UnreadableError, match="column 'x' holds 'w20', but values of type number elsewhere"):
+        MixedClassifier().fit(path, "label")
+
+
+def test_the_end_of_a_large_file_with_quotes_shows_types(tmp_path):
+    (tmp_path / "a.csv").write_text(
+        "x,note,label\n" + '1,"u, v",1\n' * 60_000 + '1,"u\nv",1\nword,,1\n' + '1,"u, v",1\n' * 50
+    )
+    assert "word" in read(tmp_path / "a.csv")[0]["x"]
 
 
 def test_columns_are_dropped(tmp_path):

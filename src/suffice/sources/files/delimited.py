@@ -22,6 +22,8 @@ from .text import TextFormat, compression_of
 
 _SAMPLE = 1 << 16  # bytes of text to look at
 _KINDS = {"int64": "integer", "double": "number", "bool": "Boolean"}  # Arrow's types in messages
+_CONVERSION = re.compile(r"column #(\d+): .*conversion error to (\w+)[^:]*: invalid value '(.*)'", re.DOTALL)
+_ODD_WORDS = 20  # of a file that may stand for missing values among numbers, dates and Booleans
 _SEP = re.compile(rb'(?:\xef\xbb\xbf)?[\r\n]*"?sep=([^"\r\n])"?\r?\n')  # the first line that Excel writes
 _PLACES = 4  # of a large file, after its head, where types are inferred, too
 
@@ -37,6 +39,7 @@ class CsvFormat(TextFormat):
         self.dialect = dialect
         self.recoded: str | None = None  # the encoding of text that turned out not to be UTF-8
         self.short = False  # whether there were rows with too few cells
+        self.odd: dict[str, set[str]] = {}  # words among the numbers, dates or Booleans of columns: missing values
         mark = re.escape(dialect.delimiter)
         # Cells and what stands between them, up to quotes that begin a cell and are never closed.
         self._closed = re.compile(
@@ -73,6 +76,11 @@ class CsvFormat(TextFormat):
             )
         if self.short:
             yield f"some rows of {file.path} have fewer cells than there are columns; the others are missing values"
+        for name, words in sorted(self.odd.items()):
+            yield (
+                f"column {name!r} of {file.path} holds {listed(sorted(words), _ODD_WORDS)} among other values: such "
+                f"cells are read as missing values; to read the column as text, give {as_type(name)}"
+            )
         if self.dialect.doubtful:
             name, cell = self.dialect.doubtful
             other = ".,".replace(self.decimal, "")
@@ -113,25 +121,38 @@ class CsvFormat(TextFormat):
             for place in range(1, _PLACES + 1):
                 raw.seek(text.HEAD + (file.size - text.HEAD) * place // _PLACES - n)
                 block = text.read(raw, n)
-                if b'"' not in block:  # or else it is not known which lines end a row
-                    parts.append(block[block.find(b"\n") + 1 : block.rfind(b"\n") + 1])
+                rows = block[block.find(b"\n") + 1 : block.rfind(b"\n") + 1]
+                if b'"' not in rows or self._are_whole(rows):  # or else it is not known which lines end a row
+                    parts.append(rows)
         return b"".join(parts)
 
-    def tables(self, piece: Piece, rows: int, request: Request) -> Iterator[Any]:
-        try:
-            yield from super().tables(piece, rows, request)
-        except pa.ArrowInvalid as error:
-            raise self._explained(error, piece.content) from None
+    def _are_whole(self, rows: bytes) -> bool:
+        """Whether lines that have quotes are rows: as many cells as there are names, and no quotes left open."""
+        plain = self.dialect.plain(rows).decode("latin-1")
+        cells = csv.reader(io.StringIO(plain, newline=""), delimiter=self.dialect.delimiter)
+        return plain.count('"') % 2 == 0 and all(len(row) == len(self.dialect.names) for row in cells if row)
 
-    def _explained(self, error: pa.ArrowInvalid, content: bytes) -> pa.ArrowInvalid:
+    def tables(self, piece: Piece, rows: int, request: Request) -> Iterator[Any]:
+        seen: set[tuple[str, str]] = set()
+        while True:
+            try:
+                yield from super().tables(piece, rows, request)
+            except pa.ArrowInvalid as error:
+                if (found := _CONVERSION.search(str(error))) is None:
+                    raise
+                name, kind, cell = self.dialect.names[int(found[1])], found[2], found[3]
+                is_known = (name, cell) in seen or len(set[str]().union(*self.odd.values(), [cell])) > _ODD_WORDS
+                if is_known or name not in request.guessed:
+                    raise self._explained(name, kind, cell, piece.content) from None
+                seen.add((name, cell))
+                self.odd.setdefault(name, set()).add(cell)
+            else:
+                return
+
+    def _explained(self, name: str, kind: str, cell: str, content: bytes) -> pa.ArrowInvalid:
         """The error of a cell that does not have the type of its column, with its row, its column and a remedy."""
-        match = re.search(
-            r"column #(\d+): .*conversion error to (\w+)[^:]*: invalid value '(.*)'", str(error), re.DOTALL
-        )
-        if match is None:
-            return error
-        j, kind, cell = int(match[1]), match[2], match[3]
-        plain, name = self._decoded(self.dialect.plain(content)), self.dialect.names[j]
+        j = self.dialect.names.index(name)
+        plain = self._decoded(self.dialect.plain(content))
         rows = csv.reader(io.StringIO(plain, newline=""), delimiter=self.dialect.delimiter)
         line = next((rows.line_num for row in rows if len(row) > j and row[j] == cell), 1)
         missing = remedy(f"suffice.files(path, na=[{cell!r}])", f"--na {cell!r}")
@@ -194,12 +215,20 @@ class CsvFormat(TextFormat):
             line = content.count(b"\n", 0, match.end()) + 1
             raise pa.ArrowInvalid(f"Row #{line}: quotes are opened and never closed")
         # What is a missing value cannot be said by column, so that cells as they are written need a table of their own.
-        repeated = [column for column in columns if column.name in request.verbatim]
-        read = [column for column in columns if column.name not in request.verbatim]
-        as_written = {"null_values": [""], "quoted_strings_can_be_null": False}
+        odd = {name: [*words] for name, words in [*self.odd.items()]}
+        missing = [*self.dialect.na, *(word for words in odd.values() for word in words)]
+        ways: dict[str, dict[str, Any]] = {
+            "read": {},
+            "repeated": {"null_values": [""], "quoted_strings_can_be_null": False},
+            "odd": {"null_values": missing, "quoted_strings_can_be_null": True},
+        }
+
+        def way(column: Any) -> str:
+            return "repeated" if column.name in request.verbatim else "odd" if column.name in odd else "read"
+
         found: dict[str, Any] = {}
-        for part, how in ((read, {}), (repeated, as_written)):
-            if part:
+        for name, how in ways.items():
+            if part := [column for column in columns if way(column) == name]:
                 types = {request.verbatim.get(column.name, column.name): column.type for column in part}
                 table = self._table(content, {"column_types": types, "include_columns": list(types), **how})
                 found |= zip((column.name for column in part), table.columns, strict=True)

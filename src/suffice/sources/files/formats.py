@@ -89,6 +89,7 @@ class Request:
     schema: Any  # the columns that are read, with the types that all files agree on
     filter: Any = None  # an expression
     exact: frozenset[str] = frozenset()  # columns whose integers must stay integers: labels
+    guessed: frozenset[str] = frozenset()  # columns of text files in which a word that is no value is a missing value
     threads: bool = True  # whether a reader may use threads of its own
     verbatim: Mapping[str, str] = field(default_factory=dict)  # columns whose cells of text stay as they are written,
     # and the columns of the file that they repeat

@@ -119,7 +119,7 @@ def files(
         The format of the files. None means that their names tell it or, for other names, their first bytes.
     types : dict, default=None
         Arrow types by column, such as ``{"zip": "string"}``. The types of other columns of text files are inferred
-        from some of their lines.
+        from some of their lines; words among numbers, dates or Booleans elsewhere are missing values, with a warning.
     drop : list of str, default=()
         The names of columns that are not features.
     sep : str, default=None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from copy import copy
 from dataclasses import asdict, replace
 from functools import reduce
@@ -142,9 +141,13 @@ class FileSource(PartedSource):
         chosen = np.unique(np.linspace(0, max(len(pieces) - 1, 0), SPREAD).round().astype(int))[: len(pieces)]
         parts = [self.schema.empty_table()]
         for i in chosen:
-            with suppress(UnreadableError):  # the pass over all rows says what is wrong
+            try:
                 whole = pa.concat_tables([parts[0], *reader.readable(pieces[i], n)], promote_options="permissive")
-                parts.append(whole.take(np.arange(0, len(whole), max(1, len(whole) * len(chosen) // n))))
+            except UnreadableError:
+                if len(chosen) == 1:
+                    raise
+                continue  # the pass over all rows says what is wrong
+            parts.append(whole.take(np.arange(0, len(whole), max(1, len(whole) * len(chosen) // n))))
         return arrow_frame(pa.concat_tables(parts, promote_options="permissive").select(self.names))
 
     def in_memory(self) -> ArraySource:
@@ -179,7 +182,8 @@ class FileSource(PartedSource):
 
         verbatim = {name: name for name in self.files.verbatim.difference(self.files.types, self.filtered)}
         verbatim |= {copy: name for name, copy in self.copies.items()}
-        request = Request(self.schema, self.filter, frozenset([self.y or ""]), threads, verbatim)
+        guessed = frozenset(self.names).difference(self.files.types)
+        request = Request(self.schema, self.filter, frozenset([self.y or ""]), guessed, threads, verbatim)
         return Reader(self.files, self.found, request, self.n_features)
 
 
