@@ -371,6 +371,9 @@ ASKED_OF_TEXT = {
     "the month first, as slashes suggest": (["1/2/1970", "1/3/1970", ""] * 9, "date", [1, 2, np.nan]),
     "the day first": (["1/2/1970", "2/2/1970", ""] * 9, "dmy", [31, 32, np.nan]),
     "the month first": (["1.2.1970", "1.3.1970", ""] * 9, "mdy", [1, 2, np.nan]),
+    "names of months": (["3-Jan-70", "Sun, February 1, 1970", "2nd Sept. 1970 06:00 PM"] * 9, "date", [2, 31, 244.75]),
+    "a month and a year": (["Jan 1970", "Dec-1969", "May 26"] * 9, "date", [0, -31, np.nan]),
+    "years of two digits": (["1/2/70", "31/12/68", "1.2.70"] * 9, "date", [31, 36159, np.nan]),
     "a date": (["1970-01-03", "1970-02-01", ""] * 9, "date", [2, 31, np.nan]),
 }
 

@@ -20,7 +20,8 @@ from .table import ArrayColumn, Column
 Array = NDArray[Any]
 
 DAY = 86_400_000_000  # microseconds
-_MONTHS = 12
+_CENTURY = 69  # the first year of two digits that lies in the last century, as in POSIX
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
 # Numbers as people write them: signs, currencies, percent, thousands; negative ones in parentheses.
 _WRITTEN = re.compile(r"([(]?)([-+]?)[$€£¥₹]?([-+]?)([\d.,'_]+)(?:[eE]([-+]?\d+))?[$€£¥₹%]?([)]?)")
@@ -42,13 +43,25 @@ TRUTHS = {("no", "yes"), ("n", "y"), ("false", "true"), ("f", "t"), ("off", "on"
 _CLOCK = r"(?:[ T](\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?\s*([AaPp][Mm])?)?"
 _DATES = {
     "ymd": re.compile(rf"(\d{{4}})[-/.](\d{{1,2}})[-/.](\d{{1,2}}){_CLOCK}(?:Z|[+-]\d\d:?\d\d)?"),
-    "mdy": re.compile(rf"(\d{{1,2}})[-/.](\d{{1,2}})[-/.](\d{{4}}){_CLOCK}"),
+    # The year may have two digits, unless it could be a part of a number such as 1.2.10.
+    "mdy": re.compile(rf"(\d{{1,2}})[-/.](\d{{1,2}})[-/.](\d{{4}}|(?:(?<=/)|(?<=\d\d\.\d\d\.))\d\d){_CLOCK}"),
 }
 _DATES["dmy"] = _DATES["mdy"]
+_MONTH = (
+    "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    "|nov(?:ember)?|dec(?:ember)?"
+)
+_NAMED = re.compile(  # a day before or after the name of the month, or none
+    r"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*,?\s+)?"
+    rf"(?:(\d{{1,2}})(?:st|nd|rd|th)?[-\s./]+)?({_MONTH})[-\s.,/]+"
+    rf"(?:(\d{{1,2}})(?:st|nd|rd|th)?[-\s.,/]+)?(\d{{4}}|\d\d),?{_CLOCK}",
+    re.IGNORECASE,
+)
 _DURATION = re.compile(r"(?:(-?\d+) days?,? )?([-+]?)(\d+):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?(?:\s*([AaPp])[Mm])?")
-ORDERS = tuple(_DATES)  # of year, month and day
+ORDERS = (*_DATES, "named")  # of year, month and day; "named" are those with names of months
 # What is written in each way: with a decimal mark, or with an order of year, month and day.
-EXAMPLES = {".": "1,234.5", ",": "1.234,5", "ymd": "2026-03-31", "mdy": "03/31/2026", "dmy": "31.03.2026"}
+EXAMPLES = {".": "1,234.5", ",": "1.234,5"}
+EXAMPLES |= {"ymd": "2026-03-31", "mdy": "03/31/2026", "dmy": "31.03.2026", "named": "31 Mar 2026"}
 
 
 @lru_cache(1 << 14)  # tables repeat their words, and are read more than once
@@ -145,22 +158,38 @@ def time_of(word: Any, order: str) -> float:
     (1.5, 1.0, 31.0)
     >>> time_of("1970-01-02", "dmy")  # the year comes first
     1.0
+    >>> time_of("2-Jan-70", "named"), time_of("Friday, January 2, 1970 6:00 PM", "mdy"), time_of("Jan 1970", "named")
+    (1.0, 1.75, 0.0)
     """
-    text = str(word).strip()
-    found = _DATES[order].fullmatch(text)
-    if found is None:
-        order, found = "ymd", _DATES["ymd"].fullmatch(text)  # a year that comes first leaves no doubt
-    if found is None:
+    fields = _fields(str(word).strip(), order)
+    if fields is None:
         return np.nan
-    first, second, third, hour, minute, second_of, fraction, half = found.groups()
-    numbers = dict(zip(order, map(int, (first, second, third)), strict=True))
+    year, month, day, hour, minute, second, fraction, half = fields
     clock = int(hour or 0) % 12 + 12 * (half.lower() == "pm") if half else int(hour or 0)
+    century = 0 if len(year) > 2 else 1900 if int(year) >= _CENTURY else 2000
     try:
-        day = dt.date(numbers["y"], numbers["m"], numbers["d"]).toordinal() - dt.date(1970, 1, 1).toordinal()
+        days = dt.date(century + int(year), int(month), int(day)).toordinal() - dt.date(1970, 1, 1).toordinal()
     except ValueError:
         return np.nan
-    seconds = clock * 3600 + int(minute or 0) * 60 + int(second_of or 0) + float(f"0.{fraction or 0}")
-    return day + seconds / 86_400
+    seconds = clock * 3600 + int(minute or 0) * 60 + int(second or 0) + float(f"0.{fraction or 0}")
+    return days + seconds / 86_400
+
+
+def _fields(text: str, order: str) -> tuple[Any, ...] | None:
+    """Year, month, day, hour, minute, second, fraction and half of the day, or None where a text is no date. A year
+    that comes first and names of months leave no doubt in any order, but "ymd" is read by databases, too: no names."""
+    for way in dict.fromkeys((order, "ymd")):
+        if way in _DATES and (found := _DATES[way].fullmatch(text)) is not None:
+            first, second, third, *clock = found.groups()
+            own = dict(zip(way, (first, second, third), strict=True))
+            return own["y"], own["m"], own["d"], *clock
+    if order == "ymd" or (found := _NAMED.fullmatch(text)) is None:
+        return None
+    before, name, after, year, *clock = found.groups()
+    day = before or after
+    if (before and after) or (day is None and len(year) == 2):
+        return None
+    return year, _MONTHS.index(name[:3].lower()) + 1, day or 1, *clock
 
 
 def duration_of(word: Any) -> float:
@@ -335,7 +364,7 @@ def _from_arrow(column: ArrowColumn) -> Array:
 
 def month(days: Array) -> Array:
     """From 1 to 12."""
-    return _of_known(days, lambda known: known.astype("M8[D]").astype("M8[M]").astype(np.int64) % _MONTHS + 1)
+    return _of_known(days, lambda known: known.astype("M8[D]").astype("M8[M]").astype(np.int64) % len(_MONTHS) + 1)
 
 
 def weekday(days: Array) -> Array:

@@ -107,7 +107,7 @@ def _order(words: list[Any], cells: Array) -> tuple[str, Array, str]:
     found = {order: _are_known(parsing.time_of, words, order) for order in parsing.ORDERS}
     counts = {order: cells[known].sum() for order, known in found.items()}
     best = max(counts.values())
-    able = [order for order in ("ymd", "mdy", "dmy") if counts[order] == best]
+    able = [order for order in ("ymd", "named", "mdy", "dmy") if counts[order] == best]
     if able != ["mdy", "dmy"]:
         return able[0], found[able[0]], ""
     marks = {parsing.date_mark(word) for word in words} - {""}
