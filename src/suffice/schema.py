@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any, NamedTuple
 
@@ -50,6 +50,7 @@ class Schema:
     features: tuple[Feature, ...] = ()
     warnings: tuple[str, ...] = ()
     whole: frozenset[str] = frozenset()  # columns whose numbers are whole, or that hold days without a time
+    others: Mapping[str, str] = field(default_factory=dict)  # that a model was not given, and why
 
     @classmethod
     def of(
@@ -112,9 +113,9 @@ class Schema:
 
     def take(self, columns: Sequence[int]) -> Schema:
         """Return the schema of some of the columns."""
-        names, families, reasons = ([own[j] for j in columns] for own in (self.names, self.families, self.reasons))
-        features = [at(f, i) for i, j in enumerate(columns) for f in self.features if f.source == j]
-        return Schema(tuple(names), tuple(families), tuple(reasons), tuple(features), self.warnings, self.whole)
+        names, families, reasons = (tuple(own[j] for j in columns) for own in (self.names, self.families, self.reasons))
+        features = tuple(at(f, i) for i, j in enumerate(columns) for f in self.features if f.source == j)
+        return replace(self, names=names, families=families, reasons=reasons, features=features)
 
     def changed(self, families: Mapping[str, str], table: Table) -> Schema:
         """Return the schema with other families for columns of some kinds, such as {"float": "binned"}, and of some
@@ -125,8 +126,7 @@ class Schema:
         kinds = [as_numbers(one, reads[j]).kind if j in numbers else one.kind for j, one in enumerate(columns)]
         asked = {j: families.get(self.names[j], families.get(kind)) for j, kind in enumerate(kinds)}
         new = {j: family for j, family in asked.items() if family is not None and self.families[j] != DROP}
-        own = [new.get(j, family) for j, family in enumerate(self.families)]
-        why = [f"asked for {kinds[j]}" if j in new else reason for j, reason in enumerate(self.reasons)]
+        own = tuple(new.get(j, family) for j, family in enumerate(self.families))
         kept = [feature for feature in self.features if feature.source not in new]
         found = [
             feature
@@ -134,7 +134,7 @@ class Schema:
             for feature in derived(family, j, self.names[j], columns[j], reads.get(j, ()))
         ]
         features = tuple(sorted([*kept, *found], key=lambda feature: feature.source))
-        return Schema(self.names, tuple(own), tuple(why), features, self.warnings, self.whole)
+        return replace(self, families=own, features=features)
 
     def joined(self) -> Schema:
         """Return the schema with Boolean columns among those of categories, where they may depend on each other;
@@ -166,20 +166,16 @@ class Schema:
             )
             families[j], reasons[j] = general, f"not {families[j]}, as a sample of the rows suggests ({reasons[j]})"
         kept = tuple(feature for feature in self.features if feature.source not in error.columns)
-        schema = Schema(self.names, tuple(families), tuple(reasons), kept, self.warnings, self.whole)
-        return schema, changes
+        return replace(self, families=tuple(families), reasons=tuple(reasons), features=kept), changes
 
     def left_out(self) -> dict[str, str]:
         """Return why columns are left out that nobody asked to drop, by name."""
         every = zip(self.names, self.families, self.reasons, strict=True)
         return {name: reason for name, family, reason in every if family == DROP and not reason.startswith("asked for")}
 
-    def warn(self, stacklevel: int = 2, *, left_out: bool = True) -> None:
-        """Warn of columns that are left out, unless told otherwise, and of cells that become missing."""
-        gone = tuple(f"column {name!r} is left out: " for name in self.left_out())
+    def warn(self, stacklevel: int = 2) -> None:
+        """Warn of columns that are left out, and of cells that become missing."""
         for message in self.warnings:
-            if message.startswith(gone) and not left_out:
-                continue
             warnings.warn(message, ColumnWarning, stacklevel=stacklevel + 1)
 
     def blocks(self) -> dict[str, tuple[int, ...]]:
@@ -199,9 +195,10 @@ class Schema:
     def _rows(self) -> list[tuple[str, ...]]:
         """The lines of the table, with a column of features where there are any."""
         rows = [("column", "family", "because"), *zip(self.names, self.families, self.reasons, strict=True)]
+        rows += [(name, DROP, reason) for name, reason in self.others.items()]
         if not self.features:
             return [*rows]
-        own = [[str(f) for f in self.features if f.source == j] for j in range(len(self.names))]
+        own = [[str(f) for f in self.features if f.source == j] for j in range(len(rows) - 1)]
         learnt = ["learnt as", *("; ".join(each) or "-" for each in own)]
         return [(name, family, each, reason) for (name, family, reason), each in zip(rows, learnt, strict=True)]
 

@@ -16,7 +16,7 @@ from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures, StandardSca
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from suffice import GaussianClassifier, LLRCalibrator, LogisticClassifier, as_llr, cross_val_llr, load, metrics
-from suffice.errors import DataError, DecisionError, ModelFileError
+from suffice.errors import ColumnWarning, DataError, DecisionError, ModelFileError
 from suffice.regression import LogisticProblem, problem
 from suffice.tables.labels import SoftLabels
 
@@ -346,6 +346,17 @@ def test_units_and_orders_do_not_matter(animals, rng):
         expected = base[rows] if name == "rows" else base
         ours = LogisticClassifier().fit(frame, "kind")
         np.testing.assert_allclose(ours.predict_log_proba(frame), expected, atol=1e-6, err_msg=name)
+
+
+def test_identifiers_are_left_out_with_a_warning(animals):
+    """As by MixedClassifier; columns that are constant, or that hold nothing, stay."""
+    frame = animals.assign(name=[f"animal {i}" for i in range(len(animals))], same="x", none=np.nan)
+    for families in (None, "auto"):
+        with pytest.warns(ColumnWarning, match="column 'name' is left out: it has .* different values"):
+            clf = LogisticClassifier(families=families).fit(frame, "kind")
+        assert clf.predict_proba(frame.assign(name="?")).tolist() == clf.predict_proba(frame).tolist()
+        families_of = dict(zip(clf.schema_.names, clf.schema_.families, strict=True))
+        assert [name for name, family in families_of.items() if family == "drop"] == ["name"]
 
 
 def test_unknown_and_missing_cells_at_prediction(animals):

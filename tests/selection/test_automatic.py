@@ -566,7 +566,11 @@ def test_columns_that_tell_rows_apart_are_left_out(values, says, tmp_path):
     assert repr(model) == repr(suffice.fit(frame[["x"]], y))
     np.testing.assert_array_equal(model.predict(frame), model.predict(frame[["x"]]))
     model.save(tmp_path / "model")
-    assert suffice.load(tmp_path / "model").choice_ == model.choice_
+    again = suffice.load(tmp_path / "model")
+    assert again.choice_ == model.choice_
+    for own in (model, again):
+        name, family, *reason = str(own.schema_).splitlines()[-1].split()
+        assert (name, family, " ".join(reason).removeprefix("- ")) == ("bird", "drop", says)
     family = "gaussian" if frame["bird"].dtype.kind == "i" else "categorical"
     assert suffice.fit(frame, y, families={"bird": family}).n_features_in_ == 2
 

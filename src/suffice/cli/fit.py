@@ -161,26 +161,14 @@ def _like(path: str, target: str) -> tuple[Any, dict[str, Any], list[str] | None
     if not isinstance(model, LLRClassifier):
         raise DataError(f"--like {locate(path)}: this is a {type(model).__name__}, not a classifier")
     parameters, density = model.get_params(deep=False), model.to_model().density
-    if hasattr(model, "schema_"):
+    if "families" in parameters and {*density.families_of_columns().values()} - {"number"}:
         parameters["families"] = model.schema_
-    elif "families" in parameters and {*density.families_of_columns().values()} - {"number"}:
-        parameters["families"] = _schema_of(density, model._names())
     names = model._names()
     if target in (names or ()):
         labels = getattr(model, "target_", None)
         instead = "" if labels is None else f"; its labels are in {labels!r}"
         raise UsageError(f"-t {target}: {locate(path)} reads this column, so that it cannot hold the labels{instead}")
     return model, parameters, None if names is None else list(names)
-
-
-def _schema_of(density: Any, names: tuple[str, ...] | None) -> Any:
-    """The families of columns that a model has learnt, as those that somebody asks for."""
-    from ..schema import DROP, Schema
-
-    known = {j: "gaussian" if family == "number" else family for j, family in density.families_of_columns().items()}
-    columns = names or tuple(f"x{j}" for j in range(density.n_features))
-    families = tuple(known.get(j, DROP) for j in range(density.n_features))
-    return Schema(columns, families, ("as learnt",) * len(families), density.features)
 
 
 def estimator_of(model: str, families: Any) -> tuple[Any, dict[str, Any]]:

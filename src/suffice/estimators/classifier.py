@@ -11,7 +11,10 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
 from ..decisions import difference
+from ..families import FAMILIES
+from ..schema import DROP, Schema
 from ..scoring.model import Model, Prior
+from ..scoring.notes import ColumnNotes
 from ..sources import in_memory
 from .table_estimator import TableEstimator
 
@@ -54,6 +57,17 @@ class LLRClassifier(ClassifierMixin, TableEstimator):
     def prior_(self) -> Array:
         """The prior that decisions use unless told otherwise, of shape (k,)."""
         return self.to_model()._as_prior(None)
+
+    @property
+    def schema_(self) -> Schema:
+        """The family of every column, and why; prints as a table."""
+        model = self.to_model()
+        density, names = model.density, model.names or tuple(f"x{j}" for j in range(model.density.n_features))
+        one = next((name for name, family in FAMILIES.items() if family.estimator == model.owner), "gaussian")
+        known = density.families_of_columns() or dict.fromkeys(density.columns_read, one)
+        families = (known.get(j, DROP) for j in range(len(names)))
+        plain = tuple("gaussian" if family == "number" else family for family in families)
+        return (model.column_notes or ColumnNotes()).schema(names, plain, density.features)
 
     llr = of_model(Model.llr)
     predict = of_model(Model.predict)

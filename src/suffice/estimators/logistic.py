@@ -197,8 +197,9 @@ class LogisticClassifier(LLRClassifier):
             schema = Schema(names, ("gaussian",) * len(names), ("a number",) * len(names))
         else:
             families = _NUMBERS if self.families is None else self.families
-            schema = Schema.of(table, families, source.frame, decimal=source.decimal)
-            schema.warn(stacklevel=4, left_out=False)
+            # A sample, as for MixedClassifier: columns that are constant stay, and identifiers do not.
+            schema = Schema.of(table, families, source.frame, is_sample=True, decimal=source.decimal)
+            schema.warn(stacklevel=3)
             _tell_of_text(schema)
         special = self.families is not None or {CATEGORICAL, TEXT} & {*schema.families} or schema.features or quadratic
         if not special and self.standardize is not True:

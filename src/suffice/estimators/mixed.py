@@ -75,9 +75,7 @@ class MixedTable(Estimated):
         own = {j: family for family, indices in (blocks or {}).items() for j in indices}
         own |= {feature.source: feature.asked for feature in features}
         families = tuple(own.get(j, DROP) for j in range(statistics.n_features))
-        notes = getattr(self, "column_notes_", ColumnNotes())
-        reasons = tuple(notes.reasons.get(name, "as learnt") for name in names)
-        return Schema(names, families, reasons, features, whole=notes.whole)
+        return getattr(self, "column_notes_", ColumnNotes()).schema(names, families, features)
 
     def _saved_params(self) -> dict[str, Any]:
         """What selectors and types have chosen is kept by name: functions are not saved."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..schema import Schema
+from ..tables.features import Feature
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,11 @@ class ColumnNotes:
     def of(cls, schema: Schema, left_out: Mapping[str, str] | None = None) -> ColumnNotes:
         """Return what a schema tells of its columns."""
         return cls(dict(zip(schema.names, schema.reasons, strict=True)), dict(left_out or {}), schema.whole)
+
+    def schema(self, names: tuple[str, ...], families: tuple[str, ...], features: tuple[Feature, ...] = ()) -> Schema:
+        """Return the schema of columns whose families a model has learnt."""
+        reasons = tuple(self.reasons.get(name, "as learnt") for name in names)
+        return Schema(names, families, reasons, features, whole=self.whole, others=self.left_out)
 
     def without(self, left_out: Mapping[str, str]) -> ColumnNotes:
         """Return the same with more columns that were left out."""

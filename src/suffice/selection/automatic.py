@@ -320,7 +320,7 @@ def _telling(source: ArraySource, families: Any) -> tuple[ArraySource, Schema, d
     schema.warn(stacklevel=4)
     left_out = schema.left_out() if source.names else {}
     kept = [j for j, name in enumerate(schema.names) if name not in left_out]
-    schema, table = schema.take(kept), table.take(kept) if left_out else table
+    schema, table = replace(schema.take(kept), others=left_out), table.take(kept) if left_out else table
     some = ArraySource(with_features(table, schema.features), source.y, source.weight, source.frame)
     some.n_jobs, some.decimal = source.n_jobs, source.decimal
     return some, schema, left_out
