@@ -271,7 +271,7 @@ def test_rows_without_label_are_refused():
         ({"cv": [([0, 1, 2], [2, 3])]}, "learns from"),
         ({"groups": ["a"] * 4}, "one group"),
         ({"groups": ["a", "b"]}, "each of the 4 rows, but has the shape"),
-        ({"groups": "x"}, "but is 'x'"),
+        ({"groups": "z"}, "groups='z': there is no such column; the columns are 'x'"),
         ({"groups": ["a", "a", "b", None]}, "groups has 1 missing"),
         ({"scoring": "auc"}, "scoring='auc'"),
         ({"scoring": [[0, 1]]}, "cost"),
@@ -383,7 +383,11 @@ def test_groups_are_held_out_together():
     X, y = rng.normal(size=(60, 4))[group] + 1e-3 * rng.normal(size=(300, 4)), rng.integers(0, 2, 60)[group]
     assert suffice.fit(X, y).choice_.beats_baseline  # wrongly
     with pytest.warns(BaselineWarning):
-        suffice.fit(X, y, groups=group)
+        found = suffice.fit(X, y, groups=group)
+    with pytest.warns(BaselineWarning):
+        named = suffice.fit(pd.DataFrame(X).add_prefix("x").assign(patient=group), y, groups="patient")
+    assert named.choice_.left_out == {"patient": "it holds the groups"}
+    np.testing.assert_array_equal(named.predict_proba(pd.DataFrame(X).add_prefix("x")), found.predict_proba(X))
 
 
 def test_rows_may_be_split_by_time():

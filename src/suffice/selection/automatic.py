@@ -27,7 +27,7 @@ from ..sources.labelled import check_classes, labelled
 from ..sources.sampling import sampled
 from ..tables.features import with_features
 from ..tables.labels import SoftLabels, encode
-from ..tables.table import encoded
+from ..tables.table import encoded, looked_at
 from ..threads import single_threaded_blas
 from .candidates import candidates
 from .held_out import HeldOut, Trial, splits_of
@@ -82,8 +82,9 @@ def fit(
     cv : int, splitter or iterable of (train, test), default=None
         The number of folds, or how to split the rows, as in scikit-learn: TimeSeriesSplit() for rows in the order of
         time. Each row is held out at most once. None means ten folds, and five for 400 rows or more.
-    groups : array-like of shape (n,), default=None
-        Rows of one group, such as one patient, are held out together.
+    groups : array-like of shape (n,) or str, default=None
+        Rows of one group, such as one patient, are held out together: the group of each row, or the name of their
+        column, which is then not learnt from.
     scoring : {"log_loss", "error"} or cost, default="log_loss"
         What is minimised on held-out rows. A cost, in the form that `predict` takes, chooses the model whose decisions
         cost least.
@@ -118,7 +119,13 @@ def fit(
     every = groups is not None or not (cv is None or isinstance(cv, Integral))  # which are about all rows
     source = whole.in_memory().array_source() if every else sampled(whole, ROWS, random_state)
     check_classes(whole, source.y)
+    own: dict[str, str] = {}
+    if isinstance(groups, str):
+        own = {groups: "it holds the groups"}
+        source, groups = _grouped(source, groups)
     trial, left_out = _trial(source, families, cv, groups, random_state)
+    left_out |= own
+    trial = replace(trial, schema=replace(trial.schema, others=left_out))
     trial = replace(trial, is_sample=not every and source.n_rows >= ROWS)
     criterion = _Criterion.of(scoring, trial.classes)
     search = _Search(trial, criterion, calibrate)
@@ -142,6 +149,18 @@ def fit(
             stacklevel=2,
         )
     return model
+
+
+def _grouped(source: ArraySource, name: str) -> tuple[ArraySource, Array]:
+    """Return the source without the column of the groups, and the group of each row, (n,)."""
+    names = source.names or ()
+    if name not in names:
+        raise DataError(f"groups={name!r}: there is no such column; the columns are {listed(names, 10)}")
+    distinct, code = looked_at(source.table.columns()[names.index(name)]).coded()
+    rest = source.table.take([j for j, other in enumerate(names) if other != name])
+    some = ArraySource(rest, source.y, source.weight, source.frame)
+    some.n_jobs, some.decimal = source.n_jobs, source.decimal
+    return some, np.append(distinct.astype(object), None)[code]
 
 
 def _trial(source: ArraySource, families: Any, cv: Any, groups: Any, random_state: int) -> tuple[Trial, dict[str, str]]:
@@ -320,7 +339,7 @@ def _telling(source: ArraySource, families: Any) -> tuple[ArraySource, Schema, d
     schema.warn(stacklevel=4)
     left_out = schema.left_out() if source.names else {}
     kept = [j for j, name in enumerate(schema.names) if name not in left_out]
-    schema, table = replace(schema.take(kept), others=left_out), table.take(kept) if left_out else table
+    schema, table = schema.take(kept), table.take(kept) if left_out else table
     some = ArraySource(with_features(table, schema.features), source.y, source.weight, source.frame)
     some.n_jobs, some.decimal = source.n_jobs, source.decimal
     return some, schema, left_out

@@ -236,10 +236,7 @@ def _groups(groups: Any, n: int) -> Array:
     """Return the index of each row's group, (n,)."""
     given = np.asarray(groups)
     if given.shape != (n,):
-        raise DataError(
-            f"groups must have one value for each of the {n} rows, but "
-            + (f"is {groups!r}" if isinstance(groups, str) else f"has the shape {given.shape}")
-        )
+        raise DataError(f"groups must have one value for each of the {n} rows, but has the shape {given.shape}")
     if missing := sum(map(is_missing, given.tolist())):
         raise DataError(f"groups has {missing} missing values")
     return encode(given)[1]
