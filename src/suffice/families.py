@@ -496,6 +496,7 @@ FAMILIES: dict[str, Family] = {
             defaults={"alpha": 1.0, "complement": False, "predictive": False, "tokens": None},
             check=_check_multinomial,
             merges_columns=True,
+            more_general="gaussian",
         ),
         Family(
             name="gaussian",

@@ -373,6 +373,21 @@ def test_a_good_model_says_what_it_is_worth():
         assert words in summary
 
 
+def test_a_value_outside_the_family_that_was_chosen_demotes_the_column(tmp_path):
+    """Occurrences are best on the sample, and a row that is not in it has a number below zero."""
+    rng = np.random.default_rng(0)
+    y, length = rng.integers(0, 2, 8000), rng.lognormal(3, 1, 8000).astype(int) + 1
+    counts = rng.multinomial(length, rng.dirichlet(np.full(12, 8.0), 2)[y])
+    table = pd.DataFrame(counts).add_prefix("w").assign(y=y)
+    table.loc[7999, "w3"] = -1
+    table.to_parquet(tmp_path / "rows.parquet", row_group_size=1000)
+    with pytest.warns(
+        ColumnWarning, match="column 'w3' looks multinomial .* it is gaussian now; the rows are read again"
+    ):
+        model = suffice.fit(tmp_path / "rows.parquet", "y", generative=True, random_state=1)
+    assert model.schema_.families == ("multinomial",) * 3 + ("gaussian",) + ("multinomial",) * 8
+
+
 # Folds and costs of the user's.
 
 
