@@ -160,7 +160,7 @@ def _grouped(source: ArraySource, name: str) -> tuple[ArraySource, Array]:
     rest = source.table.take([j for j, other in enumerate(names) if other != name])
     some = ArraySource(rest, source.y, source.weight, source.frame)
     some.n_jobs, some.decimal = source.n_jobs, source.decimal
-    return some, np.append(distinct.astype(object), None)[code]
+    return some, np.array([*distinct.tolist(), None], object)[code]
 
 
 def _trial(source: ArraySource, families: Any, cv: Any, groups: Any, random_state: int) -> tuple[Trial, dict[str, str]]:
