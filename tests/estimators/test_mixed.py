@@ -822,7 +822,7 @@ def test_text_has_no_bins():
 
 def test_mixtures_of_text_are_refused():
     table = pd.DataFrame({"note": [f"word {i} and {i % 3}" for i in range(40)], "x": np.arange(40.0)})
-    with pytest.raises(DataError, match=r'of text are not supported; .* families={"name": "drop"}'):
+    with pytest.raises(DataError, match=r"of text \('note'\) are not supported; .* families=\{'note': 'drop'\}"):
         MixtureModel(2, families={"note": "text"}, random_state=0).fit(table)
 
 
