@@ -269,6 +269,14 @@ def test_a_word_that_inference_has_not_seen_is_a_missing_value_with_a_warning(tm
         MixedClassifier().fit(path, "label")
 
 
+def test_a_word_that_is_missing_in_one_column_is_a_value_in_another(tmp_path):
+    rows = "1,2026-01-31,1\n" * 40_000
+    (tmp_path / "a.csv").write_text(f"x,day,label\n{rows}many,1,1\n{rows}")
+    with pytest.warns(FormatWarning, match="'x' .* holds 'many'"), pytest.warns(FormatWarning, match="'day' .* '1'"):
+        found, _ = read(tmp_path / "a.csv")
+    assert [found[name].count(None) for name in ("x", "day")] == [1, 1]
+
+
 def test_the_end_of_a_large_file_with_quotes_shows_types(tmp_path):
     (tmp_path / "a.csv").write_text(
         "x,note,label\n" + '1,"u, v",1\n' * 60_000 + '1,"u\nv",1\nword,,1\n' + '1,"u, v",1\n' * 50

@@ -214,24 +214,23 @@ class CsvFormat(TextFormat):
         if content.count(b'"') % 2 and (match := self._closed.match(content)) and match.end() < len(content):
             line = content.count(b"\n", 0, match.end()) + 1
             raise pa.ArrowInvalid(f"Row #{line}: quotes are opened and never closed")
-        # What is a missing value cannot be said by column, so that cells as they are written need a table of their own.
-        odd = {name: [*words] for name, words in [*self.odd.items()]}
-        missing = [*self.dialect.na, *(word for words in odd.values() for word in words)]
-        ways: dict[str, dict[str, Any]] = {
-            "read": {},
-            "repeated": {"null_values": [""], "quoted_strings_can_be_null": False},
-            "odd": {"null_values": missing, "quoted_strings_can_be_null": True},
-        }
-
-        def way(column: Any) -> str:
-            return "repeated" if column.name in request.verbatim else "odd" if column.name in odd else "read"
-
+        # What is a missing value cannot be said by column, so that columns with words of their own, and cells as they
+        # are written, need a table of their own.
+        odd = {name: frozenset(words) for name, words in list(self.odd.items())}
+        parts: dict[frozenset[str] | None, list[Any]] = {}
+        for column in columns:
+            words = None if column.name in request.verbatim else odd.get(column.name, frozenset())
+            parts.setdefault(words, []).append(column)
         found: dict[str, Any] = {}
-        for name, how in ways.items():
-            if part := [column for column in columns if way(column) == name]:
-                types = {request.verbatim.get(column.name, column.name): column.type for column in part}
-                table = self._table(content, {"column_types": types, "include_columns": list(types), **how})
-                found |= zip((column.name for column in part), table.columns, strict=True)
+        for words, part in parts.items():
+            how: dict[str, Any] = {}
+            if words is None:
+                how = {"null_values": [""], "quoted_strings_can_be_null": False}
+            elif words:
+                how = {"null_values": [*self.dialect.na, *words], "quoted_strings_can_be_null": True}
+            types = {request.verbatim.get(column.name, column.name): column.type for column in part}
+            table = self._table(content, {"column_types": types, "include_columns": list(types), **how})
+            found |= zip((column.name for column in part), table.columns, strict=True)
         return pa.table([found[name] for name in columns.names], columns.names)
 
     def _decoded(self, content: bytes) -> str:
