@@ -295,6 +295,7 @@ REAL = {
     "web addresses": ([f"https://www.example.com/shop/item/{i}" for i in range(N)], "drop", f"it has {N} different"),
     "groups of digits": ([f"+49 30 12 34 56 {i:03}" for i in range(N)], "drop", f"it has {N} different values"),
     "tags": ([f"old,red,cheap;large|tag{i} x" for i in range(N)], "text", f"str, {N} different values of 5 words"),
+    "sentences without blanks": ([f"我喜欢。质量好。很便宜。送货快。再买{i}。" for i in range(N)], "text", "str, 200"),
     "words that differ": ([f"u{i}" for i in range(N)], "drop", f"it has {N} different values in {N} rows"),
 }
 

@@ -21,7 +21,7 @@ _FIRST = 1000  # rows that are looked at first: of most columns they tell what a
 _DIFFERENT = 0.5  # the share of different values from which on text of many words is prose
 _MANY_WORDS = 5  # of prose, on average
 _TOKEN = re.compile(PATTERN)
-_BETWEEN = re.compile(r"[\s,;|]+")  # words
+_BETWEEN = re.compile(r"[^\w/\\:.@?&=#%+~$-]+")  # words, but not the parts of a path or of a web address
 _LETTERS = re.compile(r"[^\W\d_]{2}")
 CATEGORIES = ("category", "dictionary", "Categorical", "Enum")  # dtypes of columns that are meant to be categories
 _RANGE = 1 << 16  # integers within so wide a range are counted by their value
