@@ -518,7 +518,8 @@ def test_other_columns_are_held(birds, penguins):
     assert display.ax_.get_xlabel() == "bill_depth_mm"
     assert display.ax_.get_title() == f"flipper_length_mm = {X.iloc[:, 2].mean():.4g}, body_mass_g = 4207"
 
-    mixed, held = MixedClassifier().fit(penguins, "species"), {"sex": "male", "island": "Biscoe", "year": 2008}
+    held = {"sex": "male", "island": "Biscoe", "year": 2008}
+    mixed = MixedClassifier({FEATURES[3]: "binned"}).fit(penguins, "species")
     display = drawn(
         plots.PosteriorMapDisplay.from_estimator(mixed, penguins, "species", FEATURES[:2], label="Gentoo", at=held)
     )

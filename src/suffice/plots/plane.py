@@ -122,7 +122,8 @@ def _held(estimator: Any, table: Table, rest: Sequence[int], at: Any) -> dict[in
     given = dict(zip(indices_of(list(at), names), at.values(), strict=True)) if isinstance(at, Mapping) else {}
     schema = getattr(estimator, "schema_", None)
     used = [j for j in rest if schema is None or schema.families[j] != DROP]
-    unnumbered = [j for j in used if schema and j not in given and not FAMILIES[schema.families[j]].has_mean]
+    own = {} if schema is None else {j: FAMILIES.get(schema.families[j]) for j in used}  # None: a feature of numbers
+    unnumbered = [j for j, family in own.items() if j not in given and family is not None and not family.has_mean]
     if unnumbered:
         raise DataError(
             f"column {listed([names[j] for j in unnumbered])} has no mean; give a value, as in "
