@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from . import arrayfile, decisions, modelfile
 from .errors import ModelFileError
-from .families import FAMILIES
+from .families import family_of
 from .stats.patterns import class_weights
 from .storage import locate
 from .tables.features import features_from_arrays
@@ -64,7 +64,7 @@ def _model(
     params = {name: arrayfile.restored(value) for name, value in header["params"].items()}
     classes, families = _classes(header, arrays), _families(arrays)
     names = header["names"] or [f"x{j}" for j in range(_n_features(path, arrays, shapes))]
-    one = next((name for name, family in FAMILIES.items() if family.estimator == header["estimator"]), None)
+    one = family_of(header["estimator"])
     columns = [(name, families.get(j, "drop") if families else one) for j, name in enumerate(names)]
     prior = _prior(params.get("prior"), classes, arrays.get("prior"))
     more: dict[str, Any] = {name: header.get(name) for name in ("choice", "calibration")}

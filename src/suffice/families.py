@@ -540,3 +540,8 @@ FAMILIES: dict[str, Family] = {
         ),
     )
 }
+
+
+def family_of(estimator: str) -> str | None:
+    """Return the family that a classifier has for all columns, by the name of its class."""
+    return next((name for name, family in FAMILIES.items() if family.estimator == estimator), None)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
 from ..decisions import difference
-from ..families import FAMILIES
+from ..families import family_of
 from ..schema import DROP, Schema
 from ..scoring.model import Model, Prior
 from ..scoring.notes import ColumnNotes
@@ -63,7 +63,7 @@ class LLRClassifier(ClassifierMixin, TableEstimator):
         """The family of every column, and why; prints as a table."""
         model = self.to_model()
         density, names = model.density, model.names or tuple(f"x{j}" for j in range(model.density.n_features))
-        one = next((name for name, family in FAMILIES.items() if family.estimator == model.owner), "gaussian")
+        one = family_of(model.owner) or "gaussian"
         known = density.families_of_columns() or dict.fromkeys(density.columns_read, one)
         families = (known.get(j, DROP) for j in range(len(names)))
         plain = tuple("gaussian" if family == "number" else family for family in families)

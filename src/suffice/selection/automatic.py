@@ -125,8 +125,8 @@ def fit(
         source, groups = _grouped(source, groups)
     trial, left_out = _trial(source, families, cv, groups, random_state)
     left_out |= own
-    trial = replace(trial, schema=replace(trial.schema, others=left_out))
-    trial = replace(trial, is_sample=not every and source.n_rows >= ROWS)
+    schema = replace(trial.schema, others=left_out)
+    trial = replace(trial, schema=schema, is_sample=not every and source.n_rows >= ROWS)
     criterion = _Criterion.of(scoring, trial.classes)
     search = _Search(trial, criterion, calibrate)
     with warnings.catch_warnings():
@@ -158,9 +158,7 @@ def _grouped(source: ArraySource, name: str) -> tuple[ArraySource, Array]:
         raise DataError(f"groups={name!r}: there is no such column; the columns are {listed(names, 10)}")
     distinct, code = looked_at(source.table.columns()[names.index(name)]).coded()
     rest = source.table.take([j for j, other in enumerate(names) if other != name])
-    some = ArraySource(rest, source.y, source.weight, source.frame)
-    some.n_jobs, some.decimal = source.n_jobs, source.decimal
-    return some, np.array([*distinct.tolist(), None], object)[code]
+    return source.with_table(rest), np.array([*distinct.tolist(), None], object)[code]
 
 
 def _trial(source: ArraySource, families: Any, cv: Any, groups: Any, random_state: int) -> tuple[Trial, dict[str, str]]:
@@ -340,6 +338,4 @@ def _telling(source: ArraySource, families: Any) -> tuple[ArraySource, Schema, d
     left_out = schema.left_out() if source.names else {}
     kept = [j for j, name in enumerate(schema.names) if name not in left_out]
     schema, table = schema.take(kept), table.take(kept) if left_out else table
-    some = ArraySource(with_features(table, schema.features), source.y, source.weight, source.frame)
-    some.n_jobs, some.decimal = source.n_jobs, source.decimal
-    return some, schema, left_out
+    return source.with_table(with_features(table, schema.features)), schema, left_out

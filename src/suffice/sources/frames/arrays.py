@@ -51,6 +51,12 @@ class ArraySource(LocalSource):
     def array_source(self) -> Self:
         return self
 
+    def with_table(self, table: Table) -> ArraySource:
+        """The same rows with other columns."""
+        source = ArraySource(table, self.y, self.weight, self.frame)
+        source.n_jobs, source.decimal = self.n_jobs, self.decimal
+        return source
+
     def rows(self, indices: Array) -> LocalSource:
         """Some of the rows as a source of their own; they are copied a piece at a time, if at all."""
         return _Selection(self, indices)
