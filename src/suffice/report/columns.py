@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .. import decisions
 from ..densities import Density
 from ..errors import DataError, SufficeError
-from ..families import FAMILIES
+from ..families import family_of
 from ..schema import DROP
 from ..scoring.model import Model
 from ..tables.features import Feature, read
@@ -53,23 +53,25 @@ def facts_of(rows: DrawnRows) -> list[ColumnFacts]:
     is_read = set(rows.model.density.columns_read)
     told = [None if tells is None or j not in is_read else float(tells[j]) for j in range(frame.n_features)]
     found = [_facts(rows, j, column, families[j], int(unknown[j]), told[j]) for j, column in enumerate(frame.columns())]
-    needless = _needless(rows, frame, [j for j, tells in enumerate(told) if tells is not None and tells <= 0])
+    useless = [j for j, tells in enumerate(told) if tells is not None and tells <= 0]
+    needless = _needless(rows, frame, useless) if rows.model.density.has_likelihoods else useless
     return [replace(each, is_needless=each.index in needless) for each in found]
 
 
-def _needless(rows: DrawnRows, frame: Frame, columns: list[int]) -> set[int]:
+def _needless(rows: DrawnRows, frame: Frame, columns: list[int]) -> list[int]:
     """Those of the columns that the model does not need: the share of one that depends on others may be negative only
     because they take account of it."""
+    if not columns:
+        return []
     chosen = _some(rows, frame)
-    grown = _shuffled(rows, frame[chosen], rows.code[chosen], columns) if columns else None
-    return set() if grown is None else {j for j in columns if grown[j] <= 0}
+    grown = _shuffled(rows, frame[chosen], rows.code[chosen], columns)
+    return [] if grown is None else [j for j in columns if grown[j] <= 0]
 
 
 def families_of(model: Model) -> list[str]:
     """Return what each column is to the model, in the words of its schema."""
     density = model.density
-    one = next((name for name, family in FAMILIES.items() if family.estimator == model.owner), "")
-    known = density.families_of_columns() or dict.fromkeys(density.columns_read, one)
+    known = density.families_of_columns() or dict.fromkeys(density.columns_read, family_of(model.owner) or "")
     found = []
     for j in range(density.n_features):
         steps = "; ".join(filter(None, map(str, _features(model, j))))
