@@ -267,6 +267,9 @@ def test_a_word_that_inference_has_not_seen_is_a_missing_value_with_a_warning(tm
     path.write_text("x,label\n" + "1,1\n" * 100_000 + "".join(f"w{i},1\n" for i in range(21)) + "1,1\n" * 100_000)
     with pytest.raises(UnreadableError, match="column 'x' holds 'w20', but values of type number elsewhere"):
         MixedClassifier().fit(path, "label")
+    path.write_text("x,label\n" + "1,1\n" * 100_000 + '"1,234",1\n' + "1,1\n" * 100_000)
+    with pytest.raises(UnreadableError, match="column 'x' holds '1,234', but values of type number elsewhere"):
+        read(path)
 
 
 def test_a_word_that_is_missing_in_one_column_is_a_value_in_another(tmp_path):

@@ -7,6 +7,7 @@ import io
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from math import isnan
 from typing import Any
 
 import pyarrow as pa
@@ -141,8 +142,9 @@ class CsvFormat(TextFormat):
                 if (found := _CONVERSION.search(str(error))) is None:
                     raise
                 name, kind, cell = self.dialect.names[int(found[1])], found[2], found[3]
-                is_known = (name, cell) in seen or len(set[str]().union(*self.odd.values(), [cell])) > _ODD_WORDS
-                if is_known or name not in request.guessed:
+                are_many = (name, cell) in seen or len(set[str]().union(*self.odd.values(), [cell])) > _ODD_WORDS
+                is_number = kind in _KINDS and not isnan(number_of(cell, self.decimal))
+                if are_many or is_number or name not in request.guessed:
                     raise self._explained(name, kind, cell, piece.content) from None
                 seen.add((name, cell))
                 self.odd.setdefault(name, set()).add(cell)
