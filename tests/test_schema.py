@@ -245,6 +245,7 @@ def test_a_schema_settles_the_families_of_others():
     frame = pd.DataFrame({"a": np.arange(100) ** 2, "b": list("xy") * 50})
     schema = Schema.of(as_table(frame))
     assert schema.families == ("gaussian", "categorical")
+    assert schema in {Schema.of(as_table(frame))}
     assert Schema.of(as_table(frame[:3]), schema).families == schema.families
     assert Schema.of(as_table(frame[:3])).families != schema.families
 

@@ -50,7 +50,7 @@ class Schema:
     features: tuple[Feature, ...] = ()
     warnings: tuple[str, ...] = ()
     whole: frozenset[str] = frozenset()  # columns whose numbers are whole, or that hold days without a time
-    others: Mapping[str, str] = field(default_factory=dict)  # that a model was not given, and why
+    others: Mapping[str, str] = field(default_factory=dict, hash=False)  # that a model was not given, and why
 
     @classmethod
     def of(
