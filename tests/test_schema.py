@@ -256,6 +256,7 @@ WIDE = np.random.default_rng(1).choice(10**7, N, replace=False)
 NUMBERS = np.random.default_rng(1).lognormal(7, 1, N)
 DAYS = pd.Timestamp("2020-03-01") + pd.to_timedelta(np.arange(N) * 5 % 700, unit="D")
 
+AGES, LIKES = ("old", "new"), ("我喜欢", "我讨厌")
 REAL = {
     "thousands": ([f"{x:,.2f}" for x in NUMBERS], "gaussian", "str of numbers"),
     "dollars": ([f"${x:,.2f}" for x in NUMBERS], "gaussian", "str of numbers"),
@@ -295,8 +296,14 @@ REAL = {
     "UUIDs": ([str(uuid.UUID(int=i * 7**42)) for i in range(N)], "drop", f"it has {N} different values"),
     "web addresses": ([f"https://www.example.com/shop/item/{i}" for i in range(N)], "drop", f"it has {N} different"),
     "groups of digits": ([f"+49 30 12 34 56 {i:03}" for i in range(N)], "drop", f"it has {N} different values"),
-    "tags": ([f"old,red,cheap;large|tag{i} x" for i in range(N)], "text", f"str, {N} different values of 5 words"),
-    "sentences without blanks": ([f"我喜欢。质量好。很便宜。送货快。再买{i}。" for i in range(N)], "text", "str, 200"),
+    "parts that all share": ([f"old,red,cheap;large|tag{i} x" for i in range(N)], "drop", f"it has {N} different"),
+    "tags": ([f"{AGES[i % 2]},red,cheap;large|tag{i} x" for i in range(N)], "text", f"str, {N} different values of 5"),
+    "a kind among numbers": ([f"18.{i:03}.10-{i:02}.40 {AGES[i % 2]}" for i in range(N)], "text", "str, 200"),
+    "sentences without blanks": (
+        [f"{LIKES[i % 2]}。质量好。很便宜。再买{i}。真快。" for i in range(N)],
+        "text",
+        "str, 200",
+    ),
     "words that differ": ([f"u{i}" for i in range(N)], "drop", f"it has {N} different values in {N} rows"),
 }
 

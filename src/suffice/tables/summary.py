@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -21,7 +21,6 @@ _FIRST = 1000  # rows that are looked at first: of most columns they tell what a
 _DIFFERENT = 0.5  # the share of different values from which on text of many words is prose
 _MANY_WORDS = 5  # of prose, on average
 _TOKEN = re.compile(PATTERN)
-_BETWEEN = re.compile(r"[^\w/\\:.@?&=#%+~$-]+")  # words, but not the parts of a path or of a web address
 _LETTERS = re.compile(r"[^\W\d_]{2}")
 CATEGORIES = ("category", "dictionary", "Categorical", "Enum")  # dtypes of columns that are meant to be categories
 _RANGE = 1 << 16  # integers within so wide a range are counted by their value
@@ -104,13 +103,27 @@ class ColumnSummary:
         """Why the column is text of many words; empty where it is not."""
         if holds_tokens(self.column):
             return "lists of tokens"
-        words = _mean(map(_n_words, self._different_texts))
-        return f"{len(self._different_texts)} different values of {words:.0f} words" if words >= _MANY_WORDS else ""
+        n_values, (n_words, n_shared) = len(self._different_texts), self._words
+        return f"{n_values} different values of {n_words:.0f} words" if n_words >= _MANY_WORDS and n_shared >= 1 else ""
 
     @property
     def has_words(self) -> bool:
         """Whether most values differ and can be cut into words."""
-        return _mean(len(_TOKEN.findall(text)) for text in self._different_texts) >= 2
+        return self._words[0] >= 2
+
+    @cached_property
+    def _words(self) -> tuple[float, float]:
+        """The words of a different value on average, and those of them that some other values have, but not all.
+
+        The parts of identifiers, such as web addresses, are in all values or in one alone. Numbers are not counted.
+        """
+        total, n_values, texts = 0, Counter[str](), self._different_texts
+        for text in texts:
+            words = _TOKEN.findall(text)
+            total += len(words)
+            n_values.update(set(words))
+        shared = sum(n for word, n in n_values.items() if 1 < n < len(texts) and _LETTERS.search(word))
+        return total / max(len(texts), 1), shared / max(len(texts), 1)
 
     @cached_property
     def _different_texts(self) -> list[str]:
@@ -136,16 +149,6 @@ class ColumnSummary:
 
 def _are_whole(x: Array) -> bool:
     return bool((x == np.rint(x)).all())
-
-
-def _mean(numbers: Iterable[int]) -> float:
-    found = list(numbers)
-    return sum(found) / max(len(found), 1)
-
-
-def _n_words(text: str) -> int:
-    """The words of a text, each with two letters: a path, a web address or a hexadecimal number is at most one."""
-    return sum(_LETTERS.search(own) is not None for own in _BETWEEN.split(text))
 
 
 def _n_codes(code: Array) -> int:
