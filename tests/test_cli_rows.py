@@ -205,7 +205,7 @@ class TestReduce:
     def test_columns_without_numbers_to_reduce_are_left_out_with_a_warning(self, tmp_path):
         rows = {"id": range(40), "x": [i * i % 7 + 0.5 for i in range(40)], "z": [i * 3 % 11 + 0.5 for i in range(40)]}
         frame = pd.DataFrame(rows).assign(empty=np.nan, price=[f"${i}.5" for i in range(40)])
-        frame["note"] = [f"a few more words of row {i % 31}" for i in range(40)]
+        frame["note"] = [f"a few more {('long', 'short')[i % 2]} words of row {i % 31}" for i in range(40)]
         frame.to_csv(tmp_path / "rows.csv", index=False)
         with pytest.warns(ColumnWarning) as told:
             found = run("reduce", tmp_path / "rows.csv")
