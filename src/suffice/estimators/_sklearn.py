@@ -3,6 +3,10 @@
 Names that are imported from here behave alike in every version that `pyproject.toml` allows; `make test-lowest` runs
 the tests with the oldest. `OnePassSearchCV` also calls five methods of its base class that are private:
 `_get_scorers`, `_get_routed_params_for_fit`, `_check_refit_for_multimetric`, `_format_results`, `_select_best_index`.
+
+The classes of `suffice.sklearn` override private methods of their bases: `_check_X`, `_check_X_y` and
+`_joint_log_likelihood` of naive Bayes, `_decision_function` of quadratic discriminant analysis, `_fit_full` and
+`_fit_truncated` of PCA, and the two steps of mixtures. `make test-peers` runs scikit-learn's own tests of all of them.
 """
 
 from __future__ import annotations
@@ -11,6 +15,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from inspect import signature
 from typing import Any
+
+# Checks the parameters before `fit`, unless the configuration says not to.
+from sklearn.base import _fit_context as checks_parameters
 
 # A scorer made by `make_scorer`, several of them by name, and the `score` method of an estimator.
 from sklearn.metrics._scorer import _BaseScorer, _MultimetricScorer, _PassthroughScorer
@@ -26,17 +33,30 @@ from sklearn.model_selection._validation import _warn_or_raise_about_fit_failure
 # Rows of whatever a table is: arrays, sparse matrices, frames, lists.
 from sklearn.utils import _safe_indexing
 
+# The library that arrays belong to.
+from sklearn.utils._array_api import get_namespace
+
 # What `set_output` asked a transformer to return.
 from sklearn.utils._set_output import _get_output_config
 
-# Parameters of fit and score that hold one value for each row, for some rows.
+# Whether `partial_fit` is called for the first time; checks and sets the classes.
+from sklearn.utils.multiclass import _check_partial_fit_first_call as is_first_partial_fit
+
+# Parameters of fit and score that hold one value for each row, for some rows; weights, one for each row.
 from sklearn.utils.validation import _check_method_params as params_of_rows
+from sklearn.utils.validation import _check_sample_weight as checked_weights
 
 from ..tables.readers import is_of
 
 __all__ = [
     "ScorerParts",
+    "checked_weights",
+    "checks_parameters",
+    "factors_of_given_precisions",
+    "factors_of_precisions",
+    "get_namespace",
     "insert_error_scores",
+    "is_first_partial_fit",
     "is_own_score",
     "named_scorers",
     "params_of_rows",
@@ -47,6 +67,20 @@ __all__ = [
     "search_estimator_has",
     "warn_or_raise_about_fit_failures",
 ]
+
+
+def factors_of_precisions(*arguments: Any, **options: Any) -> Any:
+    """Factors of the precisions of mixtures, with the error about covariances that have none."""
+    from sklearn.mixture._gaussian_mixture import _compute_precision_cholesky  # and k-means, which few need
+
+    return _compute_precision_cholesky(*arguments, **options)
+
+
+def factors_of_given_precisions(*arguments: Any, **options: Any) -> Any:
+    """Factors of precisions that are given."""
+    from sklearn.mixture._gaussian_mixture import _compute_precision_cholesky_from_precisions
+
+    return _compute_precision_cholesky_from_precisions(*arguments, **options)
 
 
 def safe_indexing(X: Any, rows: Any) -> Any:

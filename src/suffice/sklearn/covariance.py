@@ -10,9 +10,9 @@ from scipy import linalg
 from sklearn import covariance as theirs
 
 from ..densities import shrinkage
+from ..estimators._sklearn import checks_parameters
 from ..stats import MomentStats
 from ..stats.collectors import CollectMoments
-from .private import checks_parameters
 from .work import THEIRS, Additive, statistics_together, validated
 
 Array = NDArray[Any]

@@ -13,12 +13,12 @@ from sklearn.utils.validation import validate_data
 
 from ..collect import refuse_nonfinite
 from ..errors import DataError
+from ..estimators._sklearn import checks_parameters, get_namespace
 from ..projection import likeliest_dimension
 from ..sources import RowResults
 from ..stats import MomentStats
 from ..stats.collectors import CollectMoments
 from ..tables.batch import Batch
-from .private import checks_parameters, get_namespace
 from .work import FEW, THEIRS, Additive, is_plain, rows, statistics_together, takes_arrays, validated
 
 Array = NDArray[Any]

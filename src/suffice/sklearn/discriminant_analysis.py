@@ -16,11 +16,11 @@ from .. import kernels
 from ..densities import GaussianDensity
 from ..densities.covariance import STRUCTURES
 from ..densities.shrinkage import shrunk
+from ..estimators._sklearn import checks_parameters
 from ..projection import overall
 from ..regression.model import LogisticModel
 from ..stats import MomentStats
 from ..stats.collectors import CollectMoments
-from .private import checks_parameters
 from .work import THEIRS, Generative, Scored, is_plain, joint_of, labels_of, statistics_of, takes_arrays, validated
 
 Array = NDArray[Any]

@@ -13,12 +13,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
+from ..estimators._sklearn import checks_parameters
 from ..regression.problem import LogisticProblem
 from ..stats.collectors import CollectMoments
 from ..tables.labels import encode
 from ..threads import thread_count
 from .discriminant_analysis import Linear
-from .private import checks_parameters
 from .work import OURS, THEIRS, statistics_together, takes_arrays, validated, weights
 
 Array = NDArray[Any]

@@ -16,11 +16,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .. import decisions, kernels
 from ..densities import GaussianDensity
 from ..densities.covariance import STRUCTURES
+from ..estimators._sklearn import factors_of_given_precisions, factors_of_precisions, get_namespace
 from ..kernels.reference import triangular_inverse
 from ..stats import MomentStats
 from ..tables.batch import Batch
 from ..tables.labels import SoftLabels
-from .private import factors_of_given_precisions, factors_of_precisions, get_namespace
 from .work import OURS, THEIRS, best_of, evidence_of, is_plain, joint_of, posterior_of, rows, takes_arrays
 
 Array = NDArray[Any]

@@ -17,9 +17,9 @@ from ..densities import BernoulliDensity, CategoricalDensity, GaussianDensity, M
 from ..densities.covariance import STRUCTURES
 from ..densities.multinomial import ComplementDensity
 from ..errors import DataError
+from ..estimators._sklearn import checks_parameters, is_first_partial_fit
 from ..stats import CategoryStats, CountStats, MomentStats
 from ..stats.collectors import CollectMoments
-from .private import checks_parameters, is_first_partial_fit
 from .work import (
     OURS,
     THEIRS,

@@ -18,6 +18,7 @@ from .. import decisions
 from ..collect import collect
 from ..densities.scorer import Scorer
 from ..errors import DataError, StatisticsError
+from ..estimators._sklearn import checked_weights
 from ..scoring.model import Model, Prior
 from ..scoring.rows import score_rows
 from ..sources import RowResults
@@ -26,7 +27,6 @@ from ..stats import Statistics
 from ..stats.collectors import NO_LABELS
 from ..tables.batch import Batch
 from ..tables.table import Matrix, Sparse
-from .private import checked_weights
 
 Array = NDArray[Any]
 S = TypeVar("S", bound=Statistics)
