@@ -13,7 +13,7 @@ from sklearn.utils.validation import validate_data
 
 from ..collect import refuse_nonfinite
 from ..errors import DataError
-from ..estimators._sklearn import checks_parameters, get_namespace
+from ..estimators._sklearn import checks_parameters, get_namespace, returns_arrays
 from ..projection import likeliest_dimension
 from ..sources import RowResults
 from ..stats import MomentStats
@@ -44,10 +44,28 @@ class Principal(Additive):
         values, vectors = np.linalg.eigh(moments.scatter / max(moments.total - 1, 1))
         return svd_flip(None, vectors[:, ::-1].T, u_based_decision=False)[1], np.maximum(values[::-1], 0.0)
 
+    def transform(self, X: Any) -> Any:
+        """Project rows onto the principal components.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        array-like of shape (n_samples, n_components)
+            Their new coordinates.
+        """
+        found = self._projected(X)
+        return super().transform(X) if found is None else found  # type: ignore[misc]
+
     def _projected(self, X: Any) -> Array | None:
         """The new coordinates of many rows, by scikit-learn's formula; None where it has to do the work itself."""
+        if not (isinstance(X, np.ndarray) and X.dtype == np.float64 and X.size > FEW):
+            return None
         is_plain_array = is_plain(self, X, "f", is_finite=True) and takes_arrays(X)
-        if not is_plain_array or X.dtype != np.float64 or X.size <= FEW or not len(self.components_):
+        if not (is_plain_array and returns_arrays(self) and len(self.components_)):
             return None
         directions = np.array(self.components_.T, np.float64, order="C")
         if self.whiten:
@@ -96,10 +114,6 @@ class PCA(Principal, theirs.PCA):
     >>> model.explained_variance_ratio_.round(6)
     array([1., 0.])
     """
-
-    def transform(self, X: Any) -> Any:
-        found = self._projected(X)
-        return super().transform(X) if found is None else found
 
     def _fit(self, X: Any) -> Any:
         floats = type(X) is np.ndarray and X.ndim == 2 and X.dtype in (np.float64, np.float32) and takes_arrays(X)
@@ -166,10 +180,6 @@ class IncrementalPCA(Principal, theirs.IncrementalPCA):
     >>> model.explained_variance_ratio_.round(6)
     array([1., 0.])
     """
-
-    def transform(self, X: Any) -> Any:
-        found = self._projected(X)
-        return super().transform(X) if found is None else found
 
     @checks_parameters(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
