@@ -63,6 +63,22 @@ def test_the_structure_of_the_classes_is_found(covariances, structure):
     assert suffice.fit(*normal(2000, covariances), generative=True).covariance == structure
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_as_many_rows_in_a_class_as_columns_are_enough(seed):
+    """A covariance of 31 rows and 30 columns is almost singular, while those of folds, of 28 rows, are singular."""
+    rng = np.random.default_rng(seed)
+    roots = rng.normal(size=(2, 30, 30)) / np.sqrt(30)
+
+    def drawn(n):
+        y = np.arange(n) % 2
+        return np.exp(0.5 * np.einsum("nij,nj->ni", roots[y], rng.standard_normal((n, 30)))), y
+
+    (X, y), (new, of_new) = drawn(62), drawn(2000)
+    clf = suffice.fit(X, y)
+    promised, found = clf.choice_.candidates[0].log_loss, log_loss(of_new, clf.predict_proba(new))
+    assert found < promised < 0.3
+
+
 def test_counts_and_categories_are_found():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 2000)

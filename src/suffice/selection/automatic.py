@@ -36,6 +36,7 @@ from .models import Candidate, UnfitError
 Array = NDArray[Any]
 
 _CHANCE = 2  # standard errors
+_DIGITS = 9  # of losses
 ROWS = 5_000  # on which candidates are compared at most; the chosen model is fitted to all rows
 
 
@@ -279,12 +280,12 @@ class _Search:
         """The candidate with the least loss."""
         if not self.tried:
             raise self.failed[0]
-        return min(self.tried, key=lambda one: one.value)
+        return _least(self.tried)
 
     def best_of(self, models: Collection[Candidate]) -> Any:
         """Return the best of some candidates, or the first if none of them could be tried."""
         some = [one for one in self.tried if one.candidate in models]
-        return min(some, key=lambda one: one.value).candidate if some else next(iter(models))
+        return _least(some).candidate if some else next(iter(models))
 
     def ratio(self, models: Collection[Candidate]) -> float:
         """Return the loss of the best of some candidates, relative to that of the best of all."""
@@ -297,7 +298,7 @@ class _Search:
         found = [[one for one in self.tried if some is None or one.candidate in some] for some in (models, others)]
         if not all(found):
             return not found[0]
-        one, other = (min(some, key=lambda one: one.value).losses[self.criterion.name] for some in found)
+        one, other = (_least(some).losses[self.criterion.name] for some in found)
         return _is_more_than_chance(self.trial, one - other)
 
     def choice(self, left_out: dict[str, str]) -> Choice:
@@ -323,6 +324,11 @@ class _Search:
         folds = None if held_out is None or held_out.trial is self.trial else len(held_out.trial.splits)
         calibrated = held_out is not None and held_out.calibrated
         return HeldOutResult(one.name, **own, calibrated=calibrated, seconds=one.seconds, folds=folds)
+
+
+def _least(tried: Collection[_Tried]) -> _Tried:
+    """Return the one with the least loss; of those that differ by rounding alone, the first, which is the quickest."""
+    return min(tried, key=lambda one: round(one.value, _DIGITS))
 
 
 def _is_more_than_chance(trial: Trial, losses: Array) -> bool:

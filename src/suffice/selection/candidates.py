@@ -36,11 +36,13 @@ POWERS = {"float": "yeo_johnson", "integer": "yeo_johnson"}
 BINNED = {"float": "binned", "integer": "binned"}
 CURVE = {"float": "curve", "integer": "curve"}
 OCCURRENCES = {"integer": "multinomial"}
+SHRINKAGE = 0.5  # of covariances that have few rows
 PENALTIES = (100.0, 10.0, 1.0, 0.1)  # values of 1 / C, the strongest first
 START = 10.0  # the one that is tried first
 _SLOPES = 20_000  # of categories, bins or products of columns; with more, logistic models are not tried
 _CELLS = 1_500_000  # rows times columns and classes, likewise; a curve counts twice, and ten products once
 _PATTERNS = 16  # of missing values, beyond which EM for covariances takes too long
+_FEW_ROWS = 2  # for each column; covariances that have fewer are shrunk
 _FEW_COUNTS = 3  # columns of counts; with fewer, they are not tried as occurrences
 _WIDE = 200  # columns, beyond which bins and powers of each are not tried
 _PAIRS = 1 << 18  # of categories of all columns and classes; with more, trees are not tried
@@ -143,10 +145,12 @@ class _Structures:
     covariances: tuple[str, ...]  # the quickest first
     sums: FoldSums
     view: View
+    shrunk: tuple[str, ...] = ()  # those that have few rows
 
     def candidates(self) -> list[StatisticCandidate]:
         """Return a candidate for each covariance."""
-        models = (changed(self.estimator, covariance=covariance) for covariance in self.covariances)
+        shrinkage = {one: SHRINKAGE for one in self.shrunk}
+        models = (changed(self.estimator, covariance=one, shrinkage=shrinkage.get(one)) for one in self.covariances)
         return [StatisticCandidate(model, self.sums, self.view) for model in models]
 
 
@@ -176,6 +180,8 @@ def _structures(trial: Trial, families: Any, n_jobs: int | None) -> Iterator[_St
         model = GaussianClassifier("full" if is_narrow or as_rows else "diag", predictive=True, n_jobs=n_jobs)
         covariances = (*own, "tied") if as_rows and not is_narrow else own
         yield _Structures(model, covariances, FoldSums(model, None, view.source), view)
+        if shrunk := _shrunk(trial, covariances, source.n_features):
+            yield _Structures(changed(model, predictive=False), shrunk, FoldSums(model, None, view.source), view, shrunk)
     others = (POWERS, BINNED) if source.n_features <= _WIDE else ()
     for view in _views(trial, families, *others, *([OCCURRENCES] if _are_occurrences(numbers) else [])):
         if gaussian and set(view.schema.families) == {"gaussian"}:
@@ -184,7 +190,20 @@ def _structures(trial: Trial, families: Any, n_jobs: int | None) -> Iterator[_St
         covariances = own if n_numbers > 1 else own[:1]
         richest = "full" if "full" in covariances else "diag"
         mixed = MixedClassifier(view.families, covariance=richest, n_jobs=n_jobs)
-        yield _Structures(mixed, covariances, FoldSums(mixed, view.schema, view.source), view)
+        shrunk = _shrunk(trial, covariances, n_numbers)
+        yield _Structures(mixed, covariances, FoldSums(mixed, view.schema, view.source), view, shrunk)
+
+
+def _shrunk(trial: Trial, covariances: Sequence[str], n_columns: int) -> tuple[str, ...]:
+    """Return the covariances that have few rows.
+
+    With about as many rows as columns, a covariance has almost no variance in some direction, by chance, and that
+    direction decides about new rows. Held-out rows do not show it: the models of folds have fewer rows, so that the
+    covariance is singular there, and variances are raised.
+    """
+    count = np.bincount(trial.code[trial.weight > 0])
+    rows = {"tied": count.sum(), "full": count[count > 0].min()}
+    return tuple(one for one in covariances if one in rows and rows[one] < _FEW_ROWS * n_columns)
 
 
 def _smoothed(best: StatisticCandidate) -> Iterator[StatisticCandidate]:
