@@ -25,6 +25,7 @@ from suffice.errors import (
     DecisionError,
     MissingLabelsError,
     SingularWarning,
+    SufficeWarning,
 )
 from suffice.selection import automatic, held_out
 from suffice.selection.candidates import POWERS
@@ -518,6 +519,33 @@ def test_large_tables_and_files_are_compared_on_some_rows_and_learnt_from_all(mo
         assert found.choice_.n_rows == 200
         assert found.statistics_.weight.sum() == 344
     assert len(passes) == 2
+
+
+@pytest.mark.parametrize("generative", [False, True])
+def test_rare_classes_of_large_tables_are_learnt(generative):
+    """Of 60 rows in 60 000, a sample of 5000 would have five."""
+    rng = np.random.default_rng(0)
+
+    def drawn():
+        y = rng.permutation(np.repeat([0, 1], [59_940, 60]))
+        return rng.normal(size=(60_000, 8)) + 0.8 * y[:, None], y
+
+    (X, y), (new, of_new) = drawn(), drawn()
+    found = suffice.fit(X, y, generative=generative)
+    assert found.choice_.beats_baseline
+    frequencies = log_loss(of_new, np.full(len(of_new), 0.001))
+    assert log_loss(of_new, found.predict_proba(new)) < 0.8 * frequencies
+    assert abs(found.choice_.baseline.log_loss - frequencies) < 1e-6
+    np.testing.assert_allclose(found.predict_proba(new)[:, 1].mean(), 0.001, rtol=0.3)
+
+
+def test_one_row_in_a_large_table_is_a_class():
+    y = np.repeat([0, 1], [19_999, 1])
+    X = np.random.default_rng(0).normal(size=(20_000, 2))
+    with pytest.warns(SufficeWarning) as said:
+        found = suffice.fit(X, y)
+    assert list(found.classes_) == [0, 1]
+    assert any("class 1 has only one row" in str(one.message) for one in said)
 
 
 def test_a_logistic_model_of_a_large_table_learns_more_rows_than_were_compared(monkeypatch):

@@ -149,7 +149,7 @@ class _Structures:
 
     def candidates(self) -> list[StatisticCandidate]:
         """Return a candidate for each covariance."""
-        shrinkage = {one: SHRINKAGE for one in self.shrunk}
+        shrinkage = dict.fromkeys(self.shrunk, SHRINKAGE)
         models = (changed(self.estimator, covariance=one, shrinkage=shrinkage.get(one)) for one in self.covariances)
         return [StatisticCandidate(model, self.sums, self.view) for model in models]
 
@@ -181,7 +181,8 @@ def _structures(trial: Trial, families: Any, n_jobs: int | None) -> Iterator[_St
         covariances = (*own, "tied") if as_rows and not is_narrow else own
         yield _Structures(model, covariances, FoldSums(model, None, view.source), view)
         if shrunk := _shrunk(trial, covariances, source.n_features):
-            yield _Structures(changed(model, predictive=False), shrunk, FoldSums(model, None, view.source), view, shrunk)
+            plain = changed(model, predictive=False)
+            yield _Structures(plain, shrunk, FoldSums(plain, None, view.source), view, shrunk)
     others = (POWERS, BINNED) if source.n_features <= _WIDE else ()
     for view in _views(trial, families, *others, *([OCCURRENCES] if _are_occurrences(numbers) else [])):
         if gaussian and set(view.schema.families) == {"gaussian"}:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import count
@@ -13,11 +14,13 @@ from numpy.typing import NDArray
 from ..errors import DataError
 from ..tables.arrow import to_arrow
 from ..tables.batch import Batch
+from ..tables.labels import SoftLabels, distinct_labels, is_missing
 from ..tables.table import Matrix
 from .base import LocalSource, Source
 from .frames.arrays import ArraySource, array_source
 
 Array = NDArray[Any]
+_SHARE = 20  # a class gets at least 1 / 20 of the rows of a sample, or half of an even share
 
 
 @dataclass(frozen=True)
@@ -27,11 +30,42 @@ class _Chosen:
     parts: list[tuple[Batch, Array, Array]]  # batches, and the keys and positions of their rows
     n_read: int = 0  # rows that were read
     n_rows: int = 0  # those that could be chosen
+    weights: Counter[Any] | None = None  # of classes, in all rows, where each of them gets some rows
 
     def and_then(self, after: _Chosen, most: int) -> _Chosen:
         """Return what is chosen of these rows and of those that follow them."""
         moved = [(batch, keys, places + self.n_read) for batch, keys, places in after.parts]
-        return _Chosen(_least([*self.parts, *moved], most), self.n_read + after.n_read, self.n_rows + after.n_rows)
+        weights = None if self.weights is None or after.weights is None else self.weights + after.weights
+        chosen = _Chosen([*self.parts, *moved], self.n_read + after.n_read, self.n_rows + after.n_rows, weights)
+        return chosen.at_most(most)
+
+    def at_most(self, n: int) -> _Chosen:
+        """Return the rows with the n least keys, and of each class those that it should have."""
+        if sum(len(keys) for _, keys, _ in self.parts) <= n:
+            return self
+        weights = None if self.weights is None or len(self.weights) > n else self.weights
+        keys = np.concatenate([keys for _, keys, _ in self.parts])
+        kept = keys <= np.partition(keys, n - 1)[n - 1]
+        if weights:
+            code = distinct_labels(np.concatenate([np.asarray(batch.y) for batch, _, _ in self.parts]))[1]
+            kept[_of_rare_classes(code, kept, keys, n, len(weights))] = True
+        stops = np.cumsum([len(keys) for _, keys, _ in self.parts])
+        parts = [
+            (batch.rows(rows), keys[rows], places[rows])
+            for (batch, keys, places), own in zip(self.parts, np.split(kept, stops[:-1]), strict=True)
+            if len(rows := np.flatnonzero(own))
+        ]
+        return _Chosen(parts, self.n_read, self.n_rows, weights)
+
+
+def _of_rare_classes(code: Array, chosen: Array, keys: Array, n: int, n_classes: int) -> Array:
+    """The rows that classes lack for their least share of n rows: those of least keys that are not chosen."""
+    count = np.bincount(code[chosen], minlength=int(code.max(initial=-1)) + 1)
+    lack = n // max(_SHARE, 2 * n_classes) - count
+    rest = np.flatnonzero(~chosen & (lack > 0)[code])
+    rest = rest[np.lexsort((keys[rest], code[rest]))]
+    own = code[rest]
+    return np.asarray(rest[np.arange(len(rest)) - np.searchsorted(own, own) < lack[own]])
 
 
 def sample_rows(source: Source, n: int, seed: int, rate: Callable[[Batch], Array] | None = None) -> list[Batch]:
@@ -61,21 +95,25 @@ def sample_rows(source: Source, n: int, seed: int, rate: Callable[[Batch], Array
     return [batch for batch, _, _ in _chosen_rows(source, n, seed, rate).parts]
 
 
-def _chosen_rows(source: Source, n: int, seed: int, rate: Callable[[Batch], Array] | None = None) -> _Chosen:
+def _chosen_rows(
+    source: Source, n: int, seed: int, rate: Callable[[Batch], Array] | None = None, by_class: bool = False
+) -> _Chosen:
     def chosen(batch: Batch, start: int) -> _Chosen:
         positions = np.arange(start, start + len(batch), dtype=np.uint64)
         keys, places = _mixed(positions ^ _mixed(np.array([seed], np.uint64))).astype(np.float64), np.arange(len(batch))
-        if batch.weight is None and rate is None:
-            return _Chosen(_least([(batch, keys, places)], n), len(batch), len(batch))
-        rates = np.ones(len(batch)) if rate is None else np.asarray(rate(batch), np.float64)
-        kept = np.flatnonzero(rates if batch.weight is None else rates * (batch.weight > 0))
-        return _Chosen(_least([(batch.rows(kept), keys[kept] / rates[kept], kept)], n), len(batch), len(kept))
+        part = batch, keys, places
+        if batch.weight is not None or rate is not None:
+            rates = np.ones(len(batch)) if rate is None else np.asarray(rate(batch), np.float64)
+            kept = np.flatnonzero(rates if batch.weight is None else rates * (batch.weight > 0))
+            part = batch.rows(kept), keys[kept] / rates[kept], kept
+        weights = _class_weights(part[0]) if by_class else None
+        return _Chosen([part], len(batch), len(part[0]), weights).at_most(n)
 
     def merged(a: _Chosen, b: _Chosen) -> _Chosen:
         return a.and_then(b, n)
 
     def of_part(number: int, batches: Iterator[Batch]) -> _Chosen:
-        found = _Chosen([])
+        found = _Chosen([], weights=Counter() if by_class else None)
         start = number << 40  # more than any part has rows
         for batch in batches:
             found = merged(found, chosen(batch, start + found.n_read))
@@ -92,12 +130,15 @@ def _chosen_rows(source: Source, n: int, seed: int, rate: Callable[[Batch], Arra
 def sampled(source: Source, n: int, seed: int) -> ArraySource:
     """Take rows into memory: all of them, or n of them chosen at random.
 
+    If a class has few rows among them, more of its rows are taken, if there are more. Then the rows of each class are
+    weighted, so that they stand for all rows of their class.
+
     Parameters
     ----------
     source : Source
         The rows to choose from.
     n : int
-        The greatest number of rows.
+        The greatest number of rows, but for those of rare classes.
     seed : int
         Another seed chooses other rows.
 
@@ -106,7 +147,53 @@ def sampled(source: Source, n: int, seed: int) -> ArraySource:
     ArraySource
         The rows, in the order of the source.
     """
-    return numbered_sample(source, n, seed)[0]
+    whole, where = source.whole_table()
+    if where is None and isinstance(source, LocalSource):
+        found, weights = _some_of(source.array_source(), n, np.random.default_rng(seed))
+    else:
+        chosen = _chosen_rows(whole, n, seed, where, by_class=True)
+        found, weights = _together([batch for batch, _, _ in chosen.parts], source), chosen.weights
+    if found.n_rows > n and weights:
+        found = _weighted(found, weights)
+    found.n_jobs = source.n_jobs
+    return found
+
+
+def _some_of(found: ArraySource, n: int, rng: np.random.Generator) -> tuple[ArraySource, Counter[Any] | None]:
+    """Return some rows of a table in memory, and the weights of the classes in all rows."""
+    if found.n_rows > n and found.weight is not None:
+        found = _rows_of(found, np.flatnonzero(found.weight))
+    if found.n_rows <= n:
+        return found, None
+    rows, weights = np.zeros(found.n_rows, bool), _class_weights(found)
+    rows[rng.choice(len(rows), n, replace=False)] = True
+    if weights and len(weights) <= n:
+        code = distinct_labels(np.asarray(found.y))[1]
+        rows[_of_rare_classes(code, rows, rng.random(len(rows)), n, len(weights))] = True
+    return _rows_of(found, np.flatnonzero(rows)), weights
+
+
+def _class_weights(rows: Batch | ArraySource) -> Counter[Any] | None:
+    """The weights of the classes, by label; None where rows have no labels of their own."""
+    if rows.y is None or isinstance(rows.y, SoftLabels):
+        return None
+    labels, code = distinct_labels(np.asarray(rows.y))
+    weight = np.bincount(code, rows.weight, len(labels))
+    return Counter({a: w for a, w in zip(labels.tolist(), weight.tolist(), strict=True) if not is_missing(a)})
+
+
+def _weighted(found: ArraySource, weights: Counter[Any]) -> ArraySource:
+    """Return a sample in which the rows of each class have the weights that all rows of this class have together."""
+    labels, code = distinct_labels(np.asarray(found.y))
+    weight = np.ones(found.n_rows) if found.weight is None else found.weight
+    total = np.array([weights.get(label, 0.0) for label in labels.tolist()])
+    factor = total / np.bincount(code, weight, len(labels))
+    return ArraySource(found.table, found.y, weight * factor[code], found.frame)
+
+
+def _rows_of(source: ArraySource, rows: Array) -> ArraySource:
+    y, weight = (None if own is None else own[rows] for own in (source.y, source.weight))
+    return ArraySource(source.table[rows], y, weight, source.frame)
 
 
 def numbered_sample(source: Source, n: int, seed: int) -> tuple[ArraySource, Array, int]:
@@ -132,8 +219,7 @@ def numbered_sample(source: Source, n: int, seed: int) -> tuple[ArraySource, Arr
         n_rows, places = found.n_rows, np.arange(found.n_rows)
         if n_rows > n:
             places = np.sort(np.random.default_rng(seed).choice(n_rows, n, replace=False))
-            y, weight = (None if own is None else own[places] for own in (found.y, found.weight))
-            found = ArraySource(found.table[places], y, weight, found.frame)
+            found = _rows_of(found, places)
     else:
         chosen = _chosen_rows(whole, n, seed, where)
         n_rows, found = chosen.n_rows, _together([batch for batch, _, _ in chosen.parts], source)
@@ -160,16 +246,6 @@ def _together(batches: list[Batch], source: Source) -> ArraySource:
     y = None if batches[0].y is None else np.concatenate([np.asarray(batch.y) for batch in batches])
     weights = [np.ones(len(batch)) if batch.weight is None else batch.weight for batch in batches]
     return array_source(frame, y, np.concatenate(weights))
-
-
-def _least(parts: list[tuple[Batch, Array, Array]], n: int) -> list[tuple[Batch, Array, Array]]:
-    """The rows with the n least keys."""
-    if sum(len(keys) for _, keys, _ in parts) <= n:
-        return parts
-    every = np.concatenate([keys for _, keys, _ in parts])
-    limit = np.partition(every, n - 1)[n - 1]
-    kept = [(batch, keys, places, np.flatnonzero(keys <= limit)) for batch, keys, places in parts]
-    return [(batch.rows(rows), keys[rows], places[rows]) for batch, keys, places, rows in kept if len(rows)]
 
 
 def _mixed(numbers: Array) -> Array:

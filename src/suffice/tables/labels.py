@@ -45,7 +45,7 @@ def encode(y: Array) -> tuple[Array, Array]:
     >>> encode(np.array(["ham", "spam", "ham"]))
     (array(['ham', 'spam'], dtype='<U4'), array([0, 1, 0], dtype=int32))
     """
-    distinct, code = _distinct(y)
+    distinct, code = distinct_labels(y)
     missing = [i for i, label in enumerate(distinct.tolist()) if is_missing(label)]
     if missing:
         rows = np.flatnonzero(np.isin(code, missing))
@@ -57,7 +57,7 @@ def encode(y: Array) -> tuple[Array, Array]:
     return classes, code
 
 
-def _distinct(y: Array) -> tuple[Array, Array]:
+def distinct_labels(y: Array) -> tuple[Array, Array]:
     """The different labels, missing ones among them, in any order, and the int32 code of each row."""
     if y.dtype.kind == "f":
         y = (y if y.itemsize <= 8 else y.astype(np.float64)) + 0  # -0.0 is 0.0, and padding is no part of a number
@@ -74,7 +74,7 @@ def _distinct(y: Array) -> tuple[Array, Array]:
 
 def known_labels(y: Array, is_unknown: Callable[[Any], bool]) -> Array:
     """The sorted classes of labels, some of which say that the class is not known."""
-    distinct, _ = _distinct(y)
+    distinct, _ = distinct_labels(y)
     return encode(distinct[[not is_unknown(label) for label in distinct.tolist()]])[0]
 
 
@@ -84,7 +84,7 @@ def code_known(y: Array, classes: Array, is_unknown: Callable[[Any], bool]) -> A
     >>> code_known(np.array(["b", None, "a"], object), np.array(["a", "b"]), is_missing)
     array([ 1, -1,  0])
     """
-    distinct, code = _distinct(y)
+    distinct, code = distinct_labels(y)
     known = [not is_unknown(label) for label in distinct.tolist()]
     index = np.full(len(distinct), -1, np.intp)
     index[known] = [position(label, classes) for label in distinct[known].tolist()]
