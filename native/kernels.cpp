@@ -1,4 +1,5 @@
 // The kernels for one instruction set, SUFFICE_ISA.
+#include "factorials.hpp"
 #include "soft.hpp"
 
 namespace suffice::SUFFICE_ISA {
@@ -16,6 +17,7 @@ extern const Table table = {
     CATEGORIES(std::uint8_t), CATEGORIES(std::uint16_t), CATEGORIES(std::uint32_t), CATEGORIES(std::uint64_t),
     SPARSE(float), SPARSE(double), SPARSE(std::int32_t), SPARSE(std::int64_t),
     {reduce, soften},
+    {log_factorials},
 };
 
 }  // namespace suffice::SUFFICE_ISA

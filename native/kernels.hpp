@@ -114,6 +114,12 @@ struct Reduction {
                    double* sums);
 };
 
+struct Factorials {
+    // For each row, which is values[starts[r]] to values[starts[r + 1]]: the sum of log x! over its cells, and log x! of their
+    // sum, (rows, 2). NaN counts as none.
+    void (*log_factorials)(const std::int64_t* starts, const double* values, Index rows, double* out);
+};
+
 struct Table : Kernels<float>, Kernels<double>,
                CategoryKernels<std::int8_t>, CategoryKernels<std::int16_t>, CategoryKernels<std::int32_t>,
                CategoryKernels<std::int64_t>, CategoryKernels<std::uint8_t>, CategoryKernels<std::uint16_t>,
@@ -122,7 +128,7 @@ struct Table : Kernels<float>, Kernels<double>,
                SparseKernels<double, std::int32_t>, SparseKernels<double, std::int64_t>,
                SparseKernels<std::int32_t, std::int32_t>, SparseKernels<std::int32_t, std::int64_t>,
                SparseKernels<std::int64_t, std::int32_t>, SparseKernels<std::int64_t, std::int64_t>,
-               Reduction {};
+               Reduction, Factorials {};
 
 namespace baseline { extern const Table table; }
 namespace avx2 { extern const Table table; }

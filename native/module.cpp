@@ -375,6 +375,11 @@ NB_MODULE(_native, m) {
     m.def("reduce", &reduce, nb::arg().noconvert(), nb::arg().noconvert().none(), nb::arg().noconvert().none(),
           nb::arg().noconvert().none(), Free());
     m.def("soften", &soften, "joint"_a.noconvert(), "fallback"_a, "weight"_a.none(), Free());
+    m.def("log_factorials",
+          [](ConstPlaces starts, ConstDoubles values, Doubles out) {
+              kernels<Factorials>().log_factorials(starts.data(), values.data(), Index(out.shape(0)), out.data());
+          },
+          "starts"_a.noconvert(), "values"_a.noconvert(), "out"_a.noconvert(), Free());
     m.def("whiten",
           [](ConstDoubles matrices, ConstDoubles unit, Doubles whitening, Doubles log_det, Doubles trace) {
               const Index d = Index(unit.shape(0));

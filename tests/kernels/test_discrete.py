@@ -1,8 +1,9 @@
 """The kernels of discrete models against plain loops, over dtypes, memory orders, strides, slices and extremes."""
 
 from functools import partial
-from itertools import combinations, cycle
+from itertools import combinations, cycle, pairwise
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given
@@ -384,6 +385,29 @@ def test_dense_counts(dtype, kind, presence):
             assert kernels.active.dense_counts(x, code, weight, presence, count, missing) is True
             np.testing.assert_allclose(count - 1, expected, rtol=1e-12, atol=1e-12, err_msg=order)
             np.testing.assert_allclose(missing - 2, expected_missing, rtol=1e-12, atol=1e-12, err_msg=order)
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda rng, n: rng.poisson(3.0, n),
+        lambda rng, n: rng.poisson(60.0, n),
+        lambda rng, n: np.where(rng.random(n) < 0.2, np.nan, rng.poisson(20.0, n)),
+        lambda rng, n: rng.gamma(1.0, 3.0, n),
+        lambda rng, n: 10 ** rng.uniform(-12, 60, n),
+    ],
+    ids=["small", "some large", "missing", "fractions", "any size"],
+)
+def test_log_factorials(draw):
+    rng = np.random.default_rng(9)
+    lengths = np.array([0, 1, 3, 4, 7, 8, 9, 33, 0, 200])
+    values = np.asarray(draw(rng, 5 + lengths.sum()), np.float64)
+    starts = 5 + np.concatenate([[0], np.cumsum(lengths)])
+    found = kernels.active.log_factorials(starts, values)
+    for row, (start, stop) in zip(found, pairwise(starts.tolist()), strict=True):
+        x = [mpmath.mpf(v) for v in values[start:stop].tolist() if v == v]
+        expected = [sum((mpmath.loggamma(v + 1) for v in x), mpmath.mpf(0)), mpmath.loggamma(sum(x) + 1)]
+        np.testing.assert_allclose(row, [float(e) for e in expected], rtol=2e-14, atol=1e-13)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

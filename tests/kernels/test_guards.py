@@ -38,6 +38,8 @@ def test_rows_outside_what_is_stored_are_refused(starts):
         kernels.active.sparse_counts(starts, indices, data, code, None, False, np.zeros((1, 4)))
     with pytest.raises(ValueError, match=r"rows start|outside its rows|indices and data|should be"):
         kernels.active.sparse_scores(starts, indices, data, np.ones((4, 1)), np.zeros(1), scores, None, None)
+    with pytest.raises(ValueError, match=r"rows start|negative|same length"):
+        kernels.active.log_factorials(starts, data)
 
 
 @native_kernels

@@ -161,7 +161,10 @@ def test_a_quadratic_model_has_no_coefficients(clf):
         clf.to_logistic()
 
 
-@pytest.mark.parametrize("name", ["gaussian full", "gaussian diag", "gaussian tied", "bernoulli", "categorical"])
+@pytest.mark.parametrize(
+    "name",
+    ["gaussian full", "gaussian diag", "gaussian tied", "bernoulli", "categorical", "poisson", "multinomial"],
+)
 def test_the_log_likelihood_of_the_training_rows(name):
     estimator, rows = MODELS[name]
     clf = clone(estimator).fit(rows, NAMES)

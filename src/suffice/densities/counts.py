@@ -296,6 +296,11 @@ class BinomialDensity(CountDensity):
         ways = gammaln(self.trials + 1) - gammaln(x + 1) - gammaln(self.trials - x + 1)
         return np.asarray((ways if X.missing is None else np.where(X.missing, 0.0, ways)).sum(axis=1))
 
+    def _shared_of(self, stats: CountStats) -> float:  # noqa: ARG002
+        raise DataError(
+            "the log-likelihood of successes needs a sum that is not kept; sum log_likelihood(X) over the rows"
+        )
+
     @property
     def mean(self) -> Array:
         return np.exp(self.one) * self.trials
@@ -383,7 +388,10 @@ class PoissonDensity(CountDensity):
         return {"rates": blank(self.mean, self.seen)}
 
     def _shared(self, X: Counts) -> Array:
-        return -X.log_factorials()
+        return -X.log_factorials()[:, 0]
+
+    def _shared_of(self, stats: CountStats) -> float:
+        return -float(known_log_factorials(stats)[:, 0].sum())
 
     @property
     def mean(self) -> Array:
@@ -391,6 +399,16 @@ class PoissonDensity(CountDensity):
 
     def sample(self, code: Array, rng: np.random.Generator) -> Counts:
         return Counts(draw_poisson(self.mean[code], rng))
+
+
+def known_log_factorials(stats: CountStats) -> Array:
+    """The sums of log x! over the cells of each class, and over the totals of its rows, (k, 2); or an error."""
+    if stats.log_factorials is None:
+        raise DataError(
+            "the log-likelihood of counts needs the sum of log x! over all rows, which is not known if a database has "
+            "summed the counts or the file is from an older version; sum log_likelihood(X) over the rows"
+        )
+    return stats.log_factorials
 
 
 def draw_poisson(rate: Array, rng: np.random.Generator) -> Array:

@@ -47,7 +47,7 @@ class InverseGaussianDensity(TransformedDensity):
 
     family = "inverse_gaussian"
     support = POSITIVE
-    transforms = ("identity", "reciprocal")
+    transforms = ("identity", "reciprocal", "log")
 
     @classmethod
     def _fitted(cls, moments: Moments, alpha: float) -> tuple[tuple[Array, ...], Array]:  # noqa: ARG003  no prior
@@ -93,6 +93,12 @@ class InverseGaussianDensity(TransformedDensity):
         (x, log_x), (mean, shape) = prepared, parameters
         apart = (x - mean) / mean
         distance = np.minimum(shape / mean * apart * ((x - mean) / x), MOST)
+        return np.asarray(-0.5 * (distance + _LOG_2PI - np.log(shape) + 3 * log_x))
+
+    @staticmethod
+    def _mean_log_density(moments: Moments, *parameters: Array) -> Array:
+        (x, one_over_x, log_x), (mean, shape) = np.moveaxis(moments.mean, 1, 0), parameters
+        distance = shape / mean * (((x - mean) / mean) ** 2 * mean / x + mean * (one_over_x - 1.0 / x))
         return np.asarray(-0.5 * (distance + _LOG_2PI - np.log(shape) + 3 * log_x))
 
     @property

@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
-from ..errors import DataError
 from ..stats import CountStats
-from ..stats.counts import refuse_counts
-from ..tables.table import Sparse, Table, as_float
+from ..stats.counts import refuse_counts, row_log_factorials
+from ..tables.table import Matrix, Sparse, Table, as_float
 from .base import Density, LinearForm, refuse_zeros
 from .scorer import Wanted
 
@@ -43,15 +42,9 @@ class Counts:
         return np.asarray(values.sum(axis=1, dtype=np.float64)).reshape(-1)
 
     def log_factorials(self) -> Array:
-        """The sum of log x! over the features of each row, (n,)."""
-        from scipy.special import gammaln
-
-        if not isinstance(self.values, Sparse):
-            return np.asarray(gammaln(self.values + np.float64(1)).sum(axis=1))
-        matrix = self.values.matrix().astype(np.float64)
-        matrix.sum_duplicates()
-        matrix.data = gammaln(matrix.data + 1.0)
-        return np.asarray(matrix.sum(axis=1)).reshape(-1)
+        """For each row, the sum of log x! over its features, and log x! of its total, (n, 2)."""
+        table = self.values if isinstance(self.values, Sparse) else Matrix(np.asarray(self.values, np.float64))
+        return np.concatenate([np.empty((0, 2)), *(of_rows for _, of_rows in row_log_factorials(table))])
 
 
 class DenseCounts(Counts):
@@ -208,13 +201,8 @@ class LinearDensity(Density):
         return LinearForm(np.zeros(self.n_features), np.stack(slopes), np.where(self.seen, self.constant, -np.inf))
 
     def log_likelihood_of(self, stats: CountStats) -> float:
-        if not self.presence:
-            raise DataError(
-                "the log-likelihood of counts needs the sum of log x! over all rows, which a statistic does not keep; "
-                "sum log_likelihood(X) over the rows"
-            )
         self._check_statistic(stats)
-        total, observed = 0.0, np.broadcast_to(stats.observed, stats.count.shape)
+        total, observed = self._shared_of(stats), np.broadcast_to(stats.observed, stats.count.shape)
         if (stats.weight > 0)[~self.seen].any():
             return -np.inf
         for c in map(int, np.flatnonzero(stats.weight)):
@@ -290,6 +278,10 @@ class LinearDensity(Density):
     def _shared(self, X: Counts) -> Array:
         """The part of log p(x | class) that depends on no class, (n,)."""
         return np.zeros(len(X))
+
+    def _shared_of(self, stats: CountStats) -> float:  # noqa: ARG002
+        """The sum of `_shared` over the rows of a statistic, with their weights."""
+        return 0.0
 
     def missing(self, X: Counts) -> Array:
         return np.broadcast_to(False, (len(X), self.n_features)) if X.missing is None else X.missing

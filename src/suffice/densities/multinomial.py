@@ -14,7 +14,7 @@ from ..errors import DataError
 from ..stats import CountStats
 from ..tables.missing import patterns
 from .base import seen_classes
-from .counts import CountDensity, draw_poisson, finite, of_columns
+from .counts import CountDensity, draw_poisson, finite, known_log_factorials, of_columns
 from .linear import SOME, Counts
 from .parameters import blank, class_table, class_vector, distributions
 
@@ -109,9 +109,10 @@ class MultinomialDensity(CountDensity):
         return {"probabilities": blank(np.exp(self.one), self.seen), "lengths": blank(self.length, self.seen)}
 
     def _shared(self, X: Counts) -> Array:
-        from scipy.special import gammaln
+        return log_orders(X)
 
-        return np.asarray(gammaln(X.totals() + 1) - X.log_factorials())
+    def _shared_of(self, stats: CountStats) -> float:
+        return log_orders_of(stats)
 
     def _log_observed(self, missing: Array) -> Array | None:
         return log_mass(~missing @ np.exp(self.one).T)
@@ -219,6 +220,9 @@ class ComplementDensity(MultinomialDensity):
     def _shared(self, X: Counts) -> Array:
         return np.zeros(len(X))
 
+    def log_likelihood_of(self, stats: CountStats) -> float:  # noqa: ARG002
+        raise DataError("complement weights are not probabilities: a log-likelihood is not defined")
+
     def _log_observed(self, missing: Array) -> Array | None:  # noqa: ARG002  weights need not sum to anything
         return None
 
@@ -230,6 +234,23 @@ class ComplementDensity(MultinomialDensity):
 
     def fill(self, X: Counts, posterior: Array) -> Counts:  # noqa: ARG002
         raise DataError("complement weights are not probabilities: imputation is not defined")
+
+
+def log_orders(X: Counts) -> Array:
+    """The logarithm of the number of orders in which the counts of each row can come, (n,)."""
+    cells, totals = X.log_factorials().T
+    return np.asarray(totals - cells)
+
+
+def log_orders_of(stats: CountStats) -> float:
+    """The sum of `log_orders` over the rows of a statistic, with their weights."""
+    if stats.missing is not None:
+        raise DataError(
+            "where cells are missing, the log-likelihood of occurrences does not follow from sums; "
+            "sum log_likelihood(X) over the rows"
+        )
+    cells, totals = known_log_factorials(stats).sum(axis=0)
+    return float(totals - cells)
 
 
 def log_mass(mass: Array) -> Array:

@@ -14,7 +14,7 @@ from .. import kernels
 from ..errors import DataError
 from ..stats import CountStats
 from ..tables.table import Sparse
-from .base import LinearForm
+from .base import Density, LinearForm
 from .counts import BinomialDensity, PoissonDensity, draw_poisson, gamma_posterior, left_over, of_columns
 from .linear import Counts, LinearDensity
 from .multinomial import MultinomialDensity, whole_counts
@@ -57,6 +57,9 @@ class PredictiveCounts(LinearDensity):
                 return np.asarray(row + np.asarray(matrix.sum(axis=1)).reshape(-1))
         scores = row + self._cell(X.values, slice(None), c).sum(axis=1)
         return np.asarray(scores if X.missing is None else scores - X.missing @ self._absent(c))
+
+    def log_likelihood_of(self, stats: CountStats) -> float:
+        return Density.log_likelihood_of(self, stats)  # not a function of sums
 
     @property
     def has_zeros(self) -> bool:

@@ -16,7 +16,7 @@ from ..stats import CountStats
 from .base import LinearForm, seen_classes
 from .counts import check_alpha, finite, left_over, one_alpha
 from .linear import Counts, LinearDensity, Slopes
-from .multinomial import log_mass
+from .multinomial import log_mass, log_orders, log_orders_of
 from .parameters import class_vector
 
 Array = NDArray[Any]
@@ -220,9 +220,10 @@ class SparseCountDensity(LinearDensity):
         return log_mass((observed + self.alpha * (~missing).sum(axis=1, keepdims=True)) / self._rounds)
 
     def _shared(self, X: Counts) -> Array:
-        from scipy.special import gammaln
+        return np.zeros(len(X)) if self.presence else log_orders(X)
 
-        return np.zeros(len(X)) if self.presence else np.asarray(gammaln(X.totals() + 1) - X.log_factorials())
+    def _shared_of(self, stats: CountStats) -> float:
+        return 0.0 if self.presence else log_orders_of(stats)
 
     def sample(self, code: Array, rng: np.random.Generator) -> Counts:  # noqa: ARG002
         raise DataError(f"sampling is not supported for {self.n_classes} classes with {self.n_features} features")

@@ -189,6 +189,15 @@ def dense_counts(X: Array, code: Array, weight: Array | None, presence: bool, co
     return _native.dense_counts(X, code, weight, presence, count, missing)
 
 
+def log_factorials(starts: Array, values: Array) -> Array:
+    starts, values = np.array(starts, np.int64), np.ascontiguousarray(values, np.float64)
+    if starts.min() < 0 or starts.max() > len(values):
+        raise ValueError(f"rows start at {starts.min()} to {starts.max()} of {len(values)} values")
+    out = np.empty((len(starts) - 1, 2))
+    _native.log_factorials(starts, values, out)
+    return out
+
+
 def whiten(matrices: Array, unit: Array) -> tuple[Array, Array, Array]:
     g, d = len(matrices), len(unit)
     if matrices.shape != (g, d, d):

@@ -460,6 +460,18 @@ def dense_counts(X: Array, code: Array, weight: Array | None, presence: bool, co
     return good
 
 
+def log_factorials(starts: Array, values: Array) -> Array:
+    """Of rows that are values[starts[r] : starts[r + 1]], the sum of log x! over the cells, and log x! of their sum,
+    (n, 2). NaN counts as none."""
+    from scipy.special import gammaln
+
+    first, n = starts[0], len(starts) - 1
+    x = np.nan_to_num(np.asarray(values[first : starts[-1]], np.float64), posinf=np.inf)
+    row = np.repeat(np.arange(n), np.diff(starts))
+    logs, totals = np.bincount(row, gammaln(x + 1.0), n), np.bincount(row, x, n)
+    return np.stack([logs, gammaln(totals + 1.0)], axis=1)
+
+
 SMALL = 64  # columns up to which NumPy inverts as fast; to import SciPy takes longer than most commands
 
 

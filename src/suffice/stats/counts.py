@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -54,6 +54,9 @@ class CountStats(StatisticsByName):
         Whether presence is counted.
     names : tuple of str, optional
         The names of the columns.
+    log_factorials : array of shape (k, 2), optional
+        The weighted sums of log x! over all cells, and over the totals of the rows, for the log-likelihood of the rows;
+        None where presence is counted, and where they are not known.
 
     Examples
     --------
@@ -69,11 +72,12 @@ class CountStats(StatisticsByName):
     missing: Array | None = None
     presence: bool = False
     names: tuple[str, ...] | None = None
+    log_factorials: Array | None = None
 
-    sums: ClassVar[tuple[str, ...]] = ("weight", "count", "missing")
+    sums: ClassVar[tuple[str, ...]] = ("weight", "count", "missing", "log_factorials")
 
     def __post_init__(self) -> None:
-        settle(self, "weight", "count", "missing")
+        settle(self, "weight", "count", "missing", "log_factorials")
         for part in _csr_parts(self.count):
             frozen(part)
 
@@ -121,7 +125,8 @@ class CountStats(StatisticsByName):
             The identity of addition.
         """
         classes = vocabulary(classes)
-        return cls(classes, np.zeros(len(classes)), _zeros(len(classes), n_features), None, presence, names)
+        k, logs = len(classes), None if presence else np.zeros((len(classes), 2))
+        return cls(classes, np.zeros(k), _zeros(k, n_features), None, presence, names, logs)
 
     @classmethod
     def of(cls, batch: Batch, presence: bool = False) -> Self:
@@ -153,7 +158,8 @@ class CountStats(StatisticsByName):
         counted = _soft_sparse(table, own, presence) if isinstance(table, Sparse) else _soft_dense(table, own, presence)
         if counted is None or not np.isfinite(counted[0].sum()):  # the error is that of a class
             return None
-        return cls(classes, own.sum(axis=0), *counted, presence, table.names)
+        logs = None if presence else _sum_log_factorials(table, k, lambda rows, x: own[rows].T @ x)
+        return cls(classes, own.sum(axis=0), *counted, presence, table.names, logs)
 
     @classmethod
     def _of_table(cls, table: Table, classes: Array, code: Array, weight: Array | None, presence: bool) -> Self:
@@ -167,9 +173,14 @@ class CountStats(StatisticsByName):
             fine = kernels.active.dense_counts(table.floats(), code, weight, presence, count, missing)
         if not fine or not np.isfinite(count.sum()):
             refuse_counts(table, presence, weight)
-        return cls(
-            classes, total, count, missing if missing is not None and missing.any() else None, presence, table.names
-        )
+
+        def of_classes(rows: slice, x: Array) -> Array:
+            if weight is not None:  # rows of weight zero are absent, whatever they hold
+                x = np.where(weight[rows, None] > 0, weight[rows, None] * x, 0.0)
+            return np.stack([np.bincount(code[rows], own, k) for own in x.T], axis=1)
+
+        logs = None if presence else _sum_log_factorials(table, k, of_classes)
+        return cls(classes, total, count, _some(missing), presence, table.names, logs)
 
     def aligned(self, classes: Array) -> Self:
         if same(classes, self.classes):
@@ -181,6 +192,7 @@ class CountStats(StatisticsByName):
             weight=spread(self.weight, at, k),
             count=_spread_rows(self.count, at, k),
             missing=None if self.missing is None else spread(self.missing, at, k),
+            log_factorials=None if self.log_factorials is None else spread(self.log_factorials, at, k),
         )
 
     def _with_columns(self, names: tuple[str, ...], own: Mapping[str, int]) -> Self:
@@ -218,7 +230,16 @@ class CountStats(StatisticsByName):
         count = one.count + two.count
         if one.is_sparse and count.shape[0] * count.shape[1] <= DENSE:
             count = _as_dense(count)
-        return replace(one, weight=one.weight + two.weight, count=count, missing=missing, names=names)
+        known = one.log_factorials is not None and two.log_factorials is not None
+        log_factorials = one.log_factorials + two.log_factorials if known else None  # type: ignore[operator]
+        return replace(
+            one,
+            weight=one.weight + two.weight,
+            count=count,
+            missing=missing,
+            names=names,
+            log_factorials=log_factorials,
+        )
 
     def _without(self, other: Self) -> Self:
         one, two = self._together(other)
@@ -235,7 +256,9 @@ class CountStats(StatisticsByName):
             if (gone > before * (1 + 1e-9) + 1e-9).any():
                 raise StatisticsError("cannot forget rows that were never learnt: their missing cells do not match")
             missing = (before - gone) * (before * (1 - _ROUNDING) > gone)
-        left = replace(one, weight=weight, count=count, missing=_some(missing))
+        known = one.log_factorials is not None and two.log_factorials is not None
+        log_factorials = one.log_factorials - two.log_factorials if known else None  # type: ignore[operator]
+        left = replace(one, weight=weight, count=count, missing=_some(missing), log_factorials=log_factorials)
         room = left.observed + 1e-9 * np.maximum(one.weight, 1.0)[:, None]
         if not one.presence:
             total = np.asarray(one.count.sum(axis=1)).reshape(-1)
@@ -251,7 +274,8 @@ class CountStats(StatisticsByName):
         kept = ~classes[:, None]
         missing = None if self.missing is None else _some(self.missing * kept)
         count = self.count * kept if not self.is_sparse else _pruned(_as_sparse(self.count.multiply(kept)))
-        return replace(self, count=count, missing=missing)
+        log_factorials = None if self.log_factorials is None else self.log_factorials * kept
+        return replace(self, count=count, missing=missing, log_factorials=log_factorials)
 
     def is_finite(self) -> bool:
         return bool(np.isfinite(self.count.sum()) and np.isfinite(self.weight).all())
@@ -265,6 +289,8 @@ class CountStats(StatisticsByName):
             arrays["count"] = self.count
         if self.missing is not None:
             arrays["missing"] = self.missing
+        if self.log_factorials is not None:
+            arrays["log_factorials"] = self.log_factorials
         return arrays | names_to_arrays(self.names)
 
     @classmethod
@@ -276,6 +302,7 @@ class CountStats(StatisticsByName):
             weight = np.array(arrays["weight"], np.float64)
             count = np.array(arrays["count"], np.float64) if "count" in arrays else _csr_from_arrays(k, arrays)
             missing = np.array(arrays["missing"], np.float64) if "missing" in arrays else None
+            log_factorials = np.array(arrays["log_factorials"], np.float64) if "log_factorials" in arrays else None
             presence, names = bool(arrays["presence"]), names_from_arrays(arrays)
         except (KeyError, TypeError, ValueError) as error:
             raise StatisticsError(f"arrays of counts are invalid: {error}") from None
@@ -284,12 +311,37 @@ class CountStats(StatisticsByName):
         fits = fits and (names is None or len(names) == count.shape[1])
         values = count if isinstance(count, np.ndarray) else count.data
         parts = [weight, values] if missing is None else [weight, values, missing]
+        fits = fits and (
+            log_factorials is None or (log_factorials.shape == (k, 2) and np.isfinite(log_factorials).all())
+        )
         if not fits or not are_weights(*parts):
             raise StatisticsError(f"arrays of counts do not fit {k} classes with the rest, or are invalid")
         room = weight[:, None] if missing is None else weight[:, None] - missing
         if (room < -1e-9 * weight[:, None]).any() or (presence and _exceeds(count, (1 + 1e-9) * room + 1e-9)):
             raise StatisticsError("more cells are missing or present than there are rows")
-        return cls(np.array(classes), weight, count, missing, presence, names)
+        return cls(np.array(classes), weight, count, missing, presence, names, log_factorials)
+
+
+def _sum_log_factorials(table: Table, k: int, of_classes: Callable[[slice, Array], Array]) -> Array:
+    """Add up what `of_classes` makes, (k, 2), of `row_log_factorials`."""
+    total = np.zeros((k, 2))
+    for rows, x in row_log_factorials(table):
+        total += of_classes(rows, x)
+    return total
+
+
+def row_log_factorials(table: Table) -> Iterator[tuple[slice, Array]]:
+    """Some rows at a time, and for each the sum of log x! over its cells, and log x! of its total, (n, 2)."""
+    table = table.canonical() if isinstance(table, Sparse) else table
+    step = max(256, _CELLS // table.n_features)
+    for start in range(0, len(table), step):
+        rows = slice(start, min(start + step, len(table)))
+        part = table[rows]
+        if isinstance(part, Sparse):
+            starts, values = part.indptr - part.indptr[0], part.stored()[1]
+        else:
+            starts, values = np.arange(len(part) + 1) * part.n_features, part.floats().reshape(-1)
+        yield rows, kernels.active.log_factorials(starts, values)
 
 
 def _csr_parts(count: Any) -> tuple[Array, ...]:
