@@ -50,7 +50,7 @@ inline void add_row(const double* x, Index count, const double* table, double* l
     for (Index j = 0; j < count; j += 8) {
         const double* p = j < whole ? x + j : tail;
         const v4 a = load(p), b = load(p + 4), index = a + double(kSmall) * b + kIndex, most = a > b ? a : b;
-        others |= (a + kIndex) - kIndex != a | (b + kIndex) - kIndex != b | most >= broadcast(kSmall);
+        others |= ((a + kIndex) - kIndex != a) | ((b + kIndex) - kIndex != b) | (most >= broadcast(kSmall));
         totals += a + b;
         std::int64_t bits[4];
         std::memcpy(bits, &index, sizeof bits);

@@ -11,6 +11,7 @@ namespace suffice::SUFFICE_ISA {
 namespace {
 
 constexpr Index kLanes = 8;
+constexpr Index kReadAhead = 1024;  // doubles asked for in advance: processors do not foresee reads of four rows at a time
 constexpr double kMax = std::numeric_limits<double>::max();
 
 // A finite stand-in for an overflown or undefined sum, so that far outliers keep finite scores.
@@ -40,8 +41,11 @@ double transpose(const Matrix<T>& X, Index first, Index count, const double* cen
     Index r = 0;
     if constexpr (sizeof(T) == sizeof(double)) {
         v4 checks = {};
+        const Index ahead = larger<Index>(4, kReadAhead / larger<Index>(d, 1)) * X.row_stride;
         for (; X.col_stride == 1 && r + 4 <= count; r += 4) {
             const double* row[4] = {X.row(first + r), X.row(first + r + 1), X.row(first + r + 2), X.row(first + r + 3)};
+            for (int q = 0; q < 4; ++q)
+                for (Index j = 0; j < d; j += 8) __builtin_prefetch(row[q] + j + ahead);
             Index j = 0;
             for (; j + 4 <= d; j += 4) transpose4(row, j, center, x + r, lanes, &checks);
             for (; j < d; ++j)
