@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import safetensors
 import safetensors.numpy
@@ -147,6 +148,45 @@ def test_parameters_come_back(path, params):
     clf = fitted(**params)
     clf.save(path)
     assert load(path).get_params() == clf.get_params()
+
+
+# Files in tests/models_of_0_1 were written by commit 9db0e21, with what its models answered.
+
+OLD = Path(__file__).parent / "models_of_0_1"
+ANSWERS = json.loads((OLD / "expected.json").read_text())
+
+
+def answered(name):
+    """The file, the rows that it was asked for, and the answer: of a classifier or of a transformer."""
+    given = ANSWERS[name]
+    table = pa.table(given["rows"]) if isinstance(given["rows"], dict) else np.array(given["rows"])
+    return OLD / f"{name}.safetensors", table, np.array(given.get("proba", given.get("transformed")))
+
+
+def test_every_old_file_has_an_answer():
+    assert {path.stem for path in OLD.glob("*.safetensors")} == set(ANSWERS)
+
+
+@pytest.mark.filterwarnings("ignore::suffice.errors.SingularWarning")
+@pytest.mark.parametrize("name", ANSWERS)
+def test_files_of_0_1_answer_as_they_did(name):
+    path, table, answer = answered(name)
+    loaded = load(path)
+    answers = loaded.transform if "transformed" in ANSWERS[name] else loaded.predict_proba
+    np.testing.assert_allclose(answers(table), answer, rtol=1e-12, atol=1e-15)
+    if "proba" in ANSWERS[name]:
+        np.testing.assert_allclose(suffice.load_model(path).predict_proba(table), answer, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("name", ["gaussian-full", "mixed", "categorical", "poisson"])
+def test_files_of_0_1_go_on_learning(name):
+    path, table, _ = answered(name)
+    learning, y = load(path), np.array(["no", "yes", "yes", "no"])
+    before = learning.predict_proba(table)
+    learning.partial_fit(table, y)
+    assert learning.statistics_.weight.tolist() == [14, 14]
+    learning.forget(table, y)
+    np.testing.assert_allclose(learning.predict_proba(table), before, rtol=1e-9)
 
 
 def test_files_without_a_target_of_shrinkage_shrink_towards_the_identity(path, monkeypatch):
