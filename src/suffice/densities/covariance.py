@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .. import kernels
 from ..errors import DataError, SingularWarning, listed
 from ..kernels.reference import triangular_inverse
-from ..stats import MomentStats, WideMomentStats
+from ..stats import MomentStats
 from ..stats.scatter import refuse_overflow
 from . import shrinkage as _shrinkage
 
@@ -88,8 +88,8 @@ def covariances(stats: MomentStats, kind: Structure, shrinkage: Shrinkage | None
 
 def estimated_shrinkage(stats: MomentStats, kind: Structure, shrinkage: Shrinkage) -> Array:
     """How far "oas" or "ledoit_wolf" pull full covariances, (g,)."""
-    if isinstance(stats, WideMomentStats):
-        each = zip(stats.groups(kind.tied), divisor(stats, kind), strict=True)
+    if (few := stats.few_rows(kind.tied)) is not None:
+        each = zip(few, divisor(stats, kind), strict=True)
         found = [_shrinkage.evenness_of_rows(rows, n, shrinkage.variance) for rows, n in each]
         return _estimated(stats, kind, shrinkage, *np.array(found).T)
     return _estimated(stats, kind, shrinkage, *_shrinkage.evenness(_unshrunk(stats, kind), shrinkage.variance))
@@ -231,7 +231,7 @@ def warn_of_floor(kind: Structure, owners: Array, names: Sequence[Any], floored:
         f"almost no variance in some direction: {'; '.join(lines)}{more}. {done}; "
         f"remove columns that are constant or follow from others, or {remedy}",
         SingularWarning,
-        stacklevel=5,
+        stacklevel=6,
     )
 
 

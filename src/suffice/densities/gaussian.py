@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,30 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
-from ..errors import ColumnWarning, DataError, listed
-from ..stats import MomentStats, PatternStats, WideMomentStats
-from ..stats.scatter import refuse_overflow
-from .base import Density, LinearForm, seen_classes
+from ..errors import DataError
+from ..stats import MomentStats, PatternStats
+from .base import Density, LinearForm
 from .covariance import (
-    FLOORED,
-    POOLED,
     STRUCTURES,
-    Floored,
-    Shrinkage,
     Structure,
-    covariances,
-    estimated_shrinkage,
-    feature_variance,
-    floored_diagonal,
-    floored_full,
-    neutral,
-    shrinkage_towards,
     unbiased_factor,
-    warn_of_floor,
     whitened,
 )
-from .degenerate import regular
-from .incomplete import IncompleteRows, completed
+from .incomplete import IncompleteRows
 from .missing import by_pattern, conditional_draw, conditional_fill, score_cells, score_incomplete
 from .parameters import blank, class_table, given_covariances
 from .scorer import Wanted
@@ -153,78 +138,11 @@ class GaussianDensity(Density):
         GaussianDensity
             The density of the classes of the statistic.
         """
+        from .gaussian_estimate import estimated
+
         kind = STRUCTURES[structure]
-        seen_classes(stats)  # warns
-        own = _floor_unit(stats, kind, names, floor_by, lenient)
-        pull = shrinkage_towards(shrinkage, shrinkage_target, own)
-        if isinstance(stats, WideMomentStats) and kind.shape == "full":
-            from .wide import regular_rows, shrunk_rows, wide_density
-
-            pooled = pull is None and degenerate == "pooled"
-            parts = regular_rows(stats, kind, own, floor, names) if pooled else shrunk_rows(stats, kind, pull)
-            wide = wide_density(stats, kind, stats.mean, parts, own, floor, names)
-            if wide is not None:
-                return cast("Self", wide)
-        moments = _completed(stats, kind, pull, floor, names, own, start, lenient)
-        return cls._of_moments(moments, kind, pull, floor, names, own, degenerate)
-
-    @classmethod
-    def _of_moments(
-        cls,
-        stats: MomentStats,
-        kind: Structure,
-        shrinkage: Shrinkage | None,
-        floor: float,
-        names: tuple[str, ...] | None,
-        own: Array,
-        degenerate: str = "floor",
-    ) -> Self:
-        covariance = covariances(stats, kind, shrinkage)
-        mean = stats.mean
-        if stats.observed is not None:
-            mean, covariance = neutral(mean, stats.scatter, stats.observed, covariance, kind)
-            if not (has := stats.observed.any(axis=0)).all() and stats.weight.any():
-                empty = [names[j] if names else j for j in np.flatnonzero(~has).tolist()]
-                warnings.warn(
-                    f"all values of column {listed(empty)} are missing: it is ignored; leave the column out",
-                    ColumnWarning,
-                    stacklevel=4,
-                )
-        return cls._floored(stats, kind, mean, covariance, floor, names, own, degenerate)
-
-    @classmethod
-    def _floored(
-        cls,
-        stats: MomentStats,
-        kind: Structure,
-        mean: Array,
-        covariance: Array,
-        floor: float,
-        names: tuple[str, ...] | None,
-        own: Array | None = None,  # the variance of each feature, which the floor is relative to
-        degenerate: str = "floor",
-    ) -> Self:
-        seen = stats.weight > 0
-        own = feature_variance(stats) if own is None else own
-        if kind.shape == "spherical":
-            own = np.full_like(own, own.mean())
-        refuse_overflow(names, mean[seen], covariance)
-        pooled: Floored = {}
-        pseudo = None
-        if degenerate == "pooled":
-            covariance, pooled, pseudo = regular(stats, kind, covariance, own)
-        if kind.shape == "full":
-            covariance, whitening, log_det, floored = floored_full(covariance, own, floor, names, pseudo)
-        else:
-            covariance, whitening, log_det, floored = floored_diagonal(covariance, own, floor)
-        if pseudo is not None:
-            singular = {g: low & pseudo.varies[g] for g, low in floored.items() if (low & pseudo.varies[g]).any()}
-            pooled, floored = {**singular, **pooled}, {g: low for g, low in floored.items() if g not in singular}
-        for done, found in ((POOLED, pooled), (FLOORED, floored)):
-            told = {g: columns for g, columns in sorted(found.items()) if kind.tied or seen[g]}
-            if told and seen.any():
-                warn_of_floor(kind, stats.classes, names or range(stats.n_features), told, done)
-        return cls(kind, mean, covariance, whitening, log_det, seen)
+        choices = names, floor_by, start, lenient, shrinkage_target, degenerate
+        return cast("Self", estimated(stats, kind, shrinkage, floor, *choices))
 
     def unbiased(self, stats: MomentStats) -> Self:
         """Return the density with R's divisors, those of unbiased estimates: n - 1, or n - k where k classes share one.
@@ -364,21 +282,21 @@ class GaussianDensity(Density):
         self._check_statistic(stats)
         if (stats.weight > 0)[~self.seen].any():
             return -np.inf
-        if isinstance(stats, PatternStats):
-            if self.structure.shape == "full":
-                return IncompleteRows(stats, self.structure).log_likelihood(self)
-            stats = cast("MomentStats", stats.to_layout("diag"))
+        stats = stats.to_layout(self.structure.layout(None))
+        if stats.has_missing and self.structure.shape == "full":
+            return IncompleteRows(cast("PatternStats", stats), self.structure).log_likelihood(self)
+        return self._log_likelihood_of_moments(cast("MomentStats", stats))
+
+    def _log_likelihood_of_moments(self, stats: MomentStats) -> float:
         if self.structure.shape != "full":
-            stats = stats.to_layout("diag")
             n = np.broadcast_to(stats.column_weight, stats.mean.shape)
             squares = stats.scatter + n * (stats.mean - self.mean) ** 2
             return float(-0.5 * (squares / self.covariance + n * (_LOG_2PI + np.log(self.covariance))).sum())
         step = (stats.mean - self.mean) * np.sqrt(stats.weight)[:, None]
         if self.structure.tied:
-            scatter = stats.to_layout("pooled").scatter[None] + step.T @ step
-            n = np.array([stats.total])
+            scatter, n = stats.scatter[None] + step.T @ step, np.array([stats.total])
         else:
-            scatter, n = stats.to_layout("full").scatter + step[:, :, None] * step[:, None, :], stats.weight
+            scatter, n = stats.scatter + step[:, :, None] * step[:, None, :], stats.weight
         distance = np.einsum("gij,gij->g", self.whitening @ scatter, self.whitening)
         return float(-0.5 * (distance + n * (self.n_features * _LOG_2PI + self.log_det)).sum())
 
@@ -676,44 +594,3 @@ class GaussianDensity(Density):
         slope = np.linalg.solve(matrix[np.ix_(seen, seen)], both)
         left = matrix[np.ix_(missing, missing)] - both.T @ slope
         return slope * unit[missing] / unit[seen, None], (left + left.T) / 2 * np.outer(unit[missing], unit[missing])
-
-
-def found_shrinkage(
-    stats: MomentStats | PatternStats, kind: Structure, shrinkage: str, floor: float, target: str
-) -> Array:
-    """How far "oas" or "ledoit_wolf" pull the full covariances of a density, (g,)."""
-    own = _floor_unit(stats, kind, None, "within", False)
-    pull = shrinkage_towards(shrinkage, target, own)
-    assert pull is not None
-    return estimated_shrinkage(_completed(stats, kind, pull, floor, None, own, None, False), kind, pull)
-
-
-def _completed(
-    stats: MomentStats | PatternStats,
-    kind: Structure,
-    shrinkage: Shrinkage | None,
-    floor: float,
-    names: tuple[str, ...] | None,
-    own: Array,
-    start: GaussianDensity | None,
-    lenient: bool,
-) -> MomentStats:
-    """The moments that a Gaussian density is estimated from: where cells are missing, as complete rows would have
-    them."""
-    if not isinstance(stats, PatternStats):
-        return stats
-    if kind.shape != "full":
-        return cast("MomentStats", stats.to_layout("diag"))
-    of = GaussianDensity._of_moments
-    return completed(stats, kind, lambda moments: of(moments, kind, shrinkage, floor, None, own), names, start, lenient)
-
-
-def _floor_unit(
-    stats: MomentStats | PatternStats, kind: Structure, names: tuple[str, ...] | None, floor_by: str, lenient: bool
-) -> Array:
-    """The variance of each feature that the floor is relative to: that of its observed values, which stays the same
-    while what is missing is estimated."""
-    if isinstance(stats, PatternStats):
-        full = kind.shape == "full"
-        stats = IncompleteRows(stats, kind).start(names, lenient) if full else stats.to_layout("diag")
-    return feature_variance(cast("MomentStats", stats), floor_by)

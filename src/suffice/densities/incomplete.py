@@ -88,7 +88,7 @@ def completed(
         f"the covariances have not converged after {_STEPS} steps: there are too few rows, or too many of their cells "
         'are missing; use shrinkage, or covariance="tied" or "diag"',
         ConvergenceWarning,
-        stacklevel=5,
+        stacklevel=6,
     )
     return moments
 

@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.reference import reduce_scores
-from ..stats import MomentStats, WideMomentStats
+from ..stats import MomentStats
 from .base import Density
 from .covariance import STRUCTURES, Structure, covariances, feature_variance, null_directions
 from .gaussian import GaussianDensity
+from .gaussian_estimate import regularised
 from .missing import by_pattern, conditional_draw, conditional_fill, score_incomplete
 from .parameters import class_table, class_vector, covariance_structure, refuse
 from .scorer import Wanted
@@ -115,8 +116,8 @@ class StudentDensity(Density):
         mean = stats.mean + (KAPPA / kappa)[:, None] * (grand - stats.mean)
         shift = (stats.mean - grand) * np.sqrt(KAPPA * n / kappa)[:, None]  # (k, d)
 
-        if isinstance(stats, WideMomentStats) and kind.shape == "full":
-            found = cls._estimate_wide(stats, kind, mean, shift, floor, names)
+        if kind.shape == "full" and (few := stats.few_rows(tied=False)) is not None:
+            found = cls._estimate_wide(stats, few, kind, mean, shift, floor, names)
             if found is not None:
                 return found
         if kind.shape == "full":
@@ -134,7 +135,7 @@ class StudentDensity(Density):
         factor = (kappa + 1) / (kappa * dof)
         spread = (scatter + _prior_scale(stats, kind, floor)) * factor.reshape(-1, *[1] * (outer.ndim - 1))
         free = Structure(kind.shape, False)  # the factor differs from class to class
-        density = GaussianDensity._floored(stats, free, mean, np.ascontiguousarray(spread), floor, names)
+        density = regularised(stats, free, mean, np.ascontiguousarray(spread), floor, names)
         everywhere = np.ones(len(n), dtype=bool)
         return cls(
             GaussianDensity(free, density.mean, density.covariance, density.whitening, density.log_det, everywhere), dof
@@ -143,29 +144,31 @@ class StudentDensity(Density):
     @classmethod
     def _estimate_wide(
         cls,
-        stats: WideMomentStats,
+        stats: MomentStats,
+        few: list[Array],
         kind: Structure,
         mean: Array,
         shift: Array,
         floor: float,
         names: tuple[str, ...] | None,
     ) -> Self | None:
-        """The same from rows: scatters are sums of their squares."""
+        """The same from the few rows of each class: scatters are sums of their squares."""
         from .wide import WideGaussianDensity, wide_density
 
+        rows, owner = np.concatenate(few), np.repeat(np.arange(len(few)), [len(own) for own in few])
         n, d, total = stats.weight, stats.n_features, stats.total or 1.0
         dof = d + 2 + (np.full(len(n), stats.total) if kind.tied else n)
         factor = (KAPPA + n + 1) / ((KAPPA + n) * dof)
         if kind.tied:
             prior = d * stats.variation.sum(axis=0) / total
-            parts = [(np.concatenate([stats.rows, shift]), prior, factor)]
+            parts = [(np.concatenate([rows, shift]), prior, factor)]
         else:
             variance = stats.variation.sum(axis=0) / total
-            scaled = stats.rows[:, variance > 0] / np.sqrt(variance[variance > 0] * total)
+            scaled = rows[:, variance > 0] / np.sqrt(variance[variance > 0] * total)
             more = null_directions(scaled @ scaled.T, floor, scaled.shape[1])
-            own = (np.sqrt(d / (total + more) + (stats.owner == c))[:, None] * stats.rows for c in range(len(n)))
-            rows = [np.concatenate([r, shift[c : c + 1]]) for c, r in enumerate(own)]
-            parts = [(r, d * more / (total + more) * variance, factor[c : c + 1]) for c, r in enumerate(rows)]
+            own = (np.sqrt(d / (total + more) + (owner == c))[:, None] * rows for c in range(len(n)))
+            each = [np.concatenate([r, shift[c : c + 1]]) for c, r in enumerate(own)]
+            parts = [(r, d * more / (total + more) * variance, factor[c : c + 1]) for c, r in enumerate(each)]
         free = Structure(kind.shape, False)
         gaussian = wide_density(stats, free, mean, parts, feature_variance(stats), floor, names)
         if gaussian is None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..errors import DataError
 from ..kernels.reference import reduce_scores, score_blocks
-from ..stats import MomentStats, PatternStats, WideMomentStats
+from ..stats import MomentStats
 from ..stats.scatter import refuse_overflow
 from .base import LinearForm
 from .covariance import (
@@ -156,16 +156,14 @@ class WideGaussianDensity(GaussianDensity):
 
         return score_blocks(X, raw, self.constant + offset, reduce_scores, *wanted)
 
-    def log_likelihood_of(self, stats: MomentStats | PatternStats) -> float:
-        if not isinstance(stats, WideMomentStats):
-            return super().log_likelihood_of(stats)
-        self._check_statistic(stats)
-        if (stats.weight > 0)[~self.seen].any():
-            return -np.inf
+    def _log_likelihood_of_moments(self, stats: MomentStats) -> float:
+        few = stats.few_rows(self.structure.tied)
+        if few is None:
+            return super()._log_likelihood_of_moments(stats)
         step = (stats.mean - self.mean) * np.sqrt(stats.weight)[:, None]
-        groups, n = stats.groups(self.structure.tied), np.array([stats.total]) if self.structure.tied else stats.weight
+        n = np.array([stats.total]) if self.structure.tied else stats.weight
         steps = [step] if self.structure.tied else list(step[:, None])
-        z = (self._whiten(np.concatenate(both), g) for g, both in enumerate(zip(groups, steps, strict=True)))
+        z = (self._whiten(np.concatenate(both), g) for g, both in enumerate(zip(few, steps, strict=True)))
         distance = sum(float(np.vdot(own, own)) for own in z)
         return float(-0.5 * (distance + (n * (self.n_features * _LOG_2PI + self.log_det)).sum()))
 
@@ -337,7 +335,7 @@ def _partly(even: float, rows: Array, diagonal: Array, alone: Array, bare: Array
 
 
 def wide_density(
-    stats: WideMomentStats,
+    stats: MomentStats,
     kind: Structure,
     mean: Array,
     parts: Sequence[tuple[Array, Array, Array]],
@@ -349,7 +347,7 @@ def wide_density(
 
     Parameters
     ----------
-    stats : WideMomentStats
+    stats : MomentStats
         What is known of the rows.
     kind : Structure
         Full, tied or not.
@@ -393,33 +391,36 @@ def wide_density(
 
 
 def shrunk_rows(
-    stats: WideMomentStats, kind: Structure, shrinkage: Shrinkage | None
+    stats: MomentStats, few: list[Array], kind: Structure, shrinkage: Shrinkage | None
 ) -> list[tuple[Array, Array, Array]]:
-    """Rows and diagonals of the covariances of maximum likelihood, shrunk: what `wide_density` takes."""
-    n, groups = divisor(stats, kind), stats.groups(kind.tied)
+    """Rows and diagonals of the covariances of maximum likelihood, shrunk: what `wide_density` takes.
+
+    `few` are `stats.few_rows(kind.tied)`.
+    """
+    n = divisor(stats, kind)
     if shrinkage is None:
         return [
-            (rows / np.sqrt(size), np.zeros(stats.n_features), np.ones(1)) for rows, size in zip(groups, n, strict=True)
+            (rows / np.sqrt(size), np.zeros(stats.n_features), np.ones(1)) for rows, size in zip(few, n, strict=True)
         ]
     intensity, variance = shrinkage
     estimated = isinstance(intensity, str)
-    each = estimated_shrinkage(stats, kind, shrinkage) if estimated else np.full(len(groups), intensity)
+    each = estimated_shrinkage(stats, kind, shrinkage) if estimated else np.full(len(few), intensity)
     parts = []
-    for rows, size, s in zip(groups, n.tolist(), each.tolist(), strict=True):
+    for rows, size, s in zip(few, n.tolist(), each.tolist(), strict=True):
         mean = float((np.einsum("ij,ij->j", rows, rows) / variance).mean()) / size
         parts.append((rows * np.sqrt((1 - s) / size), s * mean * variance, np.ones(1)))
     return parts
 
 
 def regular_rows(
-    stats: WideMomentStats, kind: Structure, own: Array, floor: float, names: Names
+    stats: MomentStats, few: list[Array], kind: Structure, own: Array, floor: float, names: Names
 ) -> list[tuple[Array, Array, Array]]:
     """The same of maximum likelihood, with a pseudo-row of the variances `own` (d,) for each direction in which a
     class does not vary, as `covariance.floored_full` has it."""
     varies = varying(stats.variation.sum(axis=0), np.array([stats.total]), own, kind)
     weight = np.array([stats.total]) if kind.tied else stats.weight
     parts, pooled = [], {}
-    for g, (rows, n) in enumerate(zip(stats.groups(kind.tied), weight.tolist(), strict=True)):
+    for g, (rows, n) in enumerate(zip(few, weight.tolist(), strict=True)):
         scaled = rows[:, varies] / np.sqrt(own[varies] * (n or 1.0))
         values, turn = np.linalg.eigh(scaled @ scaled.T)
         kept = values >= max(floor, int(varies.sum()) * _EPS * values.max(initial=0.0))

@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 
 from ..densities import GaussianDensity, StudentDensity
 from ..densities.covariance import STRUCTURES
-from ..densities.gaussian import found_shrinkage
+from ..densities.gaussian_estimate import found_shrinkage
 from ..errors import DataError, SufficeWarning
 from ..families import FAMILIES, learns_from_missing
 from ..leave_one_out import GaussianLeaveOneOut, LeaveOneOut, best_shrinkage

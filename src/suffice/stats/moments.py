@@ -499,6 +499,21 @@ class MomentStats(Statistics):
         """The sums of squares of each column about the means of the classes: (k, d), in the pooled layout (1, d)."""
         return np.atleast_2d(scatters.diagonal(self.scatter, self.layout))
 
+    def few_rows(self, tied: bool) -> list[Array] | None:  # noqa: ARG002
+        """Return rows r such that each scatter is the sum of their r r', where they take less room than the scatter.
+
+        Parameters
+        ----------
+        tied : bool
+            Whether to give the rows of all classes together, rather than those of each class.
+
+        Returns
+        -------
+        list of arrays (m, d), or None
+            One for each scatter; None of moments that hold scatters, as all but WideMomentStats do.
+        """
+        return None
+
     def to_layout(self, layout: str) -> Self:
         """Convert to a layout that keeps less: "coquartic" to "quartic" to "full" to "diag" or "pooled".
 

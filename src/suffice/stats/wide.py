@@ -139,7 +139,7 @@ class WideMomentStats(MomentStats):
     @cached_property
     def scatter(self) -> Array:
         """The scatter in the layout, from all rows."""
-        groups = self.groups(self.layout == "pooled")
+        groups = self.few_rows(self.layout == "pooled")
         with np.errstate(over="ignore", invalid="ignore"):
             scatter = np.empty((len(groups), self.n_features, self.n_features))
             for g, rows in enumerate(groups):
@@ -150,29 +150,17 @@ class WideMomentStats(MomentStats):
         higher = self.cubic, self.quartic
         return MomentStats(self.classes, self.weight, self.mean, self.scatter, self.layout, *higher)
 
-    def groups(self, tied: bool) -> list[Array]:
-        """Return the rows of each class, or those of all classes together.
-
-        Parameters
-        ----------
-        tied : bool
-            Whether all classes are one group.
-
-        Returns
-        -------
-        list of arrays (m, d)
-            One for each group.
-        """
+    def few_rows(self, tied: bool) -> list[Array]:
         return [self.rows] if tied else [self.rows[self.owner == c] for c in range(len(self.classes))]
 
     @cached_property
     def variation(self) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
-            squares = [np.einsum("ij,ij->j", rows, rows) for rows in self.groups(self.layout == "pooled")]
+            squares = [np.einsum("ij,ij->j", rows, rows) for rows in self.few_rows(self.layout == "pooled")]
         return np.stack(squares) if squares else np.zeros((0, self.n_features))
 
     def _scatter_times(self, vectors: Array) -> Array:
-        return np.stack([rows.T @ (rows @ v) for rows, v in zip(self.groups(False), vectors, strict=True)])
+        return np.stack([rows.T @ (rows @ v) for rows, v in zip(self.few_rows(False), vectors, strict=True)])
 
     def aligned(self, classes: Array) -> Self:
         if same(classes, self.classes):
@@ -241,7 +229,7 @@ class WideMomentStats(MomentStats):
 
     def to_arrays(self) -> dict[str, Array]:
         """Return the arrays by name: the rows are turned such that they hold no more than their scatter does."""
-        groups = self.groups(self.layout == "pooled")
+        groups = self.few_rows(self.layout == "pooled")
         turned = [np.linalg.qr(rows, mode="r") for rows in groups]
         owner = np.repeat(np.arange(len(turned)), [len(rows) for rows in turned])
         arrays = {"weight": self.weight, "mean": self.mean, "owner": owner}
