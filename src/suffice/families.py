@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from numbers import Real
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from . import leave_one_out
+from . import inference, leave_one_out
 from .category_choices import checked_categories, checked_pairs, depends, in_block, with_declared
 from .densities import (
     BernoulliDensity,
@@ -39,11 +38,9 @@ from .densities import (
 )
 from .densities.categorical import POLICIES
 from .densities.counts import check_alpha, check_alphas, one_alpha
-from .densities.covariance import STRUCTURES
-from .densities.degenerate import TREATMENTS
-from .densities.shrinkage import TARGETS
 from .densities.transformed import TransformedDensity
 from .errors import DataError, one_of
+from .gaussian_choices import check_gaussian, layout_of, learns_from_missing
 from .recipe import Blocks, Choices, Features, Names, Recipe
 from .stats import (
     CategoryStats,
@@ -66,10 +63,8 @@ from .stats import (
 )
 from .stats.bundle import Collector
 from .stats.pairs import named_pairs
-from .tables.summary import FEW, ColumnSummary
+from .tables.summary import ColumnSummary
 from .tables.tokens import Tokens
-
-COUNTED = 20  # integers with a mean of at most this may be counts: beyond, a Gaussian does as well
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,55 +133,6 @@ def no_closed_form(what: str) -> DataError:
 # Gaussian columns.
 
 
-def _check_gaussian(choices: dict[str, Any]) -> None:
-    covariance, shrinkage, floor = (choices[name] for name in ("covariance", "shrinkage", "variance_floor"))
-    target = one_of("shrinkage_target", choices["shrinkage_target"], TARGETS)
-    shape = STRUCTURES[one_of("covariance", covariance, STRUCTURES)].shape
-    if isinstance(shrinkage, str):
-        if shrinkage not in ("loo", "oas", "ledoit_wolf"):
-            raise DataError(f'shrinkage={shrinkage!r} is not known; give a number, "loo", "oas" or "ledoit_wolf"')
-        if shrinkage == "loo" and (shape == "spherical" or (covariance, target) == ("tied_diag", "variances")):
-            raise DataError(f'shrinkage="loo" has no effect on covariance={covariance!r}; leave it out')
-        if shrinkage != "loo" and shape != "full":
-            raise DataError(f'shrinkage={shrinkage!r} needs covariance="full" or "tied"; give a number instead')
-    elif shrinkage is not None and not (isinstance(shrinkage, Real) and 0 <= float(shrinkage) <= 1):
-        raise DataError(f"shrinkage={shrinkage!r} must be a number from 0 to 1")
-    if not (isinstance(floor, Real) and 0 < float(floor) < 1):
-        raise DataError(f"variance_floor={floor!r} must be a number between 0 and 1")
-    one_of("degenerate", choices["degenerate"], TREATMENTS)
-    one_of("missing", choices["missing"], ("ignore", "error"))
-    if choices["predictive"] and shrinkage:
-        raise DataError("predictive=True shrinks by its own prior; leave shrinkage out")
-    if choices["ddof"] not in (0, 1) or isinstance(choices["ddof"], bool):
-        raise DataError(f"ddof={choices['ddof']!r} must be 0, for the divisor n, or 1, for n - 1")
-    if choices["ddof"] and (choices["predictive"] or shrinkage == "loo"):
-        other = "predictive=True" if choices["predictive"] else 'shrinkage="loo"'
-        raise DataError(f"{other} has no ddof=1; leave one of the two out")
-
-
-def _layout(choices: Choices) -> str:
-    """The layout of moments that a covariance structure needs."""
-    return STRUCTURES[choices["covariance"]].layout(choices["shrinkage"], choices["shrinkage_target"])
-
-
-def learns_from_missing(choices: Choices) -> bool:
-    """Return whether a Gaussian model with these parameters can learn from rows with missing values.
-
-    Parameters
-    ----------
-    choices : mapping
-        The parameters by name.
-
-    Returns
-    -------
-    bool
-        False where such rows raise an error.
-    """
-    unbiased = choices["ddof"] and choices["covariance"] in ("full", "tied")
-    by_rows = choices["predictive"] or choices["shrinkage"] in ("loo", "ledoit_wolf")
-    return not (choices["missing"] == "error" or by_rows or unbiased)
-
-
 def _gaussian(statistics: Any, choices: Choices, names: Names) -> GaussianDensity | StudentDensity:
     covariance, floor = choices["covariance"], choices["variance_floor"]
     if choices.get("predictive"):
@@ -212,16 +158,6 @@ def _gaussian_held_out(statistics: Any, density: Any, choices: Choices) -> leave
         raise no_closed_form(f"shrinkage={shrinkage!r}")
     rest = (choices[name] for name in ("variance_floor", "shrinkage_target", "degenerate", "ddof"))
     return leave_one_out.GaussianLeaveOneOut(statistics, density, float(shrinkage or 0.0), *rest)
-
-
-def _why_gaussian(column: ColumnSummary) -> str | None:
-    if not column.is_number:
-        return None
-    if not column.is_whole:
-        return column.dtype
-    if column.values.min(initial=0.0) < 0:
-        return f"{column.dtype}, negative values"
-    return f"{column.dtype}, {'large' if column.values.mean() > COUNTED else 'spread wider than counts'}"
 
 
 # Columns of counts.
@@ -323,27 +259,6 @@ def _text_held_out(statistics: Any, density: Any, choices: Choices) -> leave_one
     raise no_closed_form("text, whose vocabulary depends on every row")
 
 
-def _why_text(column: ColumnSummary) -> str | None:
-    return f"{column.dtype}, {column.is_prose}" if column.is_prose else None
-
-
-def _why_bernoulli(column: ColumnSummary) -> str | None:
-    if column.column.kind == "boolean":
-        return column.dtype
-    if not column.is_whole or column.n_different != 2:  # a constant 1 may stand for anything
-        return None
-    only = column.values.min() == 0 and column.values.max() == 1
-    return f"{column.dtype}, only 0 and 1" if only else None
-
-
-def _why_poisson(column: ColumnSummary) -> str | None:
-    if not column.is_whole or column.values.min() < 0:
-        return None
-    mean = column.values.mean()
-    counted = mean <= COUNTED and column.values.var() <= 3 * mean
-    return f"{column.dtype}, small and spread like counts" if counted else None
-
-
 # Columns of categories.
 
 
@@ -389,13 +304,6 @@ def _categorical_held_out(statistics: Any, density: Any, choices: Choices) -> le
     return leave_one_out.TreeLeaveOneOut(statistics, density, alpha, tuple(joint), grows)
 
 
-def _why_categorical(column: ColumnSummary) -> str | None:
-    if not column.is_number:
-        return column.dtype
-    few = column.is_whole and column.n_different <= FEW
-    return f"{column.dtype}, {column.n_different} different value{'s' * (column.n_different != 1)}" if few else None
-
-
 # Columns of which some moments are enough, and columns of which it takes the histogram.
 
 
@@ -437,7 +345,7 @@ FAMILIES: dict[str, Family] = {
             merges_columns=True,
             has_mean=False,
             takes_weights=True,
-            infer=_why_bernoulli,
+            infer=inference.why_bernoulli,
         ),
         Family(
             name="text",
@@ -452,7 +360,7 @@ FAMILIES: dict[str, Family] = {
             has_mean=False,
             keeps_text=True,
             takes_weights=True,
-            infer=_why_text,
+            infer=inference.why_text,
         ),
         Family(
             name="categorical",
@@ -469,7 +377,7 @@ FAMILIES: dict[str, Family] = {
             has_mean=False,
             keeps_text=True,
             takes_weights=True,
-            infer=_why_categorical,
+            infer=inference.why_categorical,
         ),
         Family(
             name="poisson",
@@ -483,7 +391,7 @@ FAMILIES: dict[str, Family] = {
             check=_check_alpha,
             merges_columns=True,
             more_general="gaussian",
-            infer=_why_poisson,
+            infer=inference.why_poisson,
         ),
         Family(
             name="multinomial",
@@ -503,8 +411,8 @@ FAMILIES: dict[str, Family] = {
             estimator="GaussianClassifier",
             needs="MomentStats",
             is_held_by=lambda s: isinstance(s, MomentStats | PatternStats),
-            collect=lambda c: (CollectGaussian if learns_from_missing(c) else CollectMoments)(_layout(c)),
-            collect_in_table=lambda c: CollectGaussianBlock(_layout(c)),
+            collect=lambda c: (CollectGaussian if learns_from_missing(c) else CollectMoments)(layout_of(c)),
+            collect_in_table=lambda c: CollectGaussianBlock(layout_of(c)),
             estimated=_gaussian,
             held_out=_gaussian_held_out,
             defaults={
@@ -517,9 +425,9 @@ FAMILIES: dict[str, Family] = {
                 "missing": "ignore",
                 "ddof": 0,
             },
-            check=_check_gaussian,
-            converted=lambda s, c: s.to_layout(_layout(c)),
-            infer=_why_gaussian,
+            check=check_gaussian,
+            converted=lambda s, c: s.to_layout(layout_of(c)),
+            infer=inference.why_gaussian,
         ),
         _of_moments(ExponentialDensity),
         _of_moments(GammaDensity),

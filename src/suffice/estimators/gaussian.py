@@ -13,7 +13,8 @@ from ..densities import GaussianDensity, StudentDensity
 from ..densities.covariance import STRUCTURES
 from ..densities.gaussian_estimate import found_shrinkage
 from ..errors import DataError, SufficeWarning
-from ..families import FAMILIES, learns_from_missing
+from ..families import FAMILIES
+from ..gaussian_choices import learns_from_missing
 from ..leave_one_out import GaussianLeaveOneOut, LeaveOneOut, best_shrinkage
 from ..scoring.model import Prior
 from ..sources import Source

@@ -20,7 +20,7 @@ from ..estimators.classifier import LLRClassifier
 from ..estimators.gaussian import GaussianClassifier
 from ..estimators.learner import Learner
 from ..estimators.reduction import Reduction, is_wide
-from ..families import learns_from_missing
+from ..gaussian_choices import learns_from_missing
 from ..projection import Projection
 from ..sources import LocalSource, Source
 from ..stats import CollectGaussian, CollectMoments, MomentStats, Statistics
