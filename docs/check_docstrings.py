@@ -24,8 +24,9 @@ CHECKS = {
     *("SS01", "SS02", "SS03", "SS04", "SS05", "SS06"),  # a summary: one sentence on one line
     *("PR01", "PR02", "PR03", "PR04", "PR05", "PR06", "PR07", "PR08", "PR09", "PR10"),  # all parameters, with types
     *("RT01", "RT02", "RT03", "RT04", "RT05", "YD01"),  # what is returned
-    "EX01",  # an example, for functions and classes
+    "EX01",  # an example, for functions and classes, and for the methods of the modules in EXAMPLES
 }
+EXAMPLES = ("suffice.scoring.", "suffice.metrics", "suffice.decisions")
 
 
 def public() -> Iterator[tuple[str, Any]]:
@@ -70,7 +71,8 @@ def check() -> Iterator[tuple[str, str, list[str]]]:
             if id(function) not in seen:
                 seen.add(id(function))
                 home = inspect.unwrap(getattr(function, "fget", None) or getattr(function, "func", None) or function)
-                yield f"{name}.{method}", home.__module__, problems(function, example=False)
+                example = inspect.isfunction(function) and home.__module__.startswith(EXAMPLES)
+                yield f"{name}.{method}", home.__module__, problems(function, example=example)
 
 
 def main() -> int:

@@ -119,6 +119,14 @@ class Evaluation:
         -------
         dict
             Figures that are None are left out; infinite ones are None.
+
+        Examples
+        --------
+        >>> from suffice import GaussianDensity, Model
+        >>> heights = Model(GaussianDensity.from_parameters([162.0, 175.0], [47.0, 53.0]), ["F", "M"], prior=[0.5, 0.5])
+        >>> found = heights.evaluate([[160.0], [171.0], [165.0], [180.0]], ["F", "F", "M", "M"])
+        >>> found.to_dict()["confusion"]
+        [[1.0, 1.0], [1.0, 1.0]]
         """
         known = {name: value for name, value in asdict(self).items() if value is not None}
         return {name: None if _is_infinite(value) else value for name, value in known.items()}
@@ -168,6 +176,14 @@ class Evaluation:
         -------
         str
             The lines.
+
+        Examples
+        --------
+        >>> from suffice import GaussianDensity, Model
+        >>> heights = Model(GaussianDensity.from_parameters([162.0, 175.0], [47.0, 53.0]), ["F", "M"], prior=[0.5, 0.5])
+        >>> found = heights.evaluate([[160.0], [171.0], [165.0], [180.0]], ["F", "F", "M", "M"])
+        >>> print(found.folded(60).partition("\\n")[0])
+        rows        4
         """
         room = max(len(title) for title, _ in self._facts()) + 2
         facts = [

@@ -151,6 +151,14 @@ class Model:
         dict
             Arrays whose first axis is that of the classes. A mixed model has a dictionary for each family, with the
             names of its columns.
+
+        Examples
+        --------
+        >>> from suffice import GaussianDensity, Model
+        >>> heights = Model(GaussianDensity.from_parameters([162.0, 175.0], [47.0, 53.0]), ["F", "M"], prior=[0.5, 0.5])
+        >>> heights.parameters()["means"]
+        array([[162.],
+               [175.]])
         """
         return self.density.labelled_parameters(self.names or range(self.density.n_features))
 
@@ -162,6 +170,15 @@ class Model:
         list of Edge
             The parent, the child and their conditional mutual information in nats, the strongest dependence first;
             empty for columns that are independent.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> from suffice import CategoricalClassifier
+        >>> table = pa.table({"a": list("xyxy") * 5, "b": list("xxyy") * 5, "label": list("+--+") * 5})
+        >>> model = CategoricalClassifier(structure="tree").fit(table, "label").to_model()
+        >>> [(edge.parent, edge.child) for edge in model.edges()]
+        [('a', 'b')]
         """
         return self.density.edges(self.names or range(self.density.n_features))
 
@@ -179,6 +196,13 @@ class Model:
         -------
         array of shape (n, k)
             Or a column of the same engine, for Dask and Spark.
+
+        Examples
+        --------
+        >>> from suffice import GaussianDensity, Model
+        >>> heights = Model(GaussianDensity.from_parameters([162.0, 175.0], [47.0, 53.0]), ["F", "M"], prior=[0.5, 0.5])
+        >>> heights.log_likelihood([[174.0]]).round(2)
+        array([[-4.38, -2.91]])
         """
         density = self._generative("log_likelihood")
         return self._table(X, "log_likelihood", lambda x, out: density.score(x, all=out))
@@ -197,6 +221,15 @@ class Model:
         -------
         array of shape (n,)
             Positive values speak for b.
+
+        Examples
+        --------
+        >>> from suffice import GaussianDensity, Model
+        >>> heights = Model(GaussianDensity.from_parameters([162.0, 175.0], [47.0, 53.0]), ["F", "M"], prior=[0.5, 0.5])
+        >>> heights.llr([[160.0], [174.0]]).round(2)
+        array([-2.14,  1.46])
+        >>> heights.llr([[174.0]], "M", "F").round(2)
+        array([-1.46])
         """
         scorer = self._scorer.of_classes(self._pair(a, b))
 
@@ -226,6 +259,15 @@ class Model:
         array of shape (n, d), or a table of the library of X (of Arrow, if X is an array or a file)
             The shares of a row sum to its `llr`; for a calibrated model, to its `llr` without the offsets of the
             calibration.
+
+        Examples
+        --------
+        >>> from suffice import GaussianDensity, Model
+        >>> variances = [[50.0, 80.0], [50.0, 80.0]]
+        >>> density = GaussianDensity.from_parameters([[162.0, 60.0], [175.0, 75.0]], variances, "diag")
+        >>> people = Model(density, ["F", "M"])
+        >>> people.explain([[174.0, 62.0]]).round(2), people.llr([[174.0, 62.0]]).round(2)
+        (array([[ 1.43, -1.03]]), array([0.4]))
         """
         i, j = self._with_rows(self._pair(a, b))
         density = self._generative("explain")
@@ -264,6 +306,14 @@ class Model:
         -------
         array of shape (n, k)
             Small for outliers.
+
+        Examples
+        --------
+        >>> from suffice import GaussianDensity, Model
+        >>> heights = Model(GaussianDensity.from_parameters([162.0, 175.0], [47.0, 53.0]), ["F", "M"], prior=[0.5, 0.5])
+        >>> heights.typicality([[174.0], [230.0]]).round(3)
+        array([[0.08 , 0.891],
+               [0.   , 0.   ]])
         """
         density = self._generative("typicality")
 
@@ -287,6 +337,13 @@ class Model:
         -------
         array of shape (n,)
             One value for each row.
+
+        Examples
+        --------
+        >>> from suffice import GaussianDensity, Model
+        >>> heights = Model(GaussianDensity.from_parameters([162.0, 175.0], [47.0, 53.0]), ["F", "M"], prior=[0.5, 0.5])
+        >>> heights.score_samples([[174.0], [230.0]]).round(2)
+        array([ -3.4 , -32.13])
         """
         density, log_prior = self._generative("score_samples"), decisions.log(self._as_prior(prior))
         return self._column(X, "log_evidence", lambda x, out: density.score(x, log_prior, evidence=out))
@@ -310,6 +367,17 @@ class Model:
         -------
         array of shape (n,)
             The decisions.
+
+        Examples
+        --------
+        >>> from suffice import GaussianDensity, Model
+        >>> heights = Model(GaussianDensity.from_parameters([162.0, 175.0], [47.0, 53.0]), ["F", "M"], prior=[0.5, 0.5])
+        >>> heights.predict([[160.0], [174.0]]).tolist()
+        ['F', 'M']
+        >>> heights.predict([[174.0]], prior={"F": 0.9, "M": 0.1}).tolist()
+        ['F']
+        >>> heights.predict([[174.0]], cost={"F": [0, 1], "M": [1, 0], "ask": [0.1, 0.1]}).tolist()
+        ['ask']
         """
         case, scorer = self._application(prior, cost), self._scorer
 
@@ -342,6 +410,13 @@ class Model:
         -------
         array of shape (n, k)
             The probabilities of a row sum to 1.
+
+        Examples
+        --------
+        >>> from suffice import GaussianDensity, Model
+        >>> heights = Model(GaussianDensity.from_parameters([162.0, 175.0], [47.0, 53.0]), ["F", "M"], prior=[0.5, 0.5])
+        >>> heights.predict_proba([[174.0]]).round(3)
+        array([[0.188, 0.812]])
         """
         return self._posterior(X, prior, exponentiate=True)
 
@@ -359,6 +434,13 @@ class Model:
         -------
         array of shape (n, k)
             Natural logarithms.
+
+        Examples
+        --------
+        >>> from suffice import GaussianDensity, Model
+        >>> heights = Model(GaussianDensity.from_parameters([162.0, 175.0], [47.0, 53.0]), ["F", "M"], prior=[0.5, 0.5])
+        >>> heights.predict_log_proba([[174.0]]).round(2)
+        array([[-1.67, -0.21]])
         """
         return self._posterior(X, prior, exponentiate=False)
 
@@ -396,6 +478,13 @@ class Model:
         -------
         array of shape (n,)
             The decisions, as objects.
+
+        Examples
+        --------
+        >>> from suffice import GaussianDensity, Model
+        >>> heights = Model(GaussianDensity.from_parameters([162.0, 175.0], [47.0, 53.0]), ["F", "M"], prior=[0.5, 0.5])
+        >>> heights.predict_open_set([[174.0], [230.0]], unknown="neither").tolist()
+        ['M', 'neither']
         """
         source = self._here(X)
         return decisions.open_set(self.predict(source, prior, cost), self.typicality(source), level, unknown)
@@ -414,6 +503,14 @@ class Model:
         -------
         array of shape (k,)
             The proportions sum to 1.
+
+        Examples
+        --------
+        >>> from suffice import GaussianDensity, Model
+        >>> heights = Model(GaussianDensity.from_parameters([162.0, 175.0], [47.0, 53.0]), ["F", "M"], prior=[0.5, 0.5])
+        >>> rows, _ = heights.sample(1000, label="M", random_state=0)
+        >>> heights.estimate_prior(rows).round(1)
+        array([0., 1.])
         """
         even = np.full(len(self.classes), 1 / len(self.classes))
         with warnings.catch_warnings():
@@ -449,6 +546,14 @@ class Model:
         -------
         Evaluation
             Error rate, log loss, confusion matrix and more. It prints as a table.
+
+        Examples
+        --------
+        >>> from suffice import GaussianDensity, Model
+        >>> heights = Model(GaussianDensity.from_parameters([162.0, 175.0], [47.0, 53.0]), ["F", "M"], prior=[0.5, 0.5])
+        >>> result = heights.evaluate([[160.0], [171.0], [165.0], [180.0]], ["F", "F", "M", "M"])
+        >>> result.error_rate
+        0.5
         """
         from .evaluation import evaluated
 
@@ -474,6 +579,14 @@ class Model:
             The rows; a table where the columns are of different kinds.
         labels : array of shape (n,)
             Their classes.
+
+        Examples
+        --------
+        >>> from suffice import GaussianDensity, Model
+        >>> heights = Model(GaussianDensity.from_parameters([162.0, 175.0], [47.0, 53.0]), ["F", "M"], prior=[0.5, 0.5])
+        >>> rows, labels = heights.sample(3, label="F", random_state=0)
+        >>> rows.shape, labels.tolist()
+        ((3, 1), ['F', 'F', 'F'])
         """
         if not isinstance(n, Integral) or n < 0:
             raise DataError(f"n={n!r} must be a whole number of rows")
@@ -584,6 +697,15 @@ class Model:
         -------
         array of bool of shape (n, d)
             True where the category is unknown.
+
+        Examples
+        --------
+        >>> from suffice import CategoricalDensity, Model
+        >>> fur = CategoricalDensity.from_parameters(["black", "white"], [[0.2, 0.8], [0.5, 0.5]])
+        >>> cats = Model(fur, ["f", "m"])
+        >>> cats.unknown_cells([["black"], ["calico"]])
+        array([[False],
+               [ True]])
         """
         density, source = self._generative("unknown_cells"), self._source(X).in_memory()
         return density.unknown_cells(source.batch(0, source.n_rows).table)
@@ -624,6 +746,13 @@ class Model:
         -------
         int
             The number of rows.
+
+        Examples
+        --------
+        >>> from suffice import GaussianDensity, Model
+        >>> heights = Model(GaussianDensity.from_parameters([162.0, 175.0], [47.0, 53.0]), ["F", "M"], prior=[0.5, 0.5])
+        >>> heights.to_parquet([[160.0], [174.0]], "scores.parquet", outputs=["decision", "llr"])
+        2
         """
         from .writing import parquet_file, write_scores
 
@@ -663,6 +792,17 @@ class Model:
         -------
         str
             The statement.
+
+        Examples
+        --------
+        >>> from suffice import CategoricalDensity, Model
+        >>> fur = CategoricalDensity.from_parameters(["black", "white"], [[0.2, 0.8], [0.5, 0.5]])
+        >>> cats = Model(fur, ["f", "m"], names=["fur"])
+        >>> import duckdb
+        >>> import pyarrow as pa
+        >>> shelter = pa.table({"fur": ["black", "white"]})
+        >>> duckdb.sql(cats.to_sql("shelter", "duckdb", outputs="decision")).fetchall()
+        [('black', 'm'), ('white', 'f')]
         """
         try:
             from ..export import sql
@@ -708,6 +848,12 @@ class Model:
             The cost of decisions.
         outputs : as in `to_parquet`
             The outputs of the graph.
+
+        Examples
+        --------
+        >>> from suffice import GaussianDensity, Model
+        >>> heights = Model(GaussianDensity.from_parameters([162.0, 175.0], [47.0, 53.0]), ["F", "M"], prior=[0.5, 0.5])
+        >>> heights.to_onnx("heights.onnx")
         """
         try:
             from ..export import onnx
@@ -726,6 +872,14 @@ class Model:
         ----------
         path : path
             The file to write.
+
+        Examples
+        --------
+        >>> from suffice import GaussianDensity, Model, load_model
+        >>> heights = Model(GaussianDensity.from_parameters([162.0, 175.0], [47.0, 53.0]), ["F", "M"], prior=[0.5, 0.5])
+        >>> heights.save("heights.safetensors")
+        >>> load_model("heights.safetensors").predict([[174.0]]).item()
+        'M'
         """
         learnt = modelfile.learnt_of(self.density, self.classes)
         params = {"prior": None if self.prior is None else self.prior.tolist()}
