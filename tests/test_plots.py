@@ -215,10 +215,10 @@ def test_tippett_lines_are_shares_above(detection, unit, size):
     ("llr", "title"),
     [
         ([1.0, 2.0, -1.0, -2.0], ""),
-        ([np.inf, 2.0, -1.0, -np.inf], "(2 ratios beyond the axis)"),
-        ([np.inf, 1e3, -np.inf, -1e3], "(4 ratios beyond the axis)"),
-        ([47.0, 46.0, -46.0, 45.0], "(1 ratio beyond the axis)"),  # 20 powers of ten are 46.05 nats
-        ([-46.0, -47.0, -46.0, 45.0], "(1 ratio beyond the axis)"),
+        ([np.inf, 2.0, -1.0, -np.inf], "(2 rows beyond the axis)"),
+        ([np.inf, 1e3, -np.inf, -1e3], "(4 rows beyond the axis)"),
+        ([47.0, 46.0, -46.0, 45.0], "(1 row beyond the axis)"),  # 20 powers of ten are 46.05 nats
+        ([-46.0, -47.0, -46.0, 45.0], "(1 row beyond the axis)"),
     ],
 )
 def test_tippett_says_what_it_does_not_show(llr, title):
@@ -1144,7 +1144,7 @@ MIXED = MixedClassifier().fit(TABLE, "y")
         (lambda: plots.TippettDisplay.from_predictions([1, 0], [1.0, 2.0], unit="bits"), "'nat', 'log10'"),
         (
             lambda: plots.BayesErrorDisplay.from_estimator(GaussianNB(), [[1.0]], [0]),
-            "a GaussianNB has no llr method; compute the ratios with suffice.cross_val_llr",
+            "a GaussianNB has no llr method; compute the llr with suffice.cross_val_llr",
         ),
         (lambda: plots.BayesErrorDisplay.from_estimator(*gaussian(k=3)), "give two of them as a and b"),
         (lambda: plots.BayesErrorDisplay.from_estimator(*gaussian()[:2], [2] * 30), "y contains 2, which the model"),

@@ -1,8 +1,7 @@
 """Calibrate scores: map them to log-likelihood ratios, by logistic regression or by the best monotone map.
 
 Scores of S systems have shape (n, S, k): log-likelihoods of the k classes, up to a constant of each row and system. For
-two classes, a score s stands for (0, s). An infinite ratio, or a log-likelihood of -inf, rules classes out;
-calibration leaves it as it is.
+two classes, a score s stands for (0, s). Infinite scores rule classes out; calibration leaves them as they are.
 """
 
 from __future__ import annotations

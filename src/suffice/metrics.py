@@ -1,8 +1,8 @@
 """Evaluate log-likelihood ratios: detection costs, minimum costs, Cllr, and curves over operating points.
 
 Binary metrics take ``(y_true, llr)``: 1 (or True) for targets and 0 for non-targets, and the log-likelihood ratio of
-each row in nats. A row is accepted as a target if its ratio is strictly greater than the threshold. Ratios can be
-infinite; rows with equal ratios are accepted or rejected together.
+each row in nats. A row is accepted as a target if its llr is strictly greater than the threshold. Scores can be
+infinite; rows with equal scores are accepted or rejected together.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ def bayes_error_curve(y_true: Any, llr: Any, log_odds: Any = None) -> BayesError
 def cllr(y_true: Any, llr: Any) -> float:
     """Return the cost of log-likelihood ratios (Cllr), in bits.
 
-    0 is perfect, 1 is the cost of ratios that carry no information, and more than 1 is misleading.
+    0 is perfect, 1 is the cost of scores that carry no information, and more than 1 is misleading.
 
     Parameters
     ----------

@@ -26,9 +26,9 @@ METHODS = ("affine", "pav")
 class LLRCalibrator(TransformerMixin, TableEstimator):
     """Scores of any classifier made into log-likelihood ratios.
 
-    Of two classes, scores are one number for each row, or one for each of several systems (n, S), which are fused; out
-    comes the ratio of the second class over the first. Of k classes, scores are log-likelihoods or log posteriors
-    (n, k), those of several systems side by side (n, S k); out come calibrated log-likelihoods (n, k).
+    For two classes, give one score for each row, or one for each of several systems (n, S), which are fused; the result
+    is the log-likelihood ratio of the second class over the first. For k classes, give log-likelihoods or log
+    posteriors (n, k), those of several systems side by side (n, S k); the result is calibrated log-likelihoods (n, k).
 
     Parameters
     ----------

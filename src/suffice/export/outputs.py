@@ -33,7 +33,7 @@ def check_kept(keep: Any) -> list[str] | None:
 
 
 def columns_of(output: str, classes: Array) -> list[str]:
-    """The names of the columns of a result: one for each class, but one decision. The ratio is that of the second of
+    """The names of the columns of a result: one for each class, but one decision. The llr is that of the second of
     two classes over the first; of more, of all others over the first."""
     labels = _names(classes)
     if output == "decision" or (output == "llr" and len(labels) == 2):

@@ -19,9 +19,9 @@ _USEFUL = 1.5  # bits, where the axis ends; the prior alone costs at most one
 class CrossEntropyDisplay(SystemsDisplay[CrossEntropy]):
     """Empirical cross-entropy (ECE) plot: the cross-entropy in bits over the log10 odds of the prior.
 
-    Lines are that of the given ratios (solid), that after the best monotone calibration by pooling adjacent violators
-    (dashed), and that of the prior alone (dotted). Where the solid line is above the dotted one, the ratios do harm. An
-    infinite ratio for the wrong class makes the cross-entropy infinite; the legend says so.
+    The solid line is that of the given log-likelihood ratios, the dashed one that after the best monotone calibration
+    (pool adjacent violators), and the dotted one that of the prior alone. Where the solid line is above the dotted one,
+    the scores do harm. An infinite score for the wrong class makes the cross-entropy infinite; the legend says so.
 
     Parameters
     ----------

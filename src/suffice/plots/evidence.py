@@ -36,9 +36,9 @@ class EvidenceDisplay(Display):
     shares : array of shape (m,)
         The contributions in nats; infinite if a value is impossible under one class.
     a : label
-        The class in the denominator of the ratio.
+        The class in the denominator of the log-likelihood ratio.
     b : label
-        The class in the numerator of the ratio.
+        The class in the numerator of the log-likelihood ratio.
 
     Examples
     --------
@@ -78,9 +78,9 @@ class EvidenceDisplay(Display):
         X : table of shape (1, d)
             One row, as in ``X[i:i + 1]``.
         a : label, default=None
-            The class in the denominator of the ratio. None means the first of two.
+            The class in the denominator of the log-likelihood ratio. None means the first of two.
         b : label, default=None
-            The class in the numerator of the ratio. None means the second of two.
+            The class in the numerator of the log-likelihood ratio. None means the second of two.
         unit : {"nat", "log10"}, default="nat"
             The unit of the axis.
         max_columns : int, default=12

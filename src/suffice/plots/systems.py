@@ -57,7 +57,7 @@ class SystemsDisplay(Display, Generic[Curve]):
         cls._check("from_predictions", choices)
         systems = llr if isinstance(llr, Mapping) else {"": llr}
         if not systems:
-            raise DataError("llr is an empty dictionary; give the ratios of at least one system")
+            raise DataError("llr is an empty dictionary; give the log-likelihood ratios of at least one system")
         return cls({str(name): cls._curve(y_true, own, **choices) for name, own in systems.items()}).plot(ax)
 
     @classmethod
@@ -70,7 +70,7 @@ class SystemsDisplay(Display, Generic[Curve]):
         ----------
         estimator : classifier or dict
             A fitted classifier with an `llr` method, or a dictionary from names to classifiers. For other classifiers,
-            compute the ratios with `suffice.cross_val_llr` or `suffice.as_llr` and use ``from_predictions``.
+            compute the llr with `suffice.cross_val_llr` or `suffice.as_llr` and use ``from_predictions``.
         X : table of shape (n, d)
             The rows.
         y : array-like of shape (n,) or str
@@ -136,7 +136,7 @@ def _pair_ratios(model: Any, rows: Any, labels: Array, a: Any, b: Any) -> tuple[
     """Return whether each row of the two classes is a target, and its log-likelihood ratio."""
     if not hasattr(model, "llr"):
         raise DataError(
-            f"a {type(model).__name__} has no llr method; compute the ratios with suffice.cross_val_llr or "
+            f"a {type(model).__name__} has no llr method; compute the llr with suffice.cross_val_llr or "
             "suffice.as_llr and use from_predictions"
         )
     llr, classes = model.llr(rows, a, b), model.classes_

@@ -20,7 +20,7 @@ _USEFUL = 20 * float(np.log(10.0))  # nats; the axis ends there
 
 
 class TippettCurve(NamedTuple):
-    """Shares of the rows whose ratio is greater than each of some values."""
+    """Shares of the rows whose llr is greater than each of some values."""
 
     ratio: Array  # (m,) -inf, then the finite ones ascending, in the unit
     targets: Array  # (m,)
@@ -30,7 +30,7 @@ class TippettCurve(NamedTuple):
     unit: str  # "log10" or "nat"
 
     def beyond(self, low: float, high: float) -> int:
-        """Return how many ratios lie outside of the range above `low`, up to `high`."""
+        """Return how many scores lie outside of the range above `low`, up to `high`."""
         shares, n = np.stack([self.targets, self.others]), np.array([self.n_targets, self.n_others])
         below, above = (shares[:, np.searchsorted(self.ratio, x, side="right") - 1] for x in (low, high))
         return round(float(n @ (1 - below + above)))
@@ -40,7 +40,7 @@ class TippettDisplay(SystemsDisplay[TippettCurve]):
     """Tippett plot: the shares of targets (solid) and non-targets (dashed) whose likelihood ratio is greater than x.
 
     At x = 0, the rates of misleading evidence are 100 % minus the solid line for targets, and the dashed line for
-    non-targets. The axis ends at 20 powers of ten; the legend counts the ratios beyond, which can be infinite.
+    non-targets. The axis ends at 20 powers of ten; the legend counts the rows beyond, whose ratio can be infinite.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class TippettDisplay(SystemsDisplay[TippettCurve]):
     Notes
     -----
     ``from_predictions`` and ``from_estimator`` take ``unit``, the unit of the axis: "log10" or "nat". The
-    ratios passed in are always in nats.
+    scores passed in are always in nats.
 
     Examples
     --------
@@ -76,14 +76,14 @@ class TippettDisplay(SystemsDisplay[TippettCurve]):
         names = {}
         for i, (system, curve) in enumerate(self.curves.items()):
             beyond = curve.beyond(low, high)
-            said = f"{system} ({beyond} ratio{'s' if beyond > 1 else ''} beyond the axis)".lstrip()
+            said = f"{system} ({beyond} row{'s' if beyond > 1 else ''} beyond the axis)".lstrip()
             names[system] = said if beyond else system
             finite = curve.ratio[1:]
             x = np.concatenate([[finite.min(initial=low)], finite, [finite.max(initial=high)]])
             for share, line in ((curve.targets, "-"), (curve.others, "--")):
                 y = 100 * np.concatenate([share, share[-1:]])
                 ax.plot(x, y, drawstyle="steps-post", linestyle=line, **self._look(i))
-        ax.set(xlabel=name, ylabel="share with a greater ratio (%)", xlim=(low, high), ylim=(-2, 102))
+        ax.set(xlabel=name, ylabel="share with a greater llr (%)", xlim=(low, high), ylim=(-2, 102))
         self._explain({"targets": "-", "non-targets": "--"}, names)
         return self
 

@@ -17,8 +17,8 @@ WORDS = {
     "false alarms.",
     "evidence": "The share of a column in the log-likelihood ratio of a row. The shares of all columns add up to it.",
     "family": "The kind of distribution that a column has for the model, such as gaussian, categorical or poisson.",
-    "llr": "The log-likelihood ratio: the logarithm of how many times more probable the row is in one class than in "
-    "another. Positive values speak for the first class. It contains no prior.",
+    "llr": "The log-likelihood ratio of class b over class a: the logarithm of how many times more probable the row is "
+    "in b than in a. Positive values speak for b. With two classes, b is the second one. It contains no prior.",
     "log loss": "The mean of -log P(true class), in nats. It is 0 for a model that is always certain and right, and "
     "punishes a model that is certain and wrong.",
     "minimum Cllr": "Cllr after the best possible calibration. The difference between Cllr and this is due to bad "

@@ -52,7 +52,7 @@ def write_report(
     model : Model, classifier of suffice, or path
         The model.
     X : anything tabular, of shape (n, d)
-        Labelled rows, best ones that the model has not seen. The figures are of all rows, up to 16 million scores (rows
+        Labelled rows. Use rows that the model has not seen. The figures are of all rows, up to 16 million scores (rows
         times classes); of more rows, so many are drawn at random.
     y : array-like of shape (n,), str or None, default=None
         The true labels, or the name of the column of X that holds them. None takes the name that the model file knows.

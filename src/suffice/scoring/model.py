@@ -527,7 +527,7 @@ class Model:
         sample_weight: Any = None,
         skip_unlabelled: bool = False,
     ) -> Evaluation:
-        """Evaluate the model on labelled rows, best on held-out data.
+        """Evaluate the model on labelled rows; use rows that were held out.
 
         Parameters
         ----------
@@ -968,7 +968,7 @@ class Model:
             return 0, 1
         if a is None or b is None:
             raise DataError(
-                f"with {len(self.classes)} classes, give two of them as a and b; the ratio is that of b over a"
+                f"with {len(self.classes)} classes, give two of them as a and b; the llr is that of b over a"
             )
         return position(a, self.classes), position(b, self.classes)
 

@@ -1,4 +1,4 @@
-"""What is said of rows, all of it from their scores: decisions, posteriors, ratios and log-likelihoods."""
+"""Results for rows, all from their scores: decisions, posteriors, llr and log-likelihoods."""
 
 from __future__ import annotations
 
