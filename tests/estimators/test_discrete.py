@@ -1276,13 +1276,13 @@ def test_sums_that_overflow_are_named(table):
 def test_a_vocabulary_is_looked_into_again_and_again(monkeypatch):
     built = []
 
-    class Places(vocabularies.Places):
+    class Counted(vocabularies.CategoryIndex):
         def __init__(self, categories):
             built.append(len(categories))
             super().__init__(categories)
 
     clf = CategoricalClassifier(n_jobs=1).fit(pd.DataFrame({"a": list("xyzx"), "b": list("uuvu")}), list("pqpq"))
-    monkeypatch.setattr(vocabularies, "Places", Places)
+    monkeypatch.setattr(vocabularies, "CategoryIndex", Counted)
     rows = pd.DataFrame({"a": list("xyzx") * 900, "b": list("uuvu") * 900})  # more than a piece of scores
     monkeypatch.setattr("suffice.scoring.rows._SCORES", 1)
     clf.predict(rows)

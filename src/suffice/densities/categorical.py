@@ -325,8 +325,8 @@ class CategoricalDensity(Density):
         return np.append(indices, np.int32(MISSING))[code]
 
     @cached_property
-    def _vocabularies(self) -> tuple[vocabularies.Places, ...]:
-        return tuple(map(vocabularies.Places, self.categories))
+    def _vocabularies(self) -> tuple[vocabularies.CategoryIndex, ...]:
+        return tuple(map(vocabularies.CategoryIndex, self.categories))
 
     def _refuse_unknown(self, table: Table, indices: Array) -> None:
         met = indices == UNKNOWN

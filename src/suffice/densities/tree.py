@@ -151,7 +151,7 @@ class TreeDensity(Density):
         matrix = weight_matrices(stats.pairs, weight[None], stats.n_features, joint, grows)
         parent = heaviest_trees(matrix)[0]
         edges = np.sort(np.stack([parent, np.arange(len(parent))], axis=1), axis=1)
-        own = np.where(parent >= 0, np.append(weight, 0.0)[stats.places(edges)], 0.0)
+        own = np.where(parent >= 0, np.append(weight, 0.0)[stats.indices(edges)], 0.0)
         return cls.of_tree(stats, single, alpha, parent, own)
 
     @classmethod
@@ -534,7 +534,7 @@ def _checked_parents(parents: Any, d: int) -> Array:
 
 def _warn(stats: PairStats, joint: Sequence[tuple[int, int]], grows: bool, names: Sequence[Any]) -> None:
     """Warn of pairs whose tables would be too large."""
-    known = stats.places(list(joint)) >= 0
+    known = stats.indices(list(joint)) >= 0
     out = stats.left_out() if grows else [pair for pair, is_known in zip(joint, known, strict=True) if not is_known]
     if out:
         shown = ", ".join(f"{names[i]!r} and {names[j]!r}" for i, j in out[:_SHOWN])

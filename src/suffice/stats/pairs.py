@@ -173,8 +173,8 @@ class PairStats(Statistics):
             category = np.arange(len(which)) - (ends - own - start[:, side])[which]
             yield which, category, np.array([np.bincount(at, count, len(which)) for count in self.count])
 
-    def places(self, pairs: Any) -> Array:
-        """Return where pairs of columns are among those that are counted.
+    def indices(self, pairs: Any) -> Array:
+        """Return the indices of pairs of columns among those that are counted.
 
         Parameters
         ----------
@@ -205,7 +205,7 @@ class PairStats(Statistics):
             return self.every
         asked = _sorted(pairs, self.n_features)
         fits = _fits(self.single, asked, every=False)
-        return bool((self.places(asked[fits]) >= 0).all())
+        return bool((self.indices(asked[fits]) >= 0).all())
 
     def left_out(self) -> list[tuple[int, int]]:
         """Return the pairs that are not counted because their tables would be too large.
@@ -218,7 +218,7 @@ class PairStats(Statistics):
         if not self.every:
             return []
         every = _sorted(None, self.n_features)
-        return [(i, j) for i, j in every[self.places(every) < 0].tolist()]
+        return [(i, j) for i, j in every[self.indices(every) < 0].tolist()]
 
     @classmethod
     def zeros(
@@ -488,6 +488,6 @@ def _coded(table: Table, categories: tuple[Array, ...]) -> tuple[Array, Array]:
     out = np.empty((len(table), len(categories)), np.int32)
     for j, column in enumerate(table.columns()):
         distinct, code = column.coded()
-        index = vocabularies.Places(categories[j]).of(distinct)
+        index = vocabularies.CategoryIndex(categories[j]).of(distinct)
         out[:, j] = np.append(index, -1)[code]
     return out, np.zeros(len(categories), np.int64)

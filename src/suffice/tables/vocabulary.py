@@ -122,10 +122,10 @@ def same(a: Array, b: Array) -> bool:
     return a is b or (a.dtype.kind == b.dtype.kind and len(a) == len(b) and bool((a == b).all()))
 
 
-class Places:
+class CategoryIndex:
     """A lookup of the indices of values among categories.
 
-    >>> Places(np.array(["1", "2"], object)).of(np.array([1.0, 3.0]))
+    >>> CategoryIndex(np.array(["1", "2"], object)).of(np.array([1.0, 3.0]))
     array([ 0, -1])
     """
 
@@ -163,7 +163,7 @@ class Places:
 
 def positions(values: Array, categories: Array) -> Array:
     """Return the index of each value among the categories; -1 for unknown categories."""
-    return Places(categories).of(values)
+    return CategoryIndex(categories).of(values)
 
 
 def words_to_arrays(words: list[str]) -> tuple[Array, Array]:
