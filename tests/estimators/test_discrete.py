@@ -10,6 +10,7 @@ import scipy.sparse as sp
 import sklearn
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
@@ -240,6 +241,24 @@ def test_pseudo_counts_of_each_column():
         np.testing.assert_allclose(np.log(booleans.probabilities_[:, [j]]), theirs.feature_log_prob_, atol=1e-12)
         theirs = CategoricalNB(alpha=alpha[j]).fit(SMALL[:, [j]], Y)
         np.testing.assert_allclose(np.log(mine.probabilities_[j]), theirs.feature_log_prob_[0], atol=1e-12)
+
+
+def test_predictive_models_have_the_means_of_their_distributions():
+    """Those of a gamma and of a Dirichlet distribution; SciPy's for the former."""
+    alpha, seen = 0.7, np.array([X[c == Y].sum(axis=0) for c in np.unique(Y)])
+    rates = PoissonClassifier(alpha, predictive=True).fit(X, Y)
+    learnt = rates.parameters_
+    np.testing.assert_allclose(rates.rates_, stats.gamma(learnt["shapes"], scale=1 / learnt["rates"]).mean())
+    np.testing.assert_allclose(rates.rates_, PoissonClassifier(alpha).fit(X, Y).rates_)
+    words = MultinomialClassifier(alpha, predictive=True).fit(X, Y)
+    np.testing.assert_allclose(words.probabilities_, (seen + alpha) / (seen + alpha).sum(axis=1, keepdims=True))
+
+
+@pytest.mark.parametrize("table", [X, ["a word", "two words"] * (len(Y) // 2)], ids=["counts", "text"])
+def test_complement_weights_are_no_probabilities(table):
+    clf = MultinomialClassifier(complement=True).fit(table, Y)
+    assert not hasattr(clf, "probabilities_")
+    assert "MultinomialClassifier" in clf._repr_html_()  # asks for every attribute
 
 
 def test_pseudo_counts_of_each_category():

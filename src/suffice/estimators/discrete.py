@@ -146,7 +146,8 @@ class PoissonClassifier(CountClassifier):
     @property
     def rates_(self) -> Array:
         """The mean count of each feature in each class, (k, d)."""
-        return np.asarray(self.parameters_["rates"])
+        learnt = self.parameters_
+        return np.asarray(learnt["shapes"] / learnt["rates"] if "shapes" in learnt else learnt["rates"])
 
 
 class MultinomialClassifier(TextOrCounts):
@@ -201,7 +202,12 @@ class MultinomialClassifier(TextOrCounts):
     @property
     def probabilities_(self) -> Any:
         """The probability of each feature in each class, (k, d); for text a list with one such array."""
-        return _table_or_list(self.parameters_["probabilities"])
+        learnt = self.parameters_
+        if "weights" in learnt:
+            raise AttributeError("complement weights are not probabilities; parameters_ holds the weights")
+        if "concentrations" in learnt:
+            return learnt["concentrations"] / learnt["concentrations"].sum(axis=1, keepdims=True)
+        return _table_or_list(learnt["probabilities"])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
