@@ -353,7 +353,6 @@ class Density(Scorer):
             Tail probabilities; near 0 for a row that a class does not explain.
         """
 
-    @abstractmethod
     def marginal(self, X: Any) -> Array:
         """Return log p(observed cells | class), where some cells are missing.
 
@@ -367,6 +366,9 @@ class Density(Scorer):
         array of shape (n, k)
             The log-likelihood of the observed cells.
         """
+        out = np.empty((len(X), self.n_classes))
+        self.score(X, all=out)
+        return out
 
     @abstractmethod
     def fill(self, X: Any, posterior: Array) -> Any:

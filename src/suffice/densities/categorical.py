@@ -436,11 +436,6 @@ class CategoricalDensity(Density):
     def hide(self, X: Codes, hidden: Array) -> Codes:
         return Codes(np.where(hidden, np.int32(MISSING), self.indices(X)), direct=False)
 
-    def marginal(self, X: Codes) -> Array:
-        out = np.empty((len(X), self.n_classes))
-        self.score(X, all=out)
-        return out
-
     def sample(self, code: Array, rng: np.random.Generator) -> Codes:
         out = np.full((len(code), self.n_features), MISSING, np.int32)
         for j, (a, b) in enumerate(pairwise(self.bounds)):

@@ -493,11 +493,6 @@ class GaussianDensity(Density):
         block = covariance[:, own][:, :, own] if covariance.ndim == 3 else covariance[:, own, None] * np.eye(m)
         return self.mean[:, own], np.broadcast_to(block, (self.n_classes, m, m))
 
-    def marginal(self, X: Array) -> Array:
-        out = np.empty((len(X), self.n_classes))
-        self.score(X, all=out)
-        return out
-
     def is_complete(self, X: Array) -> bool:
         return not np.isinf(X).any()  # missing cells are integrated out
 

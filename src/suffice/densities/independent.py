@@ -180,11 +180,6 @@ class IndependentDensity(Density):
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             return cells.shares(self.log_density(self.prepared(cells.x), *self._own(c)))
 
-    def marginal(self, X: Array) -> Array:
-        out = np.empty((len(X), self.n_classes))
-        self.score(X, all=out)
-        return out
-
     def is_complete(self, X: Array) -> bool:  # noqa: ARG002  a missing cell drops out
         return True
 

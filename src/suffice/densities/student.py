@@ -342,11 +342,6 @@ class StudentDensity(Density):
             columns.append(np.searchsorted(drawn, self._feature_log_t(X, c).sum(axis=1), side="right") / _DRAWS)
         return np.stack(columns, axis=1)
 
-    def marginal(self, X: Array) -> Array:
-        out = np.empty((len(X), self.n_classes))
-        self.score(X, all=out)
-        return out
-
     def is_complete(self, X: Array) -> bool:
         return self.gaussian.is_complete(X)
 

@@ -419,11 +419,6 @@ class TreeDensity(Density):
     def is_complete(self, X: Codes) -> bool:  # noqa: ARG002  missing cells are summed over
         return True
 
-    def marginal(self, X: Codes) -> Array:
-        out = np.empty((len(X), self.n_classes))
-        self.score(X, all=out)
-        return out
-
     def explain(self, X: Codes, c: int) -> Array:
         """Return what each column adds to the score of those before it, from the root on; nothing where it is missing.
 
