@@ -24,9 +24,9 @@ CHECKS = {
     *("SS01", "SS02", "SS03", "SS04", "SS05", "SS06"),  # a summary: one sentence on one line
     *("PR01", "PR02", "PR03", "PR04", "PR05", "PR06", "PR07", "PR08", "PR09", "PR10"),  # all parameters, with types
     *("RT01", "RT02", "RT03", "RT04", "RT05", "YD01"),  # what is returned
-    "EX01",  # an example, for functions and classes, and for the methods of the modules in EXAMPLES
+    "EX01",  # an example, for functions and classes, and for methods of the rooms in EXAMPLES
 }
-EXAMPLES = ("suffice.scoring.", "suffice.metrics", "suffice.decisions")
+EXAMPLES = ("suffice.scoring.", "suffice.estimators.", "suffice.selection.", "suffice.metrics", "suffice.decisions")
 
 
 def public() -> Iterator[tuple[str, Any]]:

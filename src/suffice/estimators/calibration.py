@@ -77,6 +77,12 @@ class LLRCalibrator(TransformerMixin, TableEstimator):
         -------
         self
             The fitted estimator.
+
+        Examples
+        --------
+        >>> from suffice import LLRCalibrator
+        >>> LLRCalibrator().fit([-2.0, -1.0, 0.5, -0.5, 1.0, 3.0], [0, 0, 0, 1, 1, 1]).map_.scale.round(2)
+        array([1.26])
         """
         one_of("method", self.method, METHODS)
         source = _source(X)
@@ -111,6 +117,13 @@ class LLRCalibrator(TransformerMixin, TableEstimator):
         ----------
         path : path
             The file to write. It is replaced as a whole, or left as it was.
+
+        Examples
+        --------
+        >>> from suffice import LLRCalibrator, load
+        >>> LLRCalibrator().fit([-2.0, -1.0, 0.5, -0.5, 1.0, 3.0], [0, 0, 0, 1, 1, 1]).save("map.safetensors")
+        >>> load("map.safetensors").transform([0.0, 2.0]).round(2)
+        array([-0.06,  2.47])
         """
         self._check_fitted()
         learnt = modelfile.SavedMap(self.classes_, self.n_features_in_, dict(vars(self.map_)))
@@ -141,6 +154,13 @@ class LLRCalibrator(TransformerMixin, TableEstimator):
         -------
         array of shape (n,), (n, 1) or (n, k)
             Log-likelihood ratios of two classes, in the shape of one score; log-likelihoods of more.
+
+        Examples
+        --------
+        >>> from suffice import LLRCalibrator
+        >>> calibrator = LLRCalibrator().fit([-2.0, -1.0, 0.5, -0.5, 1.0, 3.0], [0, 0, 0, 1, 1, 1])
+        >>> calibrator.transform([0.0, 2.0]).round(2)
+        array([-0.06,  2.47])
         """
         self._check_fitted()
         source, ndim = _source(X), np.asarray(X).ndim
@@ -179,6 +199,13 @@ class LLRCalibrator(TransformerMixin, TableEstimator):
         -------
         array
             As of `transform`.
+
+        Examples
+        --------
+        >>> from suffice import LLRCalibrator
+        >>> scores, y = [-2.0, -1.0, 0.5, 1.5, -0.5, 1.0, 3.0, -1.5], [0, 0, 0, 0, 1, 1, 1, 1]
+        >>> LLRCalibrator().held_out(scores, y, cv=4).shape
+        (8,)
         """
         table, labels = _scores(_source(X)), np.asarray(y)
         parts = [

@@ -46,6 +46,13 @@ class LLRClassifier(ClassifierMixin, TableEstimator):
         -------
         Model
             It scores and decides as this estimator does now.
+
+        Examples
+        --------
+        >>> from suffice import GaussianClassifier
+        >>> clf = GaussianClassifier().fit([[1.0], [2.0], [4.0], [5.0]], ["a", "a", "b", "b"])
+        >>> clf.to_model()
+        Model(GaussianDensity of 1 columns, classes 'a', 'b')
         """
 
     @property
@@ -87,6 +94,13 @@ class LLRClassifier(ClassifierMixin, TableEstimator):
         array of shape (n,) or (n, k)
             Of two classes, the log odds of the second: positive where it is the more probable one. Of more classes,
             the logarithms of the posterior probabilities.
+
+        Examples
+        --------
+        >>> from suffice import GaussianClassifier
+        >>> clf = GaussianClassifier().fit([[1.0], [2.0], [4.0], [5.0]], ["a", "a", "b", "b"])
+        >>> clf.decision_function([[3.0], [4.0]]).round(1)
+        array([ 0., 12.])
         """
         scores = self.predict_log_proba(X)
         return difference(scores[:, 1], scores[:, 0]) if len(self.classes_) == 2 else scores
@@ -112,6 +126,13 @@ class LLRClassifier(ClassifierMixin, TableEstimator):
         -------
         float
             The accuracy.
+
+        Examples
+        --------
+        >>> from suffice import GaussianClassifier
+        >>> clf = GaussianClassifier().fit([[1.0], [2.0], [4.0], [5.0]], ["a", "a", "b", "b"])
+        >>> clf.score([[1.5], [2.5], [4.5]], ["a", "b", "b"])
+        0.6666666666666666
         """
         if isinstance(y, str) or isinstance(sample_weight, str):
             rows = self.to_model()._columns.as_learnt(X, y)

@@ -60,6 +60,12 @@ class TextOrCounts(CountClassifier):
         -------
         array of str of shape (v,)
             In the order of their code points, which is that of CountVectorizer.
+
+        Examples
+        --------
+        >>> from suffice import MultinomialClassifier
+        >>> MultinomialClassifier().fit(["a good film", "a dull film"], ["good", "bad"]).vocabulary().tolist()
+        ['dull', 'film', 'good']
         """
         density = self.density_
         if not hasattr(density, "vocabulary"):

@@ -129,6 +129,14 @@ class Estimated(TableEstimator):
         ----------
         path : path
             The file to write. It is replaced as a whole, or left as it was.
+
+        Examples
+        --------
+        >>> from suffice import GaussianClassifier, load
+        >>> clf = GaussianClassifier().fit([[1.0], [2.0], [4.0], [5.0]], ["a", "a", "b", "b"])
+        >>> clf.save("letters.safetensors")
+        >>> load("letters.safetensors").partial_fit([[6.0]], ["b"]).statistics_.weight
+        array([2., 3.])
         """
         held = type(self).__name__, self._saved_params(), self._names(), self._learnt()
         notes = {name: getattr(self, name) for name in self._notes if hasattr(self, name)}

@@ -226,6 +226,15 @@ class GaussianClassifier(GenerativeClassifier):
             The linear part.
         c : float
             The constant.
+
+        Examples
+        --------
+        >>> from suffice import GaussianClassifier
+        >>> clf = GaussianClassifier().fit([[1.0], [2.0], [4.0], [5.0]], ["a", "a", "b", "b"])
+        >>> A, b, c = clf.quadratic_form()
+        >>> x = np.array([3.5])
+        >>> round(float(x @ A @ x + b @ x + c), 2), round(clf.llr([x]).item(), 2)
+        (6.0, 6.0)
         """
         model = self.to_model()
         i, j = model._with_rows(model._pair(a, b))

@@ -48,6 +48,13 @@ class DensityClassifier(LLRClassifier, Estimated):
         -------
         Model
             It scores and decides as this estimator does now.
+
+        Examples
+        --------
+        >>> from suffice import GaussianClassifier
+        >>> clf = GaussianClassifier().fit([[1.0], [2.0], [4.0], [5.0]], ["a", "a", "b", "b"])
+        >>> clf.to_model()
+        Model(GaussianDensity of 1 columns, classes 'a', 'b')
         """
         density, statistics = self._estimate(), self._fitted()
         chosen: dict[str, Any] = {name: getattr(self, f"{name}_", None) for name in CHOSEN}
@@ -137,6 +144,13 @@ class DensityClassifier(LLRClassifier, Estimated):
         -------
         LogisticClassifier
             Fitted.
+
+        Examples
+        --------
+        >>> from suffice import GaussianClassifier
+        >>> clf = GaussianClassifier("tied").fit([[1.0], [2.0], [4.0], [5.0]], ["a", "a", "b", "b"])
+        >>> clf.to_logistic().coef_
+        array([[12.]])
         """
         model = self._logistic(prior)
         names = self._names()
@@ -187,6 +201,14 @@ class DensityClassifier(LLRClassifier, Estimated):
             an array; after a fit to files or a database, and for a loaded model, what `Model.sample` returns.
         labels : array of shape (n,)
             Their classes.
+
+        Examples
+        --------
+        >>> from suffice import GaussianClassifier
+        >>> clf = GaussianClassifier().fit([[1.0], [2.0], [4.0], [5.0]], ["a", "a", "b", "b"])
+        >>> rows, labels = clf.sample(3, label="a", random_state=0)
+        >>> rows.shape, labels.tolist()
+        ((3, 1), ['a', 'a', 'a'])
         """
         model = self.to_model()
         rows, labels = model.sample(n, label, random_state)
@@ -251,6 +273,16 @@ class GenerativeClassifier(DensityClassifier, Learner):
         -------
         array of shape (n, k)
             Log-likelihoods, classes in sorted order. A class that has no rows but this one has log-likelihood -inf.
+
+        Examples
+        --------
+        >>> from suffice import GaussianClassifier
+        >>> X, y = [[1.0], [3.0], [2.0], [5.0]], ["a", "a", "b", "b"]
+        >>> GaussianClassifier("tied").leave_one_out(X, y).round(2)
+        array([[-2.46, -3.21],
+               [-2.46, -1.21],
+               [-0.72, -7.47],
+               [-7.47, -7.47]])
         """
         return self._held_out(X, y, sample_weight)[0]
 
@@ -273,6 +305,16 @@ class GenerativeClassifier(DensityClassifier, Learner):
         -------
         array of shape (n, k)
             The probabilities of a row sum to 1.
+
+        Examples
+        --------
+        >>> from suffice import GaussianClassifier
+        >>> X, y = [[1.0], [3.0], [2.0], [5.0]], ["a", "a", "b", "b"]
+        >>> GaussianClassifier("tied").leave_one_out_proba(X, y).round(2)
+        array([[0.51, 0.49],
+               [0.13, 0.87],
+               [1.  , 0.  ],
+               [0.67, 0.33]])
         """
         scores, source, classes = self._held_out(X, y, sample_weight)
         chosen, k = self.prior if prior is None else prior, len(classes)

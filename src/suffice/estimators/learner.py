@@ -47,6 +47,13 @@ class Learner(Estimated):
         -------
         self
             The fitted estimator.
+
+        Examples
+        --------
+        >>> from suffice import GaussianClassifier
+        >>> clf = GaussianClassifier().fit([[1.0], [2.0], [4.0], [5.0]], ["a", "a", "b", "b"])
+        >>> clf.predict([[1.5], [4.5]]).tolist()
+        ['a', 'b']
         """
         return self._fit_source(self._new_source(X, self._labels(y), sample_weight))._set_target(y)
 
@@ -153,6 +160,13 @@ class Learner(Estimated):
         -------
         self
             The fitted estimator.
+
+        Examples
+        --------
+        >>> from suffice import GaussianClassifier
+        >>> clf = GaussianClassifier().fit([[1.0], [2.0], [4.0], [5.0]], ["a", "a", "b", "b"])
+        >>> clf.forget([[5.0]], ["b"]).statistics_.weight
+        array([2., 1.])
         """
         self._check_fitted()
         source = self._more_source(X, self._labels(y), sample_weight)
@@ -174,6 +188,13 @@ class Learner(Estimated):
         -------
         self
             The fitted estimator.
+
+        Examples
+        --------
+        >>> from suffice import GaussianClassifier
+        >>> clf = GaussianClassifier().fit([[1.0], [2.0], [4.0], [5.0]], ["a", "a", "b", "b"])
+        >>> GaussianClassifier("tied").fit_statistics(clf.statistics_).predict([[4.5]]).item()
+        'b'
         """
         with self._learning() as learner:
             learner._learn(learner._recipe.adopted(statistics, learner._validate()))

@@ -143,6 +143,13 @@ class LogisticClassifier(LLRClassifier):
         -------
         self
             The fitted estimator.
+
+        Examples
+        --------
+        >>> from suffice import LogisticClassifier
+        >>> clf = LogisticClassifier().fit([[0.0], [1.0], [1.5], [2.0]], ["no", "no", "yes", "yes"])
+        >>> clf.predict([[0.2], [1.9]]).tolist()
+        ['no', 'yes']
         """
         self._check_params()
         source = self._new_source(X, given_labels(y, self), sample_weight).in_memory()
@@ -299,6 +306,12 @@ class LogisticClassifier(LLRClassifier):
         -------
         Model
             It scores and decides as this estimator does now.
+
+        Examples
+        --------
+        >>> from suffice import LogisticClassifier
+        >>> LogisticClassifier().fit([[0.0], [1.0], [1.5], [2.0]], ["no", "no", "yes", "yes"]).to_model()
+        Model(LogisticModel of 1 columns, classes 'no', 'yes')
         """
         learnt = self._learnt()
         chosen: dict[str, Any] = {name: getattr(self, f"{name}_", None) for name in CHOSEN}
@@ -336,6 +349,14 @@ class LogisticClassifier(LLRClassifier):
         ----------
         path : path
             The file to write. It is replaced as a whole, or left as it was.
+
+        Examples
+        --------
+        >>> from suffice import LogisticClassifier, load
+        >>> clf = LogisticClassifier().fit([[0.0], [1.0], [1.5], [2.0]], ["no", "no", "yes", "yes"])
+        >>> clf.save("answers.safetensors")
+        >>> load("answers.safetensors").predict([[1.9]]).item()
+        'yes'
         """
         params = self.get_params(deep=False) | {"families": self._saved_families()}
         held = type(self).__name__, params, self._names(), self._learnt()

@@ -174,6 +174,14 @@ class MixtureModel(DensityMixin, Iterated, MixedTable):
         -------
         self
             The fitted estimator.
+
+        Examples
+        --------
+        >>> from suffice import MixtureModel
+        >>> X = np.array([[0.0], [0.1], [0.3], [0.4], [9.0], [9.1], [9.3], [9.4]])
+        >>> model = MixtureModel(2, random_state=0).fit(X)
+        >>> model.weights_.round(2)
+        array([0.5, 0.5])
         """
         source = self._new_source(X, None, sample_weight)
         with self._learning() as learner:
@@ -254,6 +262,14 @@ class MixtureModel(DensityMixin, Iterated, MixedTable):
         -------
         array of int of shape (n,)
             The component of each row.
+
+        Examples
+        --------
+        >>> from suffice import MixtureModel
+        >>> X = np.array([[0.0], [0.1], [0.3], [0.4], [9.0], [9.1], [9.3], [9.4]])
+        >>> found = MixtureModel(2, random_state=0).fit_predict(X)
+        >>> bool((found[:4] == found[0]).all() and (found[4:] == 1 - found[0]).all())
+        True
         """
         return self.fit(X, y, sample_weight).predict(X)
 
@@ -272,6 +288,14 @@ class MixtureModel(DensityMixin, Iterated, MixedTable):
         -------
         Model
             Its classes are the components, its prior their weights.
+
+        Examples
+        --------
+        >>> from suffice import MixtureModel
+        >>> X = np.array([[0.0], [0.1], [0.3], [0.4], [9.0], [9.1], [9.3], [9.4]])
+        >>> model = MixtureModel(2, random_state=0).fit(X)
+        >>> model.to_model().sample(3)[0].shape
+        (3, 1)
         """
         own: dict[str, Any] = {"names": self._names(), "n_jobs": self.n_jobs, "owner": type(self).__name__}
         return Model._known(
@@ -326,6 +350,14 @@ class MixtureModel(DensityMixin, Iterated, MixedTable):
         -------
         float
             The mean of `score_samples`.
+
+        Examples
+        --------
+        >>> from suffice import MixtureModel
+        >>> X = np.array([[0.0], [0.1], [0.3], [0.4], [9.0], [9.1], [9.3], [9.4]])
+        >>> model = MixtureModel(2, random_state=0).fit(X)
+        >>> round(model.score(X), 2)
+        -0.27
         """
         return self._measured(X).history[0]
 
@@ -341,6 +373,14 @@ class MixtureModel(DensityMixin, Iterated, MixedTable):
         -------
         float
             ``-2 log-likelihood + log(n) parameters``, where n is the number of rows, or their total weight.
+
+        Examples
+        --------
+        >>> from suffice import MixtureModel
+        >>> X = np.array([[0.0], [0.1], [0.3], [0.4], [9.0], [9.1], [9.3], [9.4]])
+        >>> model = MixtureModel(2, random_state=0).fit(X)
+        >>> model.bic(X) < MixtureModel(1).fit(X).bic(X)
+        True
         """
         return self._measured(X).criteria()["bic"]
 
@@ -356,6 +396,14 @@ class MixtureModel(DensityMixin, Iterated, MixedTable):
         -------
         float
             ``-2 log-likelihood + 2 parameters``.
+
+        Examples
+        --------
+        >>> from suffice import MixtureModel
+        >>> X = np.array([[0.0], [0.1], [0.3], [0.4], [9.0], [9.1], [9.3], [9.4]])
+        >>> model = MixtureModel(2, random_state=0).fit(X)
+        >>> model.aic(X) < MixtureModel(1).fit(X).aic(X)
+        True
         """
         return self._measured(X).criteria()["aic"]
 
@@ -371,6 +419,14 @@ class MixtureModel(DensityMixin, Iterated, MixedTable):
         -------
         float
             `bic`, plus twice the entropy of the responsibilities.
+
+        Examples
+        --------
+        >>> from suffice import MixtureModel
+        >>> X = np.array([[0.0], [0.1], [0.3], [0.4], [9.0], [9.1], [9.3], [9.4]])
+        >>> model = MixtureModel(2, random_state=0).fit(X)
+        >>> model.icl(X) < MixtureModel(1).fit(X).icl(X)
+        True
         """
         return self._measured(X).criteria()["icl"]
 

@@ -178,6 +178,14 @@ class MixtureClassifier(Iterated, MixedTable, DensityClassifier):
         -------
         self
             The fitted estimator.
+
+        Examples
+        --------
+        >>> from suffice import MixtureClassifier
+        >>> X = np.array([[0.0], [0.1], [0.2], [9.0], [9.1], [9.2], [4.0], [4.2], [5.0], [5.1], [4.4], [4.7]])
+        >>> clf = MixtureClassifier(2, random_state=0).fit(X, list("aaaaaabbbbbb"))
+        >>> clf.predict([[0.3], [4.5], [8.8]]).tolist()
+        ['a', 'b', 'a']
         """
         source = self._new_source(X, given_labels(y, self), sample_weight)
         with self._learning() as learner:

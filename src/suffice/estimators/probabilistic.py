@@ -79,6 +79,13 @@ class ProbabilisticComponents:
         -------
         array of shape (d, d)
             The precision matrix.
+
+        Examples
+        --------
+        >>> from suffice import PCA
+        >>> PCA(1).fit([[1.0, 0.0], [3.0, 0.0], [2.0, 1.0], [2.0, -1.0], [5.0, 0.0]]).get_precision().round(2)
+        array([[0.54, 0.  ],
+               [0.  , 2.5 ]])
         """
         axes, (values, noise) = self._axes(), self._variances()
         if len(values) == len(axes):
@@ -97,6 +104,13 @@ class ProbabilisticComponents:
         -------
         array of shape (n,)
             Densities log p(x), in nats.
+
+        Examples
+        --------
+        >>> from suffice import PCA
+        >>> pca = PCA(1).fit([[1.0, 0.0], [3.0, 0.0], [2.0, 1.0], [2.0, -1.0], [5.0, 0.0]])
+        >>> pca.score_samples([[2.0, 0.0], [2.0, 9.0]]).round(1)
+        array([  -1.8, -103. ])
         """
         axes, (values, noise) = self._axes(), self._variances()
         source = self._source(X).in_memory()
@@ -122,6 +136,13 @@ class ProbabilisticComponents:
         -------
         float
             The mean of `score_samples`.
+
+        Examples
+        --------
+        >>> from suffice import PCA
+        >>> pca = PCA(1).fit([[1.0, 0.0], [3.0, 0.0], [2.0, 1.0], [2.0, -1.0], [5.0, 0.0]])
+        >>> round(pca.score([[2.0, 0.0], [2.0, 9.0]]), 1)
+        -52.4
         """
         return float(self.score_samples(X).mean())
 

@@ -124,6 +124,13 @@ class Reduction(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Learner):
         -------
         self
             The fitted estimator.
+
+        Examples
+        --------
+        >>> from suffice import LDA
+        >>> lda = LDA().partial_fit([[1.0, 0.0], [2.0, 1.0]], ["a", "b"])
+        >>> lda.partial_fit([[1.0, 2.0], [2.0, 4.0]], ["a", "b"]).statistics_.weight
+        array([2., 2.])
         """
         if hasattr(self, "_without_statistics"):
             self._fitted()
@@ -141,6 +148,12 @@ class Reduction(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Learner):
         -------
         array of shape (n, m)
             The new coordinates.
+
+        Examples
+        --------
+        >>> from suffice import PCA
+        >>> PCA(1).fit([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]]).transform([[4.0, 4.0]]).round(3)
+        array([[2.828]])
         """
         projection, source = self.projection_, self._source(X)
         step = max(1, _ROWS // source.n_features)
@@ -255,6 +268,12 @@ class PCA(Reduction, ProbabilisticComponents):
         -------
         self
             The fitted estimator.
+
+        Examples
+        --------
+        >>> from suffice import PCA
+        >>> PCA(1).fit([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]]).components_.round(3)
+        array([[0.707, 0.707]])
         """
         return super().fit(X, y, sample_weight)
 
@@ -289,6 +308,13 @@ class PCA(Reduction, ProbabilisticComponents):
         -------
         self
             The fitted estimator.
+
+        Examples
+        --------
+        >>> from suffice import PCA
+        >>> pca = PCA(1).partial_fit([[1.0, 1.0], [2.0, 2.0]]).partial_fit([[3.0, 3.0], [6.0, 6.0]])
+        >>> pca.mean_
+        array([3., 3.])
         """
         return super().partial_fit(X, y, None, sample_weight, decay=decay, half_life=half_life)
 
@@ -308,6 +334,12 @@ class PCA(Reduction, ProbabilisticComponents):
         -------
         self
             The fitted estimator.
+
+        Examples
+        --------
+        >>> from suffice import PCA
+        >>> PCA(1).fit([[1.0, 1.0], [2.0, 2.0], [6.0, 3.0]]).forget([[6.0, 3.0]]).mean_
+        array([1.5, 1.5])
         """
         return super().forget(X, y, sample_weight)
 
@@ -323,6 +355,13 @@ class PCA(Reduction, ProbabilisticComponents):
         -------
         array of shape (n, d)
             The rows, as far as these directions tell.
+
+        Examples
+        --------
+        >>> from suffice import PCA
+        >>> pca = PCA(1).fit([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]])
+        >>> pca.inverse_transform(pca.transform([[4.0, 4.0]])).round(3)
+        array([[4., 4.]])
         """
         projection, components = self.projection_, np.asarray(X, dtype=np.float64)
         if components.ndim != 2 or components.shape[1] != len(projection.values):

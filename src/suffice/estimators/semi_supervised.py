@@ -124,6 +124,13 @@ class SemiSupervisedClassifier(Iterated, LLRClassifier):
         -------
         self
             The fitted estimator.
+
+        Examples
+        --------
+        >>> from suffice import GaussianClassifier, SemiSupervisedClassifier
+        >>> X, y = [[0.0], [0.5], [0.2], [9.0], [9.5], [9.2]], ["a", "a", None, "b", "b", None]
+        >>> SemiSupervisedClassifier(GaussianClassifier("tied")).fit(X, y).predict([[1.0], [8.0]]).tolist()
+        ['a', 'b']
         """
         self._check_params()
         source = self._new_source(X, given_labels(y, self), sample_weight)
@@ -214,6 +221,13 @@ class SemiSupervisedClassifier(Iterated, LLRClassifier):
         -------
         Model
             It scores and decides as this estimator does now.
+
+        Examples
+        --------
+        >>> from suffice import GaussianClassifier, SemiSupervisedClassifier
+        >>> X, y = [[0.0], [0.5], [0.2], [9.0], [9.5], [9.2]], ["a", "a", None, "b", "b", None]
+        >>> SemiSupervisedClassifier(GaussianClassifier("tied")).fit(X, y).to_model()
+        Model(GaussianDensity of 1 columns, classes 'a', 'b')
         """
         self._check_fitted()
         model: Model = self.estimator_.to_model()
@@ -235,6 +249,14 @@ class SemiSupervisedClassifier(Iterated, LLRClassifier):
         ----------
         path : path
             The file to write. It holds `estimator_`.
+
+        Examples
+        --------
+        >>> from suffice import GaussianClassifier, SemiSupervisedClassifier, load
+        >>> X, y = [[0.0], [0.5], [0.2], [9.0], [9.5], [9.2]], ["a", "a", None, "b", "b", None]
+        >>> SemiSupervisedClassifier(GaussianClassifier("tied")).fit(X, y).save("some.safetensors")
+        >>> load("some.safetensors").predict([[1.0], [8.0]]).tolist()
+        ['a', 'b']
         """
         self._check_fitted()
         self.estimator_.save(path)

@@ -167,6 +167,14 @@ class OnePassSearchCV(GridSearchCV):
         -------
         self
             The fitted search.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from suffice import GaussianClassifier, OnePassSearchCV
+        >>> search = OnePassSearchCV(GaussianClassifier(), {"covariance": ["full", "spherical"]})
+        >>> search.fit(*load_iris(return_X_y=True)).best_params_
+        {'covariance': 'full'}
         """
         scorer, refit_metric = self._get_scorers()
         routed = self._get_routed_params_for_fit(params)
