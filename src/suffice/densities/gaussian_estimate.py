@@ -30,7 +30,6 @@ from .covariance import (
 from .degenerate import regular
 from .gaussian import GaussianDensity
 from .incomplete import IncompleteRows, completed
-from .wide import regular_rows, shrunk_rows, wide_density
 
 Array = NDArray[Any]
 Names = tuple[str, ...] | None
@@ -55,6 +54,8 @@ def estimated(
     pull = shrinkage_towards(shrinkage, target, own)
     moments = _completed(stats, kind, pull, floor, names, own, start, lenient)
     if kind.shape == "full" and (few := moments.few_rows(kind.tied)) is not None:
+        from .wide import regular_rows, shrunk_rows, wide_density
+
         if pull is None and degenerate == "pooled":
             parts = regular_rows(moments, few, kind, own, floor, names)
         else:
