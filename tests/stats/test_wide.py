@@ -40,6 +40,16 @@ def assert_same(one, two):
         np.testing.assert_allclose(one.cubic, two.cubic, atol=1e-9 * np.abs(two.cubic).max())
 
 
+@pytest.mark.parametrize("tied", [False, True])
+def test_few_rows_make_up_each_scatter(tied):
+    X, y, w = rows_of()
+    dense, wide = (kind.of(Batch.of(X, y, w), "full") for kind in (MomentStats, WideMomentStats))
+    scatter = np.stack([rows.T @ rows for rows in wide.few_rows(tied)])
+    expected = dense.scatter.sum(axis=0, keepdims=True) if tied else dense.scatter
+    np.testing.assert_allclose(scatter, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
+    assert dense.few_rows(tied) is None  # they hold the scatter itself
+
+
 @given(st.integers(0, 1000), st.sampled_from(LAYOUTS), st.booleans(), st.integers(1, 30))
 def test_moments_are_those_of_dense_statistics(seed, layout, weighted, step):
     X, y, w = rows_of(seed)
