@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from . import inference, leave_one_out
+from . import family_reasons, leave_one_out
 from .category_choices import checked_categories, checked_pairs, depends, in_block, with_declared
 from .densities import (
     BernoulliDensity,
@@ -345,7 +345,7 @@ FAMILIES: dict[str, Family] = {
             merges_columns=True,
             has_mean=False,
             takes_weights=True,
-            infer=inference.why_bernoulli,
+            infer=family_reasons.why_bernoulli,
         ),
         Family(
             name="text",
@@ -360,7 +360,7 @@ FAMILIES: dict[str, Family] = {
             has_mean=False,
             keeps_text=True,
             takes_weights=True,
-            infer=inference.why_text,
+            infer=family_reasons.why_text,
         ),
         Family(
             name="categorical",
@@ -377,7 +377,7 @@ FAMILIES: dict[str, Family] = {
             has_mean=False,
             keeps_text=True,
             takes_weights=True,
-            infer=inference.why_categorical,
+            infer=family_reasons.why_categorical,
         ),
         Family(
             name="poisson",
@@ -391,7 +391,7 @@ FAMILIES: dict[str, Family] = {
             check=_check_alpha,
             merges_columns=True,
             more_general="gaussian",
-            infer=inference.why_poisson,
+            infer=family_reasons.why_poisson,
         ),
         Family(
             name="multinomial",
@@ -427,7 +427,7 @@ FAMILIES: dict[str, Family] = {
             },
             check=check_gaussian,
             converted=lambda s, c: s.to_layout(layout_of(c)),
-            infer=inference.why_gaussian,
+            infer=family_reasons.why_gaussian,
         ),
         _of_moments(ExponentialDensity),
         _of_moments(GammaDensity),
