@@ -7,6 +7,7 @@ from importlib import import_module
 
 import numpy as np
 import pytest
+from scipy.stats import multivariate_normal
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris
 from sklearn.linear_model import LogisticRegression
@@ -250,6 +251,17 @@ def test_many_rows_are_projected_as_scikit_learn_does(name, params):
             model.transform(table)
     frame = model.set_output(transform="pandas").transform(np.tile(X, (200, 1)))
     assert frame.columns.tolist() == model.get_feature_names_out().tolist()
+
+
+@pytest.mark.parametrize("n_components", [None, "mle"])
+def test_rows_with_constant_columns_have_a_density(n_components):
+    rows = np.column_stack([X, np.full(150, 3.0)])  # scikit-learn's: LinAlgError
+    least = 1e-9 * X.var(axis=0, ddof=1).sum() / 5
+    expected = multivariate_normal(X.mean(axis=0), np.cov(X.T)).logpdf(X) - np.log(2 * np.pi * least) / 2
+    model = ours.PCA(n_components).fit(rows)
+    np.testing.assert_allclose(model.score_samples(rows), expected, rtol=1e-5)
+    off = rows[:1] + np.array([0, 0, 0, 0, 1e-4])
+    np.testing.assert_allclose(model.score_samples(off), expected[:1] - 1e-8 / least / 2, rtol=1e-6)
 
 
 def test_a_warm_start_of_scikit_learns_name():

@@ -16,7 +16,14 @@ from ..stats import MomentStats
 
 Array = NDArray[Any]
 
-_FLOOR = 1e-9  # of variances, relative to the mean variance of the columns
+FLOOR = 1e-9  # of variances, relative to the mean variance of the columns
+
+
+def precision(axes: Array, values: Array, noise: float) -> Array:
+    """The inverse (d, d) of a covariance: variances (m,) along directions (d, m) of length one, noise beside them."""
+    if len(values) == len(axes):
+        return np.asarray((axes / values) @ axes.T)
+    return np.asarray(np.eye(len(axes)) / noise + (axes * (1 / values - 1 / noise)) @ axes.T)
 
 
 class ProbabilisticComponents:
@@ -87,10 +94,7 @@ class ProbabilisticComponents:
         array([[0.54, 0.  ],
                [0.  , 2.5 ]])
         """
-        axes, (values, noise) = self._axes(), self._variances()
-        if len(values) == len(axes):
-            return np.asarray((axes / values) @ axes.T)
-        return np.asarray(np.eye(len(axes)) / noise + (axes * (1 / values - 1 / noise)) @ axes.T)
+        return precision(self._axes(), *self._variances())
 
     def score_samples(self, X: Any) -> Array:
         """Compute the log-density of rows.
@@ -149,5 +153,5 @@ class ProbabilisticComponents:
     def _variances(self) -> tuple[Array, float]:
         """The variances along the components, (m,), and beside them, not below a floor that keeps densities finite."""
         projection = self.projection_
-        least = _FLOOR * (projection.total / len(projection.center) or 1.0)
+        least = FLOOR * (projection.total / len(projection.center) or 1.0)
         return np.maximum(projection.values, least), max(self.noise_variance_, least)

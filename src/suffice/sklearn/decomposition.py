@@ -14,6 +14,7 @@ from sklearn.utils.validation import validate_data
 from ..collect import refuse_nonfinite
 from ..errors import DataError
 from ..estimators._sklearn import checks_parameters, get_namespace, returns_arrays
+from ..estimators.probabilistic import FLOOR, precision
 from ..projection import likeliest_dimension
 from ..sources import RowResults
 from ..stats import MomentStats
@@ -33,6 +34,7 @@ class Principal(Additive):
 
     whiten: bool
     mean_: Array
+    noise_variance_: float
     _dtype: np.dtype[Any]
 
     def _together(self, X: Array) -> MomentStats | None:
@@ -59,6 +61,24 @@ class Principal(Additive):
         """
         found = self._projected(X)
         return super().transform(X) if found is None else found  # type: ignore[misc]
+
+    def get_precision(self) -> Any:
+        """Compute the inverse of the covariance.
+
+        Variances below 1e-9 of their mean are raised to that, so that rows with constant columns have a density, too.
+
+        Returns
+        -------
+        array of shape (n_features, n_features)
+            The precision matrix, of which `score` and `score_samples` make the log-density of rows.
+        """
+        m, d = self.components_.shape
+        if isinstance(self.components_, np.ndarray):
+            values, noise = self.explained_variance_, self.noise_variance_
+            least = FLOOR * (values.sum() + (d - m) * noise) / d
+            if min(*values, noise if m < d else np.inf, np.inf) < least:
+                return precision(self.components_.T, np.maximum(values, least), max(noise, least))
+        return super().get_precision()  # type: ignore[misc]
 
     def _projected(self, X: Any) -> Array | None:
         """The new coordinates of many rows, by scikit-learn's formula; None where it has to do the work itself."""
