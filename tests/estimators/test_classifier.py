@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 from sklearn.feature_selection import RFE
+from sklearn.metrics import mutual_info_score
 
 from suffice import (
     BernoulliClassifier,
@@ -17,7 +18,7 @@ from suffice import (
     SemiSupervisedClassifier,
     load,
 )
-from suffice.errors import ModelFileError, SeparableWarning
+from suffice.errors import EmptyClassWarning, ModelFileError, SeparableWarning
 
 CLASSIFIERS = {
     "gaussian": GaussianClassifier("tied"),
@@ -74,6 +75,20 @@ def test_linear_models_rank_columns(name):
     kept = RFE(CLASSIFIERS[name], n_features_to_select=1).fit(Z, Y).support_
     assert kept.sum() == 1
     assert kept[-1] or name == "multinomial"  # which looks at shares of a row's total
+
+
+@pytest.mark.parametrize("structure", [None, "tree"])
+def test_columns_of_categories_are_ranked_by_what_they_tell(structure):
+    Z = np.column_stack([X, (Y == 1) + np.random.default_rng(1).integers(0, 2, 90)])
+    clf = CategoricalClassifier(alpha=0, structure=structure)
+    expected = [mutual_info_score(column, Y) for column in Z.T]
+    np.testing.assert_allclose(clf.fit(Z, Y).feature_importances_, expected, rtol=1e-12)
+    more = np.r_[Y, 3]
+    clf.fit(np.r_[Z, Z[:1]], more).forget(Z[:1], more[-1:])  # a class without rows tells nothing
+    with pytest.warns(EmptyClassWarning):
+        np.testing.assert_allclose(clf.feature_importances_, expected, rtol=1e-12)
+    ranking = RFE(clf, importance_getter="feature_importances_", n_features_to_select=1).fit(Z, Y).ranking_
+    np.testing.assert_array_equal(np.argsort(-ranking), np.argsort(expected))
 
 
 def test_predictive_models_of_fewer_rows_than_columns():
