@@ -67,7 +67,9 @@ def test_decision_function_is_scikit_learns(name):
     assert ((odds > 0) == clf.predict(X)).all()
 
 
-@pytest.mark.parametrize("name", ["gaussian", "bernoulli", "multinomial", "poisson", "mixed", "logistic"])
+@pytest.mark.parametrize(
+    "name", ["gaussian", "bernoulli", "multinomial", "poisson", "mixed", "logistic", "semi-supervised"]
+)
 def test_linear_models_rank_columns(name):
     told = 9.0 * (Y == 1) + np.random.default_rng(1).poisson(1, 90)
     Z = np.column_stack([X, told])

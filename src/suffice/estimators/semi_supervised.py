@@ -214,6 +214,16 @@ class SemiSupervisedClassifier(Iterated, LLRClassifier):
 
     # What was learnt.
 
+    @property
+    def coef_(self) -> Array:
+        """The slopes of `estimator_`, if it is a linear model."""
+        return np.asarray(self.estimator_.coef_)
+
+    @property
+    def intercept_(self) -> Array:
+        """The intercepts of `estimator_`, if it is a linear model."""
+        return np.asarray(self.estimator_.intercept_)
+
     def to_model(self) -> Model:
         """Give the model that was learnt: immutable, and without scikit-learn.
 
