@@ -307,6 +307,17 @@ def test_attributes_have_the_types_of_scikit_learn(name, params, k):
     assert {a: np.asarray(one[a]).dtype for a in types} == types
 
 
+@pytest.mark.parametrize("labels", [[-1, 0, 7], [True, False, True], ["a", "b", "c"]], ids=str)
+def test_decisions_of_many_rows_are_labels(labels):
+    given, table = np.array(labels)[y], np.tile(X, (200, 1))
+    for kind in (given.dtype, object) if given.dtype.kind == "U" else (given.dtype, np.float32, np.int8):
+        own, peer = (
+            each().fit(X, given.astype(kind)).predict(table) for each in (ours.GaussianNB, THEIRS["GaussianNB"])
+        )
+        np.testing.assert_array_equal(own, peer)
+        assert own.dtype == peer.dtype
+
+
 def test_patch_puts_the_names_in_place_until_unpatch():
     import sklearn.naive_bayes
 

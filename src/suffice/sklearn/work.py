@@ -274,7 +274,7 @@ class Scored(ABC):
         X = self._checked(X)
         if prior is not None or cost is not None:
             return np.asarray(self._model().predict(X, prior, cost))
-        return self.classes_[best_of(X, self._density(), self._log_prior())]
+        return decided(X, self._density(), self._log_prior(), self.classes_)
 
     def predict_log_proba(self, X: Any, prior: Prior = None) -> Array:
         """Compute the logarithms of the posterior probabilities.
@@ -349,6 +349,18 @@ def evidence_of(X: Any, density: Scorer, log_prior: Array) -> Array:
 def best_of(X: Any, density: Scorer, log_prior: Array) -> Array:
     """The class of the greatest joint score of each row, (n,)."""
     return _scored(X, density, lambda x, out: density.score(x, log_prior, best=out, relative=True), dtype=np.int64)
+
+
+def decided(X: Any, density: Scorer, log_prior: Array, classes: Array) -> Array:
+    """The label of the class of the greatest joint score of each row, (n,)."""
+
+    def label(x: Any, out: Array) -> bool:
+        best = np.empty(len(out), np.int64)  # of a few rows, in the cache: memory for all takes longer than the rest
+        finite = density.score(x, log_prior, best=best, relative=True)
+        classes.take(best, out=out, mode="clip")
+        return finite
+
+    return _scored(X, density, label, dtype=classes.dtype)
 
 
 def posterior_of(X: Any, density: Scorer, log_prior: Array, exponentiate: bool) -> Array:
