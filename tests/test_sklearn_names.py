@@ -307,6 +307,18 @@ def test_attributes_have_the_types_of_scikit_learn(name, params, k):
     assert {a: np.asarray(one[a]).dtype for a in types} == types
 
 
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_labels_that_were_forgotten_are_told(name):
+    with pytest.raises(ValueError, match="requires y to be passed, but the target y is None"):
+        getattr(ours, name)().fit(rows(name), None)
+
+
+def test_mixtures_score_whole_numbers_as_numbers():
+    whole = np.rint(X).astype(int)  # of which scikit-learn cuts the log-densities, to whole numbers
+    model = ours.GaussianMixture(2, random_state=0).fit(whole)
+    np.testing.assert_allclose(model.score_samples(whole), model.score_samples(whole.astype(float)), rtol=1e-12)
+
+
 @pytest.mark.parametrize("labels", [[-1, 0, 7], [True, False, True], ["a", "b", "c"]], ids=str)
 def test_decisions_of_many_rows_are_labels(labels):
     given, table = np.array(labels)[y], np.tile(X, (200, 1))

@@ -35,6 +35,7 @@ OURS, THEIRS = "suffice", "scikit-learn"
 
 _SMALL = 1 << 16  # numbers of a model that are compared faster than its density is made
 FEW = 1 << 14  # cells that are scored at once
+_NO_Y = "no_validation"  # what scikit-learn has in the place of a y that nobody needs
 
 
 def takes_arrays(*arrays: Any) -> bool:
@@ -56,19 +57,19 @@ def is_plain(estimator: Any, X: Any, kinds: str = "fiu", is_finite: bool = False
         return bool(is_finite or X.dtype.kind != "f" or np.isfinite(X.sum()))
 
 
-def validated(estimator: Any, X: Any, y: Any = None, *, reset: bool, **options: Any) -> Any:
-    """X, and y where there is one, as scikit-learn validates them before `fit`; not whether X is finite, which the
-    statistic tells."""
+def validated(estimator: Any, X: Any, y: Any = _NO_Y, *, reset: bool, **options: Any) -> Any:
+    """X, and y unless there are no labels, as scikit-learn validates them before `fit`; not whether X is finite, which
+    the statistic tells."""
+    has_labels = not (isinstance(y, str) and y == _NO_Y)
     plain = type(X) is np.ndarray and X.ndim == 2 and X.dtype in (np.float32, np.float64) and X.size and len(X) > 1
-    if plain and y is not None:
+    if plain and has_labels:
         plain = type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "iubU" and len(y) == len(X)
     if not plain or not (reset or vars(estimator).get("n_features_in_") == X.shape[1]):
-        labels = {} if y is None else {"y": y}
-        return validate_data(estimator, X, **labels, reset=reset, ensure_all_finite=False, **options)
+        return validate_data(estimator, X, y, reset=reset, ensure_all_finite=False, **options)
     if reset:
         estimator.n_features_in_ = X.shape[1]
         estimator.__dict__.pop("feature_names_in_", None)
-    return X if y is None else (X, y)
+    return (X, y) if has_labels else X
 
 
 def labels_of(classes: Array) -> Array:
