@@ -313,6 +313,12 @@ def test_labels_that_were_forgotten_are_told(name):
         getattr(ours, name)().fit(rows(name), None)
 
 
+@pytest.mark.parametrize("name", ["GaussianNB", "LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"])
+def test_priors_of_other_classes_are_refused_by_fit(name):
+    with pytest.raises(ValueError, match="Number of priors must match number of classes"):
+        getattr(ours, name)(priors=[0.5, 0.5]).fit(X, y)
+
+
 def test_mixtures_score_whole_numbers_as_numbers():
     whole = np.rint(X).astype(int)  # of which scikit-learn cuts the log-densities, to whole numbers
     model = ours.GaussianMixture(2, random_state=0).fit(whole)

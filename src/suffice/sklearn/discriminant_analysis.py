@@ -60,6 +60,8 @@ class Linear(Scored):
 class Discriminant(Generative):
     """`fit` of both analyses: collect moments, set the attributes."""
 
+    priors: Any
+
     @checks_parameters(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the model, in one pass over the rows.
@@ -82,6 +84,15 @@ class Discriminant(Generative):
             return super().fit(X, y)  # type: ignore[misc, no-any-return]
         labels_of(found.classes)  # or its error
         return self._learn(found)
+
+    def _given_priors(self, frequencies: Array) -> Array:
+        """The priors that were given, or these."""
+        if self.priors is None:
+            return frequencies
+        priors = np.array(self.priors)
+        if priors.shape != frequencies.shape:
+            raise ValueError("Number of priors must match number of classes.")
+        return priors
 
 
 class LinearDiscriminantAnalysis(Linear, Discriminant, theirs.LinearDiscriminantAnalysis):
@@ -142,7 +153,7 @@ class LinearDiscriminantAnalysis(Linear, Discriminant, theirs.LinearDiscriminant
             setattr(self, name, getattr(self, name).astype(self._dtype, copy=False))
 
     def _checked_priors(self, frequencies: Array) -> Array:
-        priors = frequencies if self.priors is None else np.asarray(self.priors, np.float64)
+        priors = np.asarray(self._given_priors(frequencies), np.float64)
         if (priors < 0).any():
             raise ValueError("priors must be non-negative")
         if abs(priors.sum() - 1.0) > 1e-5:
@@ -249,7 +260,7 @@ class QuadraticDiscriminantAnalysis(Discriminant, theirs.QuadraticDiscriminantAn
             kept = values[: int(n[c])] if self.solver == "svd" else values  # there are no more singular values
             if (kept > self.tol).sum() < d:
                 self._refuse(statistics.classes[c], int(n[c]), d)
-        self.priors_ = n / n.sum() if self.priors is None else np.array(self.priors)
+        self.priors_ = self._given_priors(n / n.sum())
         self.classes_ = statistics.classes.copy()
         dtype = self._dtype if self.solver == "svd" else np.float64
         self.means_ = statistics.mean.astype(self._dtype)
@@ -277,7 +288,7 @@ class QuadraticDiscriminantAnalysis(Discriminant, theirs.QuadraticDiscriminantAn
 
     def _log_prior(self) -> Array:
         with np.errstate(divide="ignore"):
-            return np.log(self.priors_)  # type: ignore[no-any-return]
+            return np.log(self.priors_)
 
     def _parameters(self) -> list[Array]:
         return [self.means_, *self.scalings_, *self.rotations_]
