@@ -10,6 +10,11 @@ In a full covariance, such columns have these variances and no correlations; if 
 all classes share the covariance of these columns instead. The other columns also get pseudo-rows with the variances
 within all classes, one for each direction in which the class does not vary. Classes without such columns and directions
 keep the estimate of maximum likelihood, to the last digit.
+
+The fourth power comes from measurements. On the tables of `benchmarks.datasets`, brought to one scale, `diag` has more
+errors than GaussianNB on none by more than noise. 1 + e^2 s, where s is the share of rows that should have had other
+values, has fewer errors on average, above all where columns are indicators of many rare categories; but it has more
+than GaussianNB on seven tables, in some of which a constant column tells the class.
 """
 
 from __future__ import annotations
