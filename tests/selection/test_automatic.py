@@ -521,6 +521,19 @@ def test_large_tables_and_files_are_compared_on_some_rows_and_learnt_from_all(mo
     assert len(passes) == 2
 
 
+def test_missing_values_that_the_sample_lacks_are_learnt(monkeypatch):
+    monkeypatch.setattr(automatic, "ROWS", 300)
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 2, 900)
+    X = pd.DataFrame(rng.normal(size=(900, 2)) + y[:, None], columns=list("ab"))
+    X.loc[0, "b"] = np.nan
+    found = suffice.fit(X, y, generative=True)
+    assert "predictive=True" in found.choice_.candidates[0].name  # which would not be tried if values were missing
+    assert found.statistics_.weight.sum() == 900
+    with pytest.raises(DataError, match="infinity"):
+        suffice.fit(X.replace(np.nan, np.inf), y, generative=True)
+
+
 @pytest.mark.parametrize("generative", [False, True])
 def test_rare_classes_of_large_tables_are_learnt(generative):
     """Of 60 rows in 60 000, a sample of 5000 would have five."""

@@ -162,7 +162,14 @@ class StatisticCandidate(Candidate):
         return self.sums.scores(trial, splits, self.estimator)
 
     def fitted(self, source: Source) -> Any:
-        return clone(self.estimator)._fit_inferred(source, self.sums.inferred)
+        try:
+            return clone(self.estimator)._fit_inferred(source, self.sums.inferred)
+        except DataError:
+            if not getattr(self.estimator, "predictive", False):
+                raise
+            # Rows that the choice has not seen may have missing values, which predictive models cannot learn from.
+            plain = changed(self.estimator, predictive=False)
+            return plain._fit_inferred(source, self.sums.inferred)
 
 
 class WeightedCandidate(Candidate):
