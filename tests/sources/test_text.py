@@ -267,9 +267,18 @@ def test_a_word_that_inference_has_not_seen_is_a_missing_value_with_a_warning(tm
     path.write_text("x,label\n" + "1,1\n" * 100_000 + "".join(f"w{i},1\n" for i in range(21)) + "1,1\n" * 100_000)
     with pytest.raises(UnreadableError, match="column 'x' holds 'w20', but values of type number elsewhere"):
         MixedClassifier().fit(path, "label")
-    path.write_text("x,label\n" + "1,1\n" * 100_000 + '"1,234",1\n' + "1,1\n" * 100_000)
-    with pytest.raises(UnreadableError, match="column 'x' holds '1,234', but values of type number elsewhere"):
-        read(path)
+
+
+def test_a_number_in_a_form_that_inference_has_not_seen_is_read(tmp_path):
+    path, odd = tmp_path / "a.csv", '"1,234",1\n$5.50,1\n(7),1\nmany,1\n,1\n'
+    path.write_text("x,label\n" + "1,1\n" * 100_000 + odd + "1,1\n" * 100_000)
+    with pytest.warns(FormatWarning, match=r"column 'x' of .*a\.csv holds 'many' among other values"):
+        found, _ = read(path)
+    assert found["x"][99_999:100_006] == [1, 1234, 5.5, -7, None, None, 1]
+    with pytest.raises(UnreadableError, match=r"line 100002: column 'x' holds '1,234', but values of type number"):
+        read(path, types={"x": "double"})
+    with pytest.raises(UnreadableError, match=r"line 100002: column 'x' holds '1,234', but values of type integer"):
+        read(path, label="x")
 
 
 def test_a_word_that_is_missing_in_one_column_is_a_value_in_another(tmp_path):

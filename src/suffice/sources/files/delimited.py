@@ -41,6 +41,7 @@ class CsvFormat(TextFormat):
         self.recoded: str | None = None  # the encoding of text that turned out not to be UTF-8
         self.short = False  # whether there were rows with too few cells
         self.odd: dict[str, set[str]] = {}  # words among the numbers, dates or Booleans of columns: missing values
+        self.written: set[str] = set()  # columns with some numbers that Arrow cannot read, such as 1,234 or $12.50
         mark = re.escape(dialect.delimiter)
         # Cells and what stands between them, up to quotes that begin a cell and are never closed.
         self._closed = re.compile(
@@ -143,9 +144,11 @@ class CsvFormat(TextFormat):
                     raise
                 name, kind, cell = self.dialect.names[int(found[1])], found[2], found[3]
                 are_many = (name, cell) in seen or len(set[str]().union(*self.odd.values(), [cell])) > _ODD_WORDS
-                is_number = kind in _KINDS and not isnan(number_of(cell, self.decimal))
-                if are_many or is_number or name not in request.guessed:
+                if are_many or name not in request.guessed:
                     raise self._explained(name, kind, cell, piece.content) from None
+                if kind == "double" and not isnan(number_of(cell, self.decimal)):
+                    self.written.add(name)
+                    continue
                 seen.add((name, cell))
                 self.odd.setdefault(name, set()).add(cell)
             else:
@@ -231,9 +234,22 @@ class CsvFormat(TextFormat):
             elif words:
                 how = {"null_values": [*self.dialect.na, *words], "quoted_strings_can_be_null": True}
             types = {request.verbatim.get(column.name, column.name): column.type for column in part}
-            table = self._table(content, {"column_types": types, "include_columns": list(types), **how})
-            found |= zip((column.name for column in part), table.columns, strict=True)
+            texts = dict.fromkeys(self.written.intersection(types), pa.string())
+            table = self._table(content, {"column_types": types | texts, "include_columns": list(types), **how})
+            for column, cells in zip(part, table.columns, strict=True):
+                found[column.name] = self._numbers(column.name, cells) if column.name in texts else cells
         return pa.table([found[name] for name in columns.names], columns.names)
+
+    def _numbers(self, name: str, texts: Any) -> Any:
+        """The numbers of cells as people write them; a word is the error that Arrow raises for it."""
+        coded = texts.combine_chunks().dictionary_encode()
+        words = coded.dictionary.to_pylist()
+        values = [number_of(word, self.decimal) for word in words]
+        for word, value in zip(words, values, strict=True):
+            if isnan(value):
+                column = f"column #{self.dialect.names.index(name)}"
+                raise pa.ArrowInvalid(f"In CSV {column}: CSV conversion error to double: invalid value '{word}'")
+        return pa.chunked_array([pa.array(values, pa.float64()).take(coded.indices)])
 
     def _decoded(self, content: bytes) -> str:
         """Text of rows: UTF-8 or, where they are not and the user does not name the encoding, Windows-1252."""
