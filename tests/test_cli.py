@@ -38,7 +38,7 @@ from suffice import (
 )
 from suffice.cli import app, main
 from suffice.cli.options import prior_of
-from suffice.errors import ColumnWarning, DataError, EmptyClassWarning, FormatWarning, StatisticsError
+from suffice.errors import BaselineWarning, ColumnWarning, DataError, EmptyClassWarning, FormatWarning, StatisticsError
 from suffice.scoring.calibrated import Calibration
 
 demo_module = importlib.import_module("suffice.cli.demo")
@@ -499,6 +499,36 @@ class TestLayouts:
         assert output.startswith("Models by held-out error rate, with the log loss in nats:")
         assert choice.folded(80) in output
         assert choice.table(80) in run("inspect", "model.safetensors")[1]
+
+    def test_rows_of_a_group_are_held_out_together(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        rng = np.random.default_rng(0)
+        patient = np.repeat(np.arange(40), 5)
+        frame = pd.DataFrame(rng.normal(size=(40, 3))[patient], columns=list("abc"))
+        frame.assign(patient=patient, ill=rng.integers(0, 2, 40)[patient]).to_csv("visits.csv", index=False)
+        with pytest.warns(BaselineWarning):  # copies of a row in several folds would tell its label
+            code, _ = run("fit", "visits.csv", "-t", "ill", "--groups", "patient")
+        assert code == 0
+        found = suffice.load("model.safetensors")
+        assert found.feature_names_in_.tolist() == ["a", "b", "c"]
+        assert found.choice_.left_out == {"patient": "it holds the groups"}
+        for option, message in {
+            ("--groups", "patent"): "--groups 'patent': there is no such column; .*; did you mean 'patient'",
+            ("--groups", "patient", "--report", "r.html"): "--report does not hold out rows by --groups",
+        }.items():
+            with pytest.raises(DataError, match=message):
+                run("fit", "visits.csv", "-t", "ill", "-o", "other", *option)
+
+    def test_the_automatic_choice_minimises_costs(self, messy):
+        costs = '{"a": [0, 9], "b": [1, 0]}'
+        Path("costs.json").write_text(costs)
+        for given in (costs, "costs.json", "[[0, 9], [1, 0]]"):
+            code, _ = run("fit", "plain.csv", "-t", "art", "--scoring", given, "--drop", "id", "--force")
+            assert code == 0
+            assert suffice.load("model.safetensors").choice_.scoring == "cost"
+        for given in ("luck", "cost"):
+            with pytest.raises(DataError, match=f"--scoring {given} is not known; give log_loss, error, or costs"):
+                run("fit", "plain.csv", "-t", "art", "--scoring", given, "--force")
 
     def test_inspect_shows_the_calibration(self, messy):
         run("fit", "plain.csv", "-t", "art", "--drop", "id", "-o", "c")

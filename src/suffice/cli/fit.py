@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import os
 from collections.abc import Iterable
 from typing import Any
 
@@ -35,9 +35,13 @@ from .output import Output, writes
 )
 @click.option("--folds", type=click.IntRange(2), help="For auto: the number of folds of held-out rows.")
 @click.option(
+    "--groups",
+    help="For auto: a column such as the patient. Rows of one group are held out together, and nothing is learnt from "
+    "the column.",
+)
+@click.option(
     "--scoring",
-    type=click.Choice(["log_loss", "error"]),
-    help="For auto: the score by which models are compared. Default: log_loss.",
+    help="For auto: what models are compared by: log_loss, error, or costs, as JSON or a JSON file. Default: log_loss.",
 )
 @click.option("--time-limit", type=click.FloatRange(0), help="For auto: seconds after which no further model is tried.")
 @click.option("--no-calibrate", is_flag=True, help="For auto: leave the scores as they are.")
@@ -62,6 +66,7 @@ def fit(
     model: str,
     choices: tuple[str, ...],
     folds: int | None,
+    groups: str | None,
     scoring: str | None,
     time_limit: float | None,
     no_calibrate: bool,
@@ -79,7 +84,7 @@ def fit(
     reported = None if report is None else Output(report, out.force, "report", "--report")
     if reported is not None:
         reported.check()
-    how: dict[str, Any] = {"cv": folds, "scoring": scoring, "time_limit": time_limit}
+    how: dict[str, Any] = {"cv": folds, "groups": groups, "scoring": _criterion(scoring), "time_limit": time_limit}
     how |= {"calibrate": False if no_calibrate else None, "generative": generative or None}
     search = {name: value for name, value in how.items() if value is not None}
     of_families, wanted = options.families_of(families), options.names(columns)
@@ -96,7 +101,11 @@ def fit(
     if kind is None and (choices or checkpoint):
         raise UsageError("--set and --checkpoint need a named model, as in --model gaussian")
     if model != "auto" and search:
-        raise UsageError("--folds, --scoring, --time-limit, --no-calibrate and --generative need --model auto")
+        raise UsageError(
+            "--folds, --groups, --scoring, --time-limit, --no-calibrate and --generative need --model auto"
+        )
+    if groups is not None and report is not None:
+        raise UsageError("--report does not hold out rows by --groups; use suffice report with rows of other groups")
     if model == "logistic" and checkpoint:
         raise UsageError("--model logistic does not support --checkpoint")
     if kind is not None:
@@ -149,6 +158,15 @@ def tell(fitted: Any, out: Output, as_json: bool, report: Output | None) -> None
     if report is not None:
         said = f"{said}\nA report is in {locate(report.path)}"
     out.done(said)
+
+
+def _criterion(scoring: str | None) -> Any:
+    """What the automatic choice minimises: the name of a score, or costs; None if the user does not say."""
+    if scoring in (None, "log_loss", "error"):
+        return scoring
+    if not (scoring.lstrip().startswith(("{", "[")) or os.path.exists(scoring)):
+        raise UsageError(f"--scoring {scoring} is not known; give log_loss, error, or costs such as [[0, 1], [5, 0]]")
+    return options.cost_of(scoring, [], "--scoring")
 
 
 def _like(path: str, target: str) -> tuple[Any, dict[str, Any], list[str] | None]:
@@ -207,8 +225,5 @@ def _parameters(choices: Iterable[str], kind: Any) -> dict[str, Any]:
         if not equals or name not in known:
             own = f"{listed(known, len(known))}{alike(name, known)}"
             raise UsageError(f"--set {choice}: give name=value, with one of the parameters of {kind.__name__}: {own}")
-        try:
-            found[name] = json.loads(text)
-        except json.JSONDecodeError:
-            found[name] = text
+        found[name] = options.value_of(text)
     return found

@@ -9,6 +9,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -112,6 +113,18 @@ def pairs_of(texts: Iterable[str], option: str, example: str) -> dict[str, str]:
     return found
 
 
+def value_of(text: str) -> Any:
+    """Parse the value of a parameter: a number, other JSON, or text.
+
+    >>> value_of(".5"), value_of("null"), value_of("tied")
+    (0.5, None, 'tied')
+    """
+    for parse in (json.loads, float):
+        with suppress(ValueError):
+            return parse(text)
+    return text
+
+
 def families_of(texts: tuple[str, ...]) -> Any:
     """Return families as estimators take them: one for all columns, or by column.
 
@@ -202,7 +215,7 @@ def prior_of(text: str | None, classes: Any) -> Any:
         ) from None
 
 
-def cost_of(text: str | None, classes: Any) -> Any:
+def cost_of(text: str | None, classes: Any, option: str = "--cost") -> Any:
     """Parse costs for `predict`: JSON, or the name of a JSON file."""
     if text is None:
         return None
@@ -213,7 +226,7 @@ def cost_of(text: str | None, classes: Any) -> Any:
             f"--cost {text}: there is no such file ({error.strerror}); give JSON such as [[0, 1], [5, 0]], a file with "
             "it, or for two classes miss=5,false-alarm=1"
         ) from None
-    found = _labelled(_json(content, "--cost", "[[0, 1], [5, 0]]"), classes)
+    found = _labelled(_json(content, option, "[[0, 1], [5, 0]]"), classes)
     if isinstance(found, dict):
         return {decision: _labelled(row, classes) for decision, row in found.items()}
     return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from itertools import product
 from typing import Any
 
@@ -121,13 +120,8 @@ def _grid(texts: tuple[str, ...], kind: Any) -> dict[str, list[Any]]:
         if not equals or not given.strip() or name not in known:
             own = f"{listed(known, len(known))}{alike(name, known)}"
             raise UsageError(f"--grid {text}: give name=a,b,c with one of the parameters of {kind.__name__}: {own}")
-        whole = _value(given)
-        found[name] = whole if isinstance(whole, list) else [_value(part.strip()) for part in given.split(",")]
+        whole = options.value_of(given)
+        found[name] = (
+            whole if isinstance(whole, list) else [options.value_of(part.strip()) for part in given.split(",")]
+        )
     return found
-
-
-def _value(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError:
-        return text

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import decisions
-from ..errors import BaselineWarning, DataError, SufficeWarning, listed, remedy
+from ..errors import BaselineWarning, DataError, SufficeWarning, alike, listed, remedy
 from ..estimators.classifier import LLRClassifier
 from ..estimators.table_estimator import given_labels
 from ..progress import progress
@@ -156,7 +156,8 @@ def _grouped(source: ArraySource, name: str) -> tuple[ArraySource, Array]:
     """Return the source without the column of the groups, and the group of each row, (n,)."""
     names = source.names or ()
     if name not in names:
-        raise DataError(f"groups={name!r}: there is no such column; the columns are {listed(names, 10)}")
+        known = f"the columns are {listed(names, 10)}{alike(name, names)}"
+        raise DataError(f"{remedy('groups=', '--groups ')}{name!r}: there is no such column; {known}")
     distinct, code = looked_at(source.table.columns()[names.index(name)]).coded()
     rest = source.table.take([j for j, other in enumerate(names) if other != name])
     return source.with_table(rest), np.array([*distinct.tolist(), None], object)[code]
