@@ -365,6 +365,35 @@ def test_cells_that_become_missing_are_named():
     assert schema(many).families[0] in ("categorical", "drop")
 
 
+PRESSURES = np.arange(N) + 60.0
+CODED = {
+    "integers": ([*PRESSURES[2:].astype(int), 999, 999], "999 in 2 of its 200 cells, far from the others (62 to 259)"),
+    "floats": (
+        [-9999.0, -9999.0, *PRESSURES[2:] / 7],
+        "-9999 in 2 of its 200 cells, far from the others (8.85714 to 37)",
+    ),
+    "text": (
+        [*(f"{x:.2f} %" for x in PRESSURES), "999", "999"],
+        "999 in 2 of its 202 cells, far from the others (60 to 259)",
+    ),
+    "once": ([*PRESSURES, 999.0], None),
+    "near": ([*PRESSURES * 3, 999.0, 999.0], None),
+    "within": ([*PRESSURES, 999.0, 999.0, 5000.0], None),
+    "no code": ([*PRESSURES, 1000.0, 1000.0], None),
+    "a category": ([0, 1, 2, 99] * 50, None),
+    "no spread": ([5.0, 999.0] * N, None),
+    "dates": ([*(f"{1900 + i}-05-07" for i in range(N)), "9999-01-01", "9999-01-01"], None),
+}
+
+
+@pytest.mark.parametrize(("values", "told"), CODED.values(), ids=CODED)
+def test_numbers_that_seem_to_stand_for_missing_values_are_told(values, told):
+    found = schema(beside(values))
+    remedy = "; if it stands for a missing value, replace it by NaN, in files with suffice.files(path, na=['{}'])"
+    assert list(found.warnings) == ([f"column 'x' holds {told}{remedy}".format(told.split()[0])] if told else [])
+    assert not schema(beside(values), {"x": found.families[0]}).warnings
+
+
 ASKED_OF_TEXT = {
     "gaussian": (["1,5", "2,5", "x"] * 9, "gaussian", [1.5, 2.5, np.nan]),
     "points between thousands": (["950 €", "1.329 €", "x"] * 9, "gaussian", [950, 1329, np.nan]),

@@ -15,7 +15,16 @@ from .errors import ColumnWarning, DataError, FamilyError, ParameterError, alike
 from .families import FAMILIES
 from .tables.features import DERIVED, Feature, Steps, at, derived
 from .tables.parsing import ORDERS, temporal
-from .tables.recognition import are_whole, as_numbers, convertible, identifies_rows, lost, reading, tells_nothing
+from .tables.recognition import (
+    are_whole,
+    as_numbers,
+    convertible,
+    identifies_rows,
+    lost,
+    missing_code,
+    reading,
+    tells_nothing,
+)
 from .tables.summary import ColumnSummary
 from .tables.table import LOOK, Column, Table, looked_at
 from .tables.tokens import holds_tokens
@@ -289,18 +298,31 @@ def inferred(
         return ColumnFamily(DROP, reason, warning=f"is left out: {reason}" if isinstance(name, str) else "")
     read = reading(column, decimal)
     if read is not None:
-        family, reason = _suggested(ColumnSummary(read.column))
+        numbers = ColumnSummary(read.column)
+        family, reason = _suggested(numbers)
         why = read.reason if read.family or family == "gaussian" else f"{read.reason}, {reason.partition(', ')[2]}"
         keep = f"; these become missing values; use {as_family(name, 'categorical')} to keep the text"
         doubt = f"is read with the month first, but {read.doubtful} can also have the day first; use "
         doubt += f"{as_family(name, 'dmy')} if it does, and {as_family(name, 'mdy')} if it does not"
-        told = read.lost and read.lost + keep, read.doubtful and doubt
+        coded = "" if read.family else _doubt(family, numbers)
+        told = read.lost and read.lost + keep, read.doubtful and doubt, coded
         return ColumnFamily(read.family or family, why, read.steps, "; it ".join(filter(None, told)))
     if leaves_out and isinstance(name, str) and not summary.is_prose and (reason := identifies_rows(summary, name)):
         words = "text" if summary.has_words else "categorical"
         keep = "gaussian" if column.kind == "integer" else words
         return ColumnFamily(DROP, reason, warning=f"is left out: {reason}; use {as_family(name, keep)} to keep it")
-    return ColumnFamily(*_suggested(summary))
+    family, reason = _suggested(summary)
+    return ColumnFamily(family, reason, warning=_doubt(family, summary) if summary.is_number else "")
+
+
+def _doubt(family: str, numbers: ColumnSummary) -> str:
+    """A warning of a number that seems to stand for missing values; a category is as good as a missing value."""
+    code = None if family == "categorical" else missing_code(numbers)
+    if code is None:
+        return ""
+    word = code.partition(" ")[0]
+    instead = remedy(f"replace it by NaN, in files with suffice.files(path, na=[{word!r}])", f"give --na {word}")
+    return f"holds {code}; if it stands for a missing value, {instead}"
 
 
 def _suggested(summary: ColumnSummary) -> tuple[str, str]:

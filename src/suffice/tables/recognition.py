@@ -26,6 +26,7 @@ _FIRST = 100  # rows that are looked at first
 _SOME = 0.25  # of these: so many are read as something else where half of all rows are
 _ODD_WORDS = 5  # different words among numbers that may stand for missing values
 _COLLISIONS = 20  # pairs of equal values that chance would make among values that all differ
+_CODES = {sign * (10.0**digits - 1) for digits in range(2, 10) for sign in (1, -1)}  # 99, -99, 999, ...
 _NAME = re.compile(
     r"(?:^|[\W_])(?:ids?|idx|index|key|uuid|guid|no|nr|num|number|row|rowid|pk)$|[a-z](?:ID|Id|Nr|No|Key)$"
 )
@@ -223,6 +224,19 @@ def tells_nothing(summary: ColumnSummary) -> str | None:
     if missing.all():
         return "all values are missing"
     return SAME if len(missing) > FEW else None
+
+
+def missing_code(summary: ColumnSummary) -> str | None:
+    """Return which number of a column seems to stand for missing values, such as 999 or -9999, or None if none does:
+    several cells have it, and it is further from all others than these are from each other."""
+    values = summary.values
+    for code in {values.min(initial=0.0), values.max(initial=0.0)} & _CODES:
+        others = values[values != code]
+        n = len(values) - len(others)
+        first, last = others.min(initial=np.inf), others.max(initial=-np.inf)
+        if n > 1 and max(code - last, first - code) > last - first > 0:
+            return f"{code:.0f} in {n} of its {len(values)} cells, far from the others ({first:g} to {last:g})"
+    return None
 
 
 def identifies_rows(summary: ColumnSummary, name: str) -> str | None:

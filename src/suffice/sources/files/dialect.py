@@ -26,6 +26,7 @@ _MISSING = (
 # Cells that are missing values where all other cells of their columns are numbers; elsewhere they may be categories.
 _MISSING_NUMBERS = {"-", "--", ".", "..", "*", "na", "N.A.", "n.a.", "None", "none", "missing", "Missing"}
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_WHOLE = re.compile(r"[+-]?\d+")
 _QUOTED_NUMBER = re.compile(r'"[+-]?\d+[.,]?\d*"')
 _RUNS = re.compile(rb'("[^"]*")|^[ \t]+|[ \t]+(?=\r?$)|([ \t]+)', re.MULTILINE)
 
@@ -116,7 +117,7 @@ def sniffed(sample: str, options: TextOptions, separators: str) -> TextDialect:
     columns = [{*column} - {*_MISSING} for column in zip(*_whole(body), strict=True)]
     decimal, doubtful = (options.decimal, None) if options.decimal else _decimal(columns, sep)
     names = _names(rows[0], body) if header else tuple(f"x{j}" for j in range(max(map(len, rows))))
-    missing = (*_MISSING, *options.na, *_missing_numbers(columns, decimal))
+    missing = (*_MISSING, *_all_forms(options.na, decimal), *_missing_numbers(columns, decimal))
     doubt = None if doubtful is None else (names[doubtful], min(cell for cell in columns[doubtful] if decimal in cell))
     quoted = _QUOTED_NUMBER.search(sample) is not None
     return TextDialect(sep, names, header, decimal, missing, padded, quoted, doubt, titles)
@@ -244,6 +245,18 @@ def _decimal(columns: list[set[str]], sep: str) -> tuple[str, int | None]:
     doubtful = {mark: j for j, own in enumerate(shown) if own == "?" for mark in ".," if mark in "".join(columns[j])}
     mark = "," if sep == ";" and "." not in doubtful else "."
     return mark, doubtful.get(mark)
+
+
+def _all_forms(words: Iterable[str], decimal: str) -> Iterator[str]:
+    """Words, and whole numbers also with zeros after the decimal mark.
+
+    >>> list(_all_forms(["none", "-9999"], "."))
+    ['none', '-9999', '-9999.0', '-9999.00']
+    """
+    for word in words:
+        yield word
+        if _WHOLE.fullmatch(word):
+            yield from (f"{word}{decimal}{zeros}" for zeros in ("0", "00"))
 
 
 def _missing_numbers(columns: list[set[str]], decimal: str) -> list[str]:
