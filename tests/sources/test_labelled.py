@@ -49,7 +49,8 @@ def test_the_automatic_choice_refuses_and_skips():
     with pytest.raises(DataError, match="80 different values in 80 rows"):
         suffice.fit(frame, np.arange(80))
     holed = frame.assign(y=frame["y"].where(frame.index % 9 > 0))
-    with pytest.raises(MissingLabelsError, match=r"y has 9 missing labels \(rows 0, 9, 18, 27, 36 and 4 more, counted"):
+    told = r"y has 9 missing labels \(rows 0, 9, 18, 27, 36 and 4 more, counted .* skip_unlabelled=True"
+    with pytest.raises(MissingLabelsError, match=told):
         suffice.fit(holed, "y")
     with pytest.warns(SkippedWarning, match="9 rows have no label and are left out") as told:
         clf = suffice.fit(holed, "y", generative=True, skip_unlabelled=True)
@@ -62,3 +63,15 @@ def test_the_automatic_choice_refuses_and_skips():
 def test_all_rows_stay_where_all_have_labels():
     source = as_source(np.zeros((3, 1)), np.arange(3))
     assert labelled(source) is source
+
+
+@pytest.mark.parametrize("names", [("fail ", "fail"), ("Fail", "fail"), ("did  fail", "did fail")])
+def test_classes_that_differ_in_blanks_or_capitals_are_told(names):
+    labels = np.array([*names, "pass"] * 5)
+    with pytest.warns(SufficeWarning, match="the classes '.*ail', '.*ail ?' differ in blanks or capitals alone"):
+        check_classes(as_source(np.zeros((15, 1)), labels))
+
+
+def test_other_classes_are_not_alike():
+    for labels in (["a-b", "a b", "ab"], [1, 2, 11], [False, True, True]):
+        check_classes(as_source(np.zeros((9, 1)), np.array(labels * 3)))

@@ -39,9 +39,9 @@ def labelled(source: Source) -> Source:
     return FilteredSource(source, lambda batch: ~missing_labels(np.asarray(batch.y)))
 
 
-def refuse_missing_labels(source: Source) -> NoReturn:
-    """Raise an error that counts the rows without a label."""
-    raise MissingLabelsError(missing_message(*_missing(source)))
+def refuse_missing_labels(source: Source, python: str = "") -> NoReturn:
+    """Raise an error that counts the rows without a label; see `missing_message`."""
+    raise MissingLabelsError(missing_message(*_missing(source), python))
 
 
 def _missing(source: Source) -> tuple[int, list[int]]:
@@ -61,7 +61,7 @@ def _missing(source: Source) -> tuple[int, list[int]]:
 
 def check_classes(source: Source, some: Array | SoftLabels | None = None) -> None:
     """Raise an error where labels are no classes, since most rows are the only ones of their class, or are missing.
-    Warn of classes of one row.
+    Warn of classes of one row, and of classes whose names are nearly alike.
 
     Parameters
     ----------
@@ -87,8 +87,14 @@ def check_classes(source: Source, some: Array | SoftLabels | None = None) -> Non
             + remedy("", " with -t")
             + ", or make classes of it, such as low and high"
         )
-    if missing.any():
-        refuse_missing_labels(source)
+    if missing.any():  # this is the automatic choice, or a command
+        refuse_missing_labels(source, ", or leave them out with skip_unlabelled=True")
+    if alike := _alike(classes):
+        warnings.warn(
+            f"the classes {alike} differ in blanks or capitals alone; if they are one class, write them alike",
+            SufficeWarning,
+            stacklevel=4,
+        )
     single = classes[rows == 1] if len(labels) < LOOK else ()
     if 0 < len(single) <= _NOTES and rows.max() >= _MANY:
         have = f"class {listed(single)} has" if len(single) == 1 else f"the classes {listed(single)} have"
@@ -97,6 +103,15 @@ def check_classes(source: Source, some: Array | SoftLabels | None = None) -> Non
             SufficeWarning,
             stacklevel=4,
         )
+
+
+def _alike(classes: Array) -> str:
+    """The first classes that differ in blanks or capitals alone, for a message; "" if there are none."""
+    found: dict[str, list[str]] = {}
+    for name in classes.tolist():
+        if isinstance(name, str):
+            found.setdefault(" ".join(name.split()).casefold(), []).append(name)
+    return next((listed(names) for names in found.values() if len(names) > 1), "")
 
 
 def _are_no_classes(rows: Array) -> bool:

@@ -91,11 +91,12 @@ def code_known(y: Array, classes: Array, is_unknown: Callable[[Any], bool]) -> A
     return np.asarray(index[code])
 
 
-def missing_message(count: int, rows: Sequence[int] = ()) -> str:
-    """What is wrong with labels of which so many are missing, in these rows among others."""
+def missing_message(count: int, rows: Sequence[int] = (), python: str = "") -> str:
+    """What is wrong with labels of which so many are missing, in these rows among others; the end of the message says
+    what else one can do in Python."""
     where = remedy("y", "the target column")
     said = f"{where} has {count} missing label{'s' if count > 1 else ''}{rows_shown(count, rows)}"
-    return f"{said}; remove these rows" + remedy("", ", or leave them out with --skip-unlabelled")
+    return f"{said}; remove these rows" + remedy(python, ", or leave them out with --skip-unlabelled")
 
 
 def rows_shown(count: int, rows: Sequence[int]) -> str:
