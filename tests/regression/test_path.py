@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import PredefinedSplit, cross_val_predict
 from sklearn.preprocessing import StandardScaler
 
 from suffice.regression import Design, LogisticPath, newton
@@ -82,6 +83,18 @@ def test_folds_are_refits_to_the_others(load):
         own = folds == fold
         expected = log_losses(logits_of(peer(X[~own], y[~own], 1.0), X[own]), y[own])
         np.testing.assert_allclose(log_losses(fit.held_out[own], y[own]), expected, atol=0.03)
+
+
+def test_rough_folds_of_few_rows_have_not_seen_what_they_score(rng):
+    """A fit that ends near the one to all rows, where it starts, would decide most of them correctly."""
+    y = rng.integers(5, size=100)
+    X = rng.normal(size=(100, 150)) + rng.normal(size=(5, 150))[y] / 4
+    path = LogisticPath(X, y, np.ones(100), 5, roughly=True)
+    assert path.folds is not None
+    for penalty in (1.0, 0.1):
+        peer = LogisticRegression(C=1 / penalty, tol=1e-8, max_iter=5000)
+        logits = cross_val_predict(peer, X, y, cv=PredefinedSplit(path.folds), method="decision_function")
+        np.testing.assert_allclose(log_losses(path.held_out(penalty).held_out, y), log_losses(logits, y), atol=0.03)
 
 
 @pytest.mark.parametrize("small", [("CHEAP",), ("UNKNOWNS", "OF_TWO"), ("BLOCK", "UNKNOWNS", "OF_TWO")])

@@ -22,6 +22,8 @@ _SAME = 0.05  # of the curvature
 _STEPS = 50
 _ERROR = 1e-2  # the squared error of a step, of what it was at first
 _ROUGHLY = 10 * _TOL, 5 * _ERROR  # both, where many unknowns need not be known exactly
+_EXACTLY = 0.01 * _TOL, 0.1 * _ERROR  # both, where so few rows can be separated that hardly any loss is left
+_FEW = 2  # rows for each column: fewer are separated by any labels
 _PRODUCTS = 25  # of the Hessian in a step, from which on it is taken anew
 
 
@@ -97,11 +99,11 @@ class Solver:
     def solve(self, problem: LogisticProblem, theta: Array, fold: bool = False) -> Array:
         """The slopes and intercepts of least loss, (outputs, p + 1), from a start.
 
-        For a fold, the Hessian of all rows is not replaced.
+        For a fold, the Hessian of all rows is not replaced. The end must not tell of the start, which knows the fold.
         """
         loss, gradient = _loss(problem, theta)
         factor = None
-        tolerance, error = _ROUGHLY if self.roughly and not self.cheap else (_TOL, _ERROR)
+        tolerance, error = self._precision(problem, fold)
         for _ in range(_STEPS):
             if self.information is None or (self.cheap and not fold):
                 self.collect(problem)
@@ -127,6 +129,12 @@ class Solver:
                 self.collect(problem)
                 factor = None
         return theta
+
+    def _precision(self, problem: LogisticProblem, fold: bool) -> tuple[float, float]:
+        """What the last step may improve of the loss of the prior, and the squared error of a step."""
+        if fold and problem.n_rows < _FEW * problem.n_columns:
+            return _EXACTLY
+        return _ROUGHLY if self.roughly and not self.cheap else (_TOL, _ERROR)
 
 
 def _loss(problem: LogisticProblem, theta: Array) -> tuple[float, Array]:
