@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import re
@@ -89,12 +90,14 @@ class StoppedError(SufficeError):
 
 
 def names(text: str | None) -> list[str] | None:
-    """Split names at commas.
+    """Split names at commas that are not in quotes.
 
-    >>> names("a, b")
-    ['a', 'b']
+    >>> names('a, b, "c, d"')
+    ['a', 'b', 'c, d']
     """
-    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+    if not text:
+        return None if text is None else []
+    return [name.strip() for name in next(csv.reader([text], skipinitialspace=True)) if name.strip()]
 
 
 def pairs_of(texts: Iterable[str], option: str, example: str) -> dict[str, str]:
