@@ -8,6 +8,7 @@ import subprocess
 import sys
 from functools import partial
 from itertools import cycle, pairwise
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import numpy as np
 import pyarrow as pa
@@ -69,6 +70,14 @@ def write_csv(table, path, delimiter=","):
         pa.csv.write_csv(table, stream, options)
 
 
+def write_zip(table, path):
+    rows = pa.BufferOutputStream()
+    pa.csv.write_csv(table, rows)
+    with ZipFile(path, "w", ZIP_DEFLATED) as archive:
+        archive.writestr("rows.csv", rows.getvalue().to_pybytes())
+        archive.writestr("__MACOSX/._rows.csv", b"a note")
+
+
 def categories(table):
     """The same rows, with categories for text and labels."""
     for name in ("fur", "label"):
@@ -86,6 +95,7 @@ FORMATS = {
     "feather": partial(pa.feather.write_feather, compression="lz4", chunksize=450),
     "csv": write_csv,
     "csv.gz": write_csv,
+    "csv.zip": write_zip,
     "tsv": partial(write_csv, delimiter="\t"),
     "jsonl": write_json,
     "json.gz": write_json,
@@ -502,6 +512,15 @@ def cut_gz(path):
     return "after byte [1-9][0-9]*: ", None
 
 
+def change_zip(path):
+    """The wrong sum of all bytes, which is only known at the end."""
+    content = bytearray(path.read_bytes())
+    for header, place in ((b"PK\x03\x04", 14), (b"PK\x01\x02", 16)):
+        content[content.find(header) + place] ^= 1
+    path.write_bytes(content)
+    return "Bad CRC-32", None
+
+
 def cut_arrow(path):
     path.write_bytes(path.read_bytes()[:-100])
     return "cannot be read", slice(0, N)
@@ -524,6 +543,7 @@ def test_quotes_that_are_never_closed_are_named(tmp_path):
         ("csv", break_csv),
         ("jsonl", break_json),
         ("csv.gz", cut_gz),
+        ("csv.zip", change_zip),
         ("arrow", cut_arrow),
     ],
 )

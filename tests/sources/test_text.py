@@ -6,6 +6,7 @@ import itertools
 import subprocess
 import sys
 import warnings
+from zipfile import ZipFile
 
 import numpy as np
 import pandas as pd
@@ -326,12 +327,21 @@ def test_rows_that_are_too_short_are_filled_as_pandas_does(tmp_path):
     assert expected["word"].isna().tolist() == [one is None for one in found["word"]]
 
 
+def zipped(*names):
+    with ZipFile(content := io.BytesIO(), "w") as archive:
+        for name in names:
+            archive.writestr(name, "x,label\n1,a\n2,b\n")
+    return content.getvalue()
+
+
 REFUSED = {
     "an Excel workbook": (
         "a.csv",
         b"PK\x03\x04...",
         "a.csv is a ZIP archive or an Excel workbook; unzip it, or save it",
     ),
+    "no archive": ("a.zip", b"x,label\n" + b"1,a\n" * 20, "a.zip cannot be read: File is not a zip file; unzip it"),
+    "two files": ("a.zip", zipped("a.csv", "b.csv"), "is a ZIP archive of 2 files, but only one can be read; unzip it"),
     "a file of gzip": ("a.csv", gzip.compress(b"x,label\n"), "compressed by gzip; give it a name that ends in .gz"),
     "bytes": ("a.txt", b"a\0b\0c", "is not a text file, or is UTF-16 without a byte order mark"),
     "lines of old Macs": ("a.csv", b"x,label\r1,a\r2,b\r", "end in CR alone, as those of old Macs; convert them to LF"),

@@ -30,7 +30,7 @@ SUFFIXES = {
     ".jsonl": "json",
     ".ndjson": "json",
 }
-_COMPRESSED = (".gz", ".bz2", ".zst")  # of text
+_COMPRESSED = (".gz", ".bz2", ".zst", ".zip")  # of text
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import re
+import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
+from zipfile import BadZipFile
 
 import pyarrow as pa
 import pyarrow.ipc
@@ -24,6 +26,8 @@ FAILURES = (
     EOFError,
     UnicodeDecodeError,
     csv.Error,
+    BadZipFile,
+    zlib.error,
 )  # what reading a damaged file may raise
 
 

@@ -106,7 +106,8 @@ def files(
     ----------
     path : str, path-like or list of these
         A file, a directory, or a glob such as "logs/2026-*/*.parquet" (`**` for any depth). Formats are Parquet, Arrow
-        (Feather), CSV and other text with separators, and JSON lines; text can be compressed (.gz, .bz2, .zst).
+        (Feather), CSV and other text with separators, and JSON lines; text can be compressed (.gz, .bz2, .zst,
+        and .zip with one file in it).
         Directories such as ``year=2026`` become columns, as in Hive. "-" is the standard input. A URL such as
         ``"s3://bucket/logs/*.parquet"`` reads from an object store: ``s3://``, ``gs://``, ``abfs://``, ``hdfs://``, and
         all that fsspec supports.

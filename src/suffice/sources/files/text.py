@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any
+from zipfile import BadZipFile, ZipFile
 
 import pyarrow as pa
 import pyarrow.json
@@ -162,7 +163,7 @@ class JsonFormat(TextFormat):
         return pa.json.read_json(pa.BufferReader(content), options, parse)
 
 
-_COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
+_COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".zip": "zip"}
 
 
 def compression_of(name: str) -> str | None:
@@ -175,11 +176,24 @@ def opened(file: File, encoding: str | None = None) -> Iterator[tuple[Any, Any]]
     """The text of a file in UTF-8, decompressed where its name says so, and the file itself."""
     kind = compression_of(file.location.name)
     recode = encoding is not None and codecs.lookup(encoding).name not in ("utf-8", "utf-8-sig")
-    with (
-        file.location.open() as raw,
-        nullcontext(raw) if kind is None else pa.CompressedInputStream(raw, kind) as stream,
-    ):
+    with file.location.open() as raw, _decompressed(raw, kind, file) as stream:
         yield pa.transcoding_input_stream(stream, encoding, "utf-8") if recode else stream, raw
+
+
+def _decompressed(raw: Any, kind: str | None, file: File) -> Any:
+    """A context manager with the content of a file that is open."""
+    if kind is None:
+        return nullcontext(raw)
+    if kind != "zip":
+        return pa.CompressedInputStream(raw, kind)
+    try:
+        archive = ZipFile(raw)
+        members = [name for name in archive.namelist() if not name.endswith("/") and not name.startswith("__MACOSX/")]
+        if len(members) != 1:
+            raise DataError(f"{file.path} is a ZIP archive of {len(members)} files, but only one can be read; unzip it")
+        return pa.PythonFile(archive.open(members[0]), "r")
+    except (BadZipFile, RuntimeError, NotImplementedError) as error:  # broken, with a password, by an unknown method
+        raise DataError(f"{file.path} cannot be read: {error}; unzip it") from None
 
 
 def read(stream: Any, n: int) -> bytes:
