@@ -238,6 +238,7 @@ class TestReduce:
         assert "leave out" in refused("reduce", "complete.csv", "--use", "x", "-n", "2")
         assert "-n many" in refused("reduce", "complete.csv", "-n", "many")
         assert "no column 'q'" in refused("reduce", "complete.csv", "--columns", "q")
+        assert "did you mean 'sex'?" in refused("reduce", "complete.csv", "--columns", "sx")
         (tmp_path / "r").write_text("mine")
         assert "exists already" in refused("reduce", "complete.csv", "--save", tmp_path / "r")
 
@@ -400,6 +401,8 @@ def test_text_among_numbers_is_filled_in_and_reported_on(tmp_path):
     assert kept[["day", "tame"]].equals(whole.iloc[::20].reset_index(drop=True)[["day", "tame"]])
     with pytest.warns(ColumnWarning, match="1 of its 17 cells is not"):
         run("report", model, tmp_path / "bad.csv", "-o", tmp_path / "bad.html")
+    wrong = refused("report", model, tmp_path / "bad.csv", "-o", tmp_path / "other.html", "--prior", "Dodo=1")
+    assert "unknown: 'Dodo'" in wrong  # and no row was read, which would warn
     page = (tmp_path / "bad.html").read_text()
     assert "heavy" not in page
     assert "no values" not in page

@@ -17,7 +17,7 @@ from typing import Any
 
 import click
 
-from ..decisions import detection_cost
+from ..decisions import as_cost, as_prior, detection_cost
 from ..errors import DataError, SufficeError, alike, listed
 from ..storage import without_credentials
 from ..tables.labels import label_named
@@ -153,14 +153,19 @@ class PriorAndCost:
 
 
 def application(prior: str | None, cost: str | None, classes: Any) -> PriorAndCost:
-    """Parse `--prior` and `--cost`.
+    """Parse `--prior` and `--cost`, and raise an error if they do not suit the classes, before rows are read.
 
-    >>> application("fraud=0.01", "miss=100,false-alarm=1", ["fraud", "ok"]).cost
+    >>> import numpy as np
+    >>> application("fraud=0.01", "miss=100,false-alarm=1", np.array(["fraud", "ok"])).cost
     [[0.0, 1.0], [100.0, 0.0]]
     """
     found = prior_of(prior, classes)
+    as_prior(found, classes, classes)
     if cost is None or not _NAMED.match(cost):
-        return PriorAndCost(found, cost_of(cost, classes))
+        costs = cost_of(cost, classes)
+        if costs is not None:
+            as_cost(costs, classes)
+        return PriorAndCost(found, costs)
     named = pairs_of([cost], "--cost", "miss=100,false-alarm=1")
     try:
         miss, alarm = float(named.pop("miss", 1)), float(named.pop("false-alarm", 1))

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ..errors import ColumnWarning, DataError, listed
+from ..errors import ColumnWarning, DataError, alike, listed
 from . import options
 from .data import Data, reads_data
 from .options import UsageError
@@ -112,7 +112,9 @@ def _numbers(rows: Any, columns: list[str] | None, keep: list[str] | None, skip_
         if not columns:
             raise DataError("the table has no columns of numbers; PCA and LDA need some")
     if lacking := [name for name in columns if name not in names]:
-        raise DataError(f"there is no column {lacking[0]!r}; the columns are {listed(names, 10)}")
+        raise DataError(
+            f"there is no column {lacking[0]!r}; the columns are {listed(names, 10)}{alike(lacking[0], names)}"
+        )
     found = ColumnsSource(source, [names.index(name) for name in columns], tuple(columns))
     missing = np.asarray(found.of(source.batch(0, source.n_rows).table).missing())
     if missing.any():
