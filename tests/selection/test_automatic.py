@@ -270,6 +270,17 @@ def test_what_cannot_be_used_is_named(data, target, says):
         suffice.fit(data, target)
 
 
+def test_objects_of_no_kind_are_named_and_can_be_dropped():
+    table = pd.DataFrame({"x": np.arange(40.0), "place": [{"city": "Bonn"}] * 40})
+    y = np.arange(40) % 2
+    with pytest.raises(
+        DataError, match=r"column 'place': values cannot be compared \(unhashable type: 'dict'\); convert"
+    ):
+        suffice.fit(table, y)
+    with pytest.warns(BaselineWarning):
+        assert suffice.fit(table, y, families={"place": "drop"}).choice_.left_out == {}
+
+
 def test_rows_without_label_are_refused():
     with pytest.raises(MissingLabelsError):
         suffice.fit(NUMBERS.assign(y=["a", None, "b", "b"]), "y")

@@ -88,7 +88,9 @@ class ArrayColumn(Column):
         try:
             distinct, code = kernels.active.encode(self.values)
         except TypeError as error:
-            raise DataError(f"values cannot be compared: {error}") from None
+            raise DataError(
+                f"values cannot be compared ({error}); convert them to text or numbers, or drop them"
+            ) from None
         if self.values.dtype == object:
             distinct, code = _booleans_apart(self.values, distinct, code)
         return without_missing(distinct, code)
@@ -488,7 +490,10 @@ def encoded(table: Table) -> Table:
 
 
 def _encoded(column: Column) -> Column:
-    categories, code = column.coded()
+    try:
+        categories, code = column.coded()
+    except DataError:  # of objects such as dictionaries, which the schema refuses, unless they are dropped
+        return column
     return CodedColumn(code, categories, column.dtype, declared=column.declares)
 
 
