@@ -328,6 +328,9 @@ def test_columns_are_recognised_in_any_order_and_library(values, expected, reaso
 
 def test_an_identifier_needs_more_than_a_name_or_differing_values():
     assert schema(beside(WIDE, "customer_id")).families[0] == "drop"
+    assert schema(beside(WIDE, "Account #")).families[0] == "drop"
+    assert schema(beside([f"{i:,}" for i in WIDE], "customer_id")).families[0] == "drop"
+    assert schema(beside([f"${i:,}" for i in WIDE], "income")).families[0] == "gaussian"
     assert schema(beside(WIDE % 50, "customer_id")).families[0] == "gaussian"
     assert schema(beside(WIDE, "income")).families[0] == "gaussian"
     assert schema(beside(WIDE[:FEW], "id")).families[0] == "categorical"  # of a few rows, nothing is known

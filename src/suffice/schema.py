@@ -299,6 +299,9 @@ def inferred(
     read = reading(column, decimal)
     if read is not None:
         numbers = ColumnSummary(read.column)
+        is_written = read.steps[0][0] == "number"
+        if leaves_out and is_written and isinstance(name, str) and (reason := identifies_rows(numbers, name)):
+            return _left_out(name, reason, "gaussian")
         family, reason = _suggested(numbers)
         why = read.reason if read.family or family == "gaussian" else f"{read.reason}, {reason.partition(', ')[2]}"
         keep = f"; these become missing values; use {as_family(name, 'categorical')} to keep the text"
@@ -309,10 +312,13 @@ def inferred(
         return ColumnFamily(read.family or family, why, read.steps, "; it ".join(filter(None, told)))
     if leaves_out and isinstance(name, str) and not summary.is_prose and (reason := identifies_rows(summary, name)):
         words = "text" if summary.has_words else "categorical"
-        keep = "gaussian" if column.kind == "integer" else words
-        return ColumnFamily(DROP, reason, warning=f"is left out: {reason}; use {as_family(name, keep)} to keep it")
+        return _left_out(name, reason, "gaussian" if column.kind == "integer" else words)
     family, reason = _suggested(summary)
     return ColumnFamily(family, reason, warning=_doubt(family, summary) if summary.is_number else "")
+
+
+def _left_out(name: str, reason: str, keep: str) -> ColumnFamily:
+    return ColumnFamily(DROP, reason, warning=f"is left out: {reason}; use {as_family(name, keep)} to keep it")
 
 
 def _doubt(family: str, numbers: ColumnSummary) -> str:

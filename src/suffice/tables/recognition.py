@@ -28,7 +28,7 @@ _ODD_WORDS = 5  # different words among numbers that may stand for missing value
 _COLLISIONS = 20  # pairs of equal values that chance would make among values that all differ
 _CODES = {sign * (10.0**digits - 1) for digits in range(2, 10) for sign in (1, -1)}  # 99, -99, 999, ...
 _NAME = re.compile(
-    r"(?:^|[\W_])(?:ids?|idx|index|key|uuid|guid|no|nr|num|number|row|rowid|pk)$|[a-z](?:ID|Id|Nr|No|Key)$"
+    r"(?:^|[\W_])(?:ids?|idx|index|key|uuid|guid|no|nr|num|number|row|rowid|pk)$|[a-z](?:ID|Id|Nr|No|Key)$|#$"
 )
 
 
