@@ -11,6 +11,7 @@ from lir.metrics import cllr_min as lir_min_cllr
 from llreval.bayes_error_rate import fast_Bayes_error_rate
 from llreval.pav_rocch import PAV, ROCCH
 from llreval.quick_eval import scoreslabels_2_eer_cllr_mincllr
+from scipy.stats import entropy
 
 from suffice import metrics
 from suffice.errors import DataError, DecisionError
@@ -56,6 +57,7 @@ def test_extreme_operating_points_and_infinite_costs():
     curve = metrics.bayes_error_curve(y, scores, [37.0, 600.0, -600.0])
     assert np.isfinite(curve.actual).all()
     assert (curve.minimum <= 1).all()
+    assert metrics.bayes_error_curve(y, scores).log_odds[[0, 140, -1]].tolist() == [-7, 0, 7]
     with pytest.raises(DecisionError, match="between -700 and 700"):
         metrics.bayes_error_curve(y, scores, [800.0])
     scores[np.flatnonzero(y)[0]] = -np.inf  # some resamples cost infinitely much
@@ -166,6 +168,13 @@ def test_identities(data, prior, miss, alarm):
     np.testing.assert_allclose(entropy.minimum[0], metrics.min_cllr(y, scores), rtol=1e-12)
     assert metrics.min_cllr(y, scores) <= min(metrics.cllr(y, scores), 1) + 1e-12
     assert 0 <= metrics.eer(y, scores) <= 0.5 + 1e-12
+
+
+def test_scores_that_say_nothing_leave_the_entropy_of_the_prior():
+    priors = np.array([0.01, 0.3, 0.9])
+    found = metrics.empirical_cross_entropy([0, 1, 1], np.zeros(3), priors)
+    for bits in (found.actual, found.minimum, found.uninformed):
+        np.testing.assert_allclose(bits, entropy([priors, 1 - priors], base=2), rtol=1e-12)
 
 
 @given(labelled())
