@@ -824,6 +824,10 @@ def test_what_is_not_above_zero_is_absent(table, name):
         clf = BernoulliClassifier().fit(table, ["a", "b"])
         same_model(clf, BernoulliClassifier().fit([[1, 0], [0, 1]], ["a", "b"]), [[1, 0], [0, 1]])
         np.testing.assert_array_equal(clf.log_likelihood(table), clf.log_likelihood([[1, 0], [0, 1]]))
+        spoilt = table.copy()
+        spoilt[0, 0] = np.inf
+        with pytest.raises(DataError, match="column 0 holds infinity"):
+            BernoulliClassifier().fit(spoilt, ["a", "b"])
     with pytest.raises(DataError, match="column 0 holds infinity"):
         clf.predict([[np.inf, 0]])
 

@@ -270,6 +270,8 @@ def test_files_hold_the_words(tmp_path):
             )
             np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).log_likelihood(NEW), scores)
             loaded.partial_fit(FEW, ["numpy"] * 5)
+    MultinomialClassifier().fit([["", "a"], ["b"]], [0, 1]).save(tmp_path / "empty.safetensors")
+    assert suffice.load(tmp_path / "empty.safetensors").vocabulary().tolist() == ["", "a", "b"]
 
 
 def test_the_density_can_be_rebuilt():

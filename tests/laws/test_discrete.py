@@ -721,6 +721,16 @@ def test_the_last_bit_of_a_category_is_none():
     assert left.categories[0].tolist() == ["y"]
 
 
+@pytest.mark.parametrize("collect", [sums, presence])
+def test_the_last_bit_of_a_count_or_a_missing_cell_is_none(collect):
+    one, two, rest = (
+        collect(Batch.of([row], ["a"], [w])) for row, w in (([1, np.nan], 0.1), ([1, np.nan], 0.2), ([0, 0.0], 5.0))
+    )
+    left = one + two + rest - one - two
+    assert left.count.tolist() == [[0, 0]]
+    assert left.missing is None
+
+
 def test_a_class_whose_weight_is_rounding_alone_has_no_pairs():
     """What is left of the class is less than the last bit of its weight."""
     heavy, light, other = (
