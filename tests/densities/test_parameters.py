@@ -122,6 +122,10 @@ def test_a_class_of_nan_is_one_without_rows():
         PoissonDensity.from_parameters([[1.0, 2.0], [nan, nan]]),
         MultinomialDensity.from_parameters([[0.5, 0.5], [nan, nan]], [3.0, nan]),
         PolyaDensity.from_parameters([[0.5, 0.5], [nan, nan]]),
+        BetaBinomialDensity.from_parameters(3, [[1.0, 2.0], [nan, nan]], np.ones((2, 2))),
+        BetaBinomialDensity.from_parameters(3, np.ones((2, 2)), [[1.0, 2.0], [nan, nan]]),
+        GammaPoissonDensity.from_parameters([[1.0, 2.0], [nan, nan]], np.ones((2, 2))),
+        GammaPoissonDensity.from_parameters(np.ones((2, 2)), [[1.0, 2.0], [nan, nan]]),
         CategoricalDensity.from_parameters([[0, 1], [0, 1]], [[[0.5, 0.5], [nan, nan]]] * 2),
     ]
     for density in densities:
