@@ -404,6 +404,14 @@ def test_decisions_do_not_depend_on_the_scale_of_a_floored_column(structure):
     np.testing.assert_array_equal(one.predict(data), two.predict(data * scale))
 
 
+@PER_COLUMN
+@pytest.mark.filterwarnings("ignore::suffice.errors.SingularWarning")
+def test_a_column_constant_within_each_class_has_the_same_floor_wherever_it_lies(structure):
+    data, labels = DEGENERATE["a column constant within each class"]
+    one, two = (GaussianClassifier(structure).fit(data + np.eye(5)[4] * shift, labels) for shift in (0, 1024))
+    np.testing.assert_allclose(two.covariances_, one.covariances_, rtol=1e-9)
+
+
 def test_one_class(structure):
     clf = GaussianClassifier(structure).fit(X, np.full(150, "only"))
     assert set(clf.predict(X)) == {"only"}

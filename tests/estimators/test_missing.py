@@ -305,6 +305,14 @@ def test_covariances_are_positive_definite(seed, covariance, shrinkage):
     assert np.isfinite(clf.log_likelihood(X)).all()
 
 
+def test_a_column_that_a_class_never_had_does_not_shrink_its_others():
+    X = np.where((np.arange(150) < 50)[:, None] & (np.arange(4) == 3), np.nan, IRIS)
+    whole, rest = (
+        GaussianClassifier("diag", 0.5, shrinkage_target="identity").fit(Z, SPECIES) for Z in (X, IRIS[:, :3])
+    )
+    np.testing.assert_allclose(whole.covariances_[0, :3], rest.covariances_[0], rtol=1e-12)
+
+
 @pytest.mark.parametrize("target", ["variances", "identity"])
 def test_estimated_shrinkage_is_as_good_as_its_number(target):
     clf = GaussianClassifier("full", "oas", shrinkage_target=target).fit(HOLED, SPECIES)
@@ -383,6 +391,15 @@ def test_a_search_that_does_not_end_is_reported(monkeypatch):
     monkeypatch.setattr("suffice.densities.incomplete._STEPS", 3)
     with pytest.warns(ConvergenceWarning, match="after 3 steps"):
         GaussianClassifier().fit(HOLED, SPECIES)
+
+
+@pytest.mark.parametrize("values", [np.asarray, np.rint])  # changes of a step are noise, or exactly zero
+def test_a_search_that_begins_at_its_end_ends(values):
+    for seed in range(10):
+        X = values(np.random.default_rng(seed).gamma(2.0, size=(64, 4)))
+        X[np.arange(64)[:, None] % 4 != np.arange(4)] = np.nan  # no two columns are seen together
+        clf = GaussianClassifier().fit(X, np.zeros(64))
+        np.testing.assert_allclose(clf.covariances_[0], np.diag(np.nanvar(X, axis=0)), rtol=1e-12, atol=1e-12)
 
 
 def test_a_full_statistic_serves_every_structure():

@@ -147,6 +147,11 @@ def test_shrinkage_is_scikit_learns(rng, shrinkage, target):
         np.testing.assert_allclose(diag.fit(X, y).covariances_, expected)
 
 
+def test_one_column_is_not_shrunk(rng):
+    X = rng.normal(size=(20, 1))
+    assert GaussianClassifier("full", "ledoit_wolf").fit(X, np.zeros(20)).shrinkage_ == skcov.ledoit_wolf(X)[1] == 0
+
+
 @pytest.mark.parametrize("shrinkage", ["oas", "ledoit_wolf", "loo"])
 def test_shrinkage_does_not_depend_on_the_units_of_columns(shrinkage):
     X, y = load_wine(return_X_y=True)
