@@ -815,11 +815,19 @@ def test_what_is_no_count_is_refused_by_name(kind, data, words):
         clf.predict(data)
 
 
+NOT_ABOVE = np.array([[2.0, -1.0], [0.0, 3.0]])
+
+
+@pytest.mark.parametrize("kept_sparse", [False, True])
 @pytest.mark.parametrize(
-    "table", [np.array([[2.0, -1.0], [0.0, 3.0]]), sp.csr_array([[2.0, -1.0], [0.0, 3.0]])], ids=["dense", "sparse"]
+    "table",
+    [NOT_ABOVE, sp.csr_array((NOT_ABOVE.ravel(), [0, 1, 0, 1], [0, 2, 4]))],  # which stores its zero
+    ids=["dense", "sparse"],
 )
 @pytest.mark.parametrize("name", kernels.available())
-def test_what_is_not_above_zero_is_absent(table, name):
+def test_what_is_not_above_zero_is_absent(table, name, kept_sparse, monkeypatch):
+    if kept_sparse:
+        monkeypatch.setattr(suffice.stats.counts, "DENSE", 0)
     with kernels.using(name):
         clf = BernoulliClassifier().fit(table, ["a", "b"])
         same_model(clf, BernoulliClassifier().fit([[1, 0], [0, 1]], ["a", "b"]), [[1, 0], [0, 1]])
