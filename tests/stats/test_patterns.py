@@ -136,14 +136,19 @@ def test_sparse_tables_are_made_dense_piece_by_piece(monkeypatch):
 
 
 SPOILT = {
-    "a group that misses nothing": lambda a: {"group_missing": a["group_missing"] * 0},
+    "a group that misses nothing": lambda a: {"group_missing": a["group_missing"] * np.array([[0], [1]], np.uint8)},
     "groups in another order": lambda a: {name: array[::-1] for name, array in a.items() if name.startswith("group_")},
+    "a group twice": lambda a: {name: array[[0, 0]] for name, array in a.items() if name.startswith("group_")},
     "a class that does not exist": lambda a: {"group_code": a["group_code"] + 7},
+    "a class before the first": lambda a: {"group_code": a["group_code"] - 7},
+    "a group without a class": lambda a: {"group_code": a["group_code"][:1]},
     "cells that are not Booleans": lambda a: {"group_missing": a["group_missing"] * 2},
-    "moments of missing cells": lambda a: {"group_mean": a["group_mean"] + 1.0},
+    "cells that are fractions": lambda a: {"group_missing": a["group_missing"] / 2},
+    "means of missing cells": lambda a: {"group_mean": a["group_mean"] + 1.0},
+    "products of missing cells": lambda a: {"group_scatter": a["group_scatter"] + np.eye(3)},
     "a negative weight": lambda a: {"group_weight": -a["group_weight"]},
     "NaN": lambda a: {"group_scatter": a["group_scatter"] * np.nan},
-    "too few columns": lambda a: {"group_missing": a["group_missing"][:, :2]},
+    "too many columns": lambda a: {"group_missing": np.pad(a["group_missing"], [(0, 0), (0, 1)])},
 }
 
 
@@ -155,3 +160,6 @@ def test_arrays_that_do_not_fit_are_refused(case):
         PatternStats.from_arrays(stats.classes, arrays | SPOILT[case](arrays))
     with pytest.raises(StatisticsError, match="not the arrays"):
         PatternStats.from_arrays(stats.classes, {n: a for n, a in arrays.items() if n != "group_code"})
+    groups = {n: a for n, a in arrays.items() if n.startswith("group_")}
+    with pytest.raises(StatisticsError, match="not the arrays"):
+        PatternStats.from_arrays(stats.classes, stats.complete.to_layout("diag").to_arrays() | groups)
