@@ -39,7 +39,9 @@ def collect(source: Source, of: Callable[[Batch], S], resumes: bool = True, n_ro
         raise DataError("all weights are zero: there is nothing to learn from")
     if not statistics.is_finite():
         refuse_nonfinite(source)
-        refuse_large(source, float(statistics.weight.sum()))
+        with np.errstate(over="ignore"):
+            weight = float(statistics.weight.sum())
+        refuse_large(source, weight)
     return statistics
 
 

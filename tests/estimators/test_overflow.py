@@ -3,8 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 
-from suffice import LDA, PCA, GaussianClassifier, LogisticClassifier
+from suffice import LDA, PCA, BernoulliClassifier, GaussianClassifier, LogisticClassifier, MultinomialClassifier
 from suffice.errors import DataError
 
 RNG = np.random.default_rng(3)
@@ -72,6 +73,17 @@ def test_weights_of_any_size_give_the_model_of_weights_of_one(kind, weight):
 def test_weights_whose_sums_overflow_are_refused(model):
     with pytest.raises(DataError, match="weights"):
         model.fit(X, Y, sample_weight=np.full(60, 1e308))
+
+
+COUNTS = {"counts": np.eye(2) + 1, "sparse counts": csr_array(np.eye(2) + 1), "words": [["a", "b"], ["b", "a"]]}
+
+
+@pytest.mark.parametrize("weight", [[1e308, 1e308], [1.7e308, 1]], ids=["of all", "of a class"])
+@pytest.mark.parametrize("kind", [MultinomialClassifier, BernoulliClassifier])
+@pytest.mark.parametrize("rows", COUNTS)
+def test_weighted_counts_whose_sums_overflow_are_refused(rows, kind, weight):
+    with pytest.raises(DataError, match=r"too large.*rescale"):
+        kind().fit(COUNTS[rows], [0, 1], weight)
 
 
 @pytest.mark.parametrize("kind", ["logistic", "quadratic logistic"])

@@ -510,6 +510,10 @@ def test_a_single_text_is_taken_for_a_path():
 def test_top_words():
     clf = MultinomialClassifier().fit(FEW, SOME)
     assert clf.density_.top_words(1).tolist() == [["good"], ["bad"]]
+    words, _ = peer(ComplementNB())
+    weights = ComplementNB().fit(CountVectorizer().fit_transform(TEXTS), LABELS).feature_log_prob_
+    top = np.array(words)[np.argsort(weights.mean(axis=0) - weights, axis=1, kind="stable")[:, :5]]
+    assert MultinomialClassifier(complement=True).fit(TEXTS, LABELS).density_.top_words(5).tolist() == top.tolist()
     assert clf.parameters_["categories"][0].tolist() == clf.vocabulary().tolist()
     np.testing.assert_allclose(clf.probabilities_[0].sum(axis=1), 1.0)
 

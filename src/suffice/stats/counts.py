@@ -156,7 +156,7 @@ class CountStats(StatisticsByName):
             return None
         own = share if weight is None else share * weight[:, None]
         counted = _soft_sparse(table, own, presence) if isinstance(table, Sparse) else _soft_dense(table, own, presence)
-        if counted is None or not np.isfinite(counted[0].sum()):  # the error is that of a class
+        if counted is None or not _is_bounded(counted[0]):  # the error is that of a class
             return None
         logs = None if presence else _sum_log_factorials(table, k, lambda rows, x: own[rows].T @ x)
         return cls(classes, own.sum(axis=0), *counted, presence, table.names, logs)
@@ -171,7 +171,7 @@ class CountStats(StatisticsByName):
         else:
             count, missing = np.zeros((k, d)), np.zeros((k, d))
             fine = kernels.active.dense_counts(table.floats(), code, weight, presence, count, missing)
-        if not fine or not np.isfinite(count.sum()):
+        if not fine or not _is_bounded(count):
             refuse_counts(table, presence, weight)
 
         def of_classes(rows: slice, x: Array) -> Array:
@@ -278,7 +278,7 @@ class CountStats(StatisticsByName):
         return replace(self, count=count, missing=missing, log_factorials=log_factorials)
 
     def is_finite(self) -> bool:
-        return bool(np.isfinite(self.count.sum()) and np.isfinite(self.weight).all())
+        return _is_bounded(self.count) and bool(np.isfinite(self.weight).all())
 
     def to_arrays(self) -> dict[str, Array]:
         arrays = {"weight": self.weight, "presence": np.array(self.presence)}
@@ -364,6 +364,12 @@ def _pruned(count: Any) -> Any:
         count.sum_duplicates()
         count.eliminate_zeros()
     return count
+
+
+def _is_bounded(count: Any) -> bool:
+    """Whether the sum of all counts is finite."""
+    with np.errstate(over="ignore"):
+        return bool(np.isfinite(count.sum()))
 
 
 def _largest(count: Any) -> float:

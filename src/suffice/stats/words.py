@@ -357,7 +357,8 @@ class WordStats(StatisticsByName):
         return replace(one, weight=weight, missing=missing, columns=tuple(columns), names=one.names or two.names)
 
     def is_finite(self) -> bool:
-        sums = [column.counts.value.sum() for column in self.columns]
+        with np.errstate(over="ignore"):
+            sums = [column.counts.value.sum() for column in self.columns]
         return bool(np.isfinite(sums).all() and np.isfinite(self.weight).all())
 
     def narrowed(self, tokens: Tokens) -> Self:
