@@ -180,7 +180,7 @@ def test_the_statistic_knows_the_log_likelihood_of_complete_rows():
 
 def test_cells_are_filled_by_what_is_most_probable():
     """Of all ways to complete a row, and all classes."""
-    density, X = tree(), holes(GRID, 1)
+    density, X = tree(), holes(GRID, 1, 0.6)
     whole, prior = np.exp(density.log_likelihood(GRID)), np.array([0.2, 0.3, 0.5])
     filled = density.write(density.impute(density.read(as_table(X)), np.log(prior)))
     for x, found in zip(X, filled, strict=True):
@@ -334,6 +334,7 @@ def test_little_data(X):
         ({"conditionals": [None, np.ones((3, 3, 3)), None, None]}, "sum to 3, not to 1"),
         ({"conditionals": [None, np.ones((3, 3)), None, None]}, "must have the shape"),
         ({"information": [1, 2]}, "must be 4 numbers"),
+        ({"information": [1, 2, -1, 0]}, "must be 4 numbers that are not negative"),
     ],
 )
 def test_what_is_no_tree_is_refused(changed, message):
