@@ -5,8 +5,9 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
+from sklearn.covariance import oas
 
 import suffice
 from suffice import GaussianClassifier, load, load_model
@@ -61,6 +62,8 @@ def quiet(call, *args, **kwargs):
     st.sampled_from([0, 0, 3]),
     st.booleans(),
 )
+@example(0, "tied", {"predictive": True}, 3, 0, False)  # some runs draw none of them
+@example(0, "full", {"predictive": True}, 3, 0, False)
 def test_scores_are_those_of_matrices(seed, covariance, params, k, constant, weighted):
     X, y = rows_of(seed, k=k, constant=constant)
     weight = np.random.default_rng(seed).uniform(0.5, 2, len(X)) if weighted else None
@@ -84,6 +87,11 @@ def test_scores_are_those_of_matrices(seed, covariance, params, k, constant, wei
     assume((np.diff(sure[:, -2:], axis=1) > 1e-4).all())
     np.testing.assert_array_equal(clf.predict(T), other.predict(T))
     np.testing.assert_allclose(clf.predict_proba(T), posterior, atol=1e-4)
+
+
+def test_rows_that_are_all_the_same_are_shrunk_as_scikit_learn_does():
+    clf = quiet(GaussianClassifier("full", "oas").fit, np.ones((6, 130)), [0, 0, 0, 1, 1, 1])
+    assert clf.shrinkage_.tolist() == [oas(np.zeros((3, 130)), assume_centered=True)[1]] * 2
 
 
 @pytest.fixture(params=["tied", "full"])
