@@ -302,3 +302,10 @@ def test_warnings_speak_of_components():
     messages = [str(each.message) for each in caught]
     assert all("some components have almost no variance" in message for message in messages), messages
     assert len(messages) == 1
+
+
+def test_weights_of_components_may_be_small():
+    one, two = (
+        MixtureClassifier(2, "diag", random_state=0).fit(X, Y, sample_weight=np.full(len(X), w)) for w in (1, 1e-6)
+    )
+    np.testing.assert_allclose(two.log_likelihood(X), one.log_likelihood(X), rtol=1e-6)

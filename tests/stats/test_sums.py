@@ -73,7 +73,7 @@ REFUSED = {
     "no layout": (([1], [[1.0]], [[1.0]]), {"layout": "quartic"}, "diag"),
     "ambiguous": (([1, 1], np.ones((2, 2)), np.ones((2, 2))), {}, "'diag' or 'pooled'; give layout="),
     "negative": (([-1], [[1.0]], [[1.0]]), {"layout": "diag"}, "n not negative"),
-    "nan": (([1], [[np.nan]], [[1.0]]), {"layout": "diag"}, "must be finite"),
+    "nan": (([1, 1], [[np.nan], [1.0]], [[1.0], [1.0]]), {"layout": "diag"}, "must be finite"),
     "sums of no rows": (([0], [[1.0]], [[1.0]]), {"layout": "diag"}, "without rows zero"),
     "asymmetric": (([9], [[1.0, 1.0]], [[[2.0, 1.0], [0.0, 2.0]]]), {}, "not symmetric"),
     "too small": (([2], [[4.0]], [[7.0]]), {"layout": "diag"}, "not sums of the same rows"),
@@ -85,6 +85,11 @@ def test_sums_that_cannot_be_are_refused(case):
     sums, choices, message = REFUSED[case]
     with pytest.raises(StatisticsError, match=message):
         MomentStats.from_sums(*sums, **choices)
+
+
+def test_large_sums_may_differ_by_rounding():
+    xx = np.array([[[4e12, 1e12], [1e12 + 1, 4e12]]])
+    np.testing.assert_allclose(MomentStats.from_sums([9], [[0.0, 0.0]], xx).scatter, xx)
 
 
 def test_missing_cells_have_no_plain_sums():
