@@ -555,6 +555,13 @@ def test_drawn_categories_have_their_probabilities():
     assert np.mean(drawn[10_000:, 1] == 3) == pytest.approx(0.5, abs=0.02)
 
 
+def test_words_are_drawn_whose_concentrations_are_next_to_nothing():
+    density = PolyaDensity.from_parameters([[1e-9, 3e-9]], [5.0])  # draws of a Gamma distribution are all zero
+    drawn = density.sample(np.zeros(4000, int), np.random.default_rng(0)).dense()
+    assert not drawn.all(axis=1).any()  # one word has it all
+    assert np.mean(drawn[drawn.any(axis=1)][:, 1] > 0) == pytest.approx(0.75, abs=0.03)
+
+
 def test_draws_of_a_product_are_a_table(rows):
     density = FAMILIES["product"](*rows, 1)
     drawn = density.write(density.sample(np.zeros(500, int), np.random.default_rng(0)))
