@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import reduce
 from numbers import Integral
 from typing import Any, Self
 
@@ -17,6 +15,7 @@ from .. import em
 from ..collect import collect
 from ..combined import COMPONENTS
 from ..errors import DataError, listed, one_of
+from ..schema import Schema
 from ..scoring.model import Prior
 from ..sources import Source
 from ..sources.sampling import sample_rows
@@ -194,10 +193,13 @@ class MixtureClassifier(Iterated, MixedTable, DensityClassifier):
         self._warn_unless_converged()
         return self
 
-    def _fit_source(self, source: Source) -> None:
+    def _fit_source(self, source: Source) -> Self:
+        return self._fit_inferred(source, self._infer(source))
+
+    def _fit_inferred(self, source: Source, inferred: Schema) -> Self:
+        """Learn from a source of which `_infer` has told what the parameters leave to its rows."""
         check_em(self)
         one_of("init", self.init, INITS)
-        inferred = self._infer(source)
         of, estimate = self._collector(inferred), component_estimate(self._validate(), source.names)
         alone = collect(source, of, resumes=False)  # one component for each class
         loop = em.Loop(source.reduce, of, estimate, self.tol, self.max_iter)
@@ -216,6 +218,7 @@ class MixtureClassifier(Iterated, MixedTable, DensityClassifier):
         statistics = ComponentStats.of_parts(alone.classes, mixture.statistics, mixture.known.owner, alone.weight)
         self._learn(statistics, source, inferred)._estimated()
         self.history_, self.converged_ = np.array(mixture.history), mixture.converged
+        return self
 
     def _numbers(self, classes: Array) -> dict[Any, list[int]]:
         """The numbers of components to try for each class."""
@@ -290,7 +293,7 @@ class _Starts:
 
     def __call__(self) -> tuple[Statistics, Array]:
         """The statistic of the components of all classes, and their owners."""
-        rng, parts = np.random.default_rng(self.random.randint(1 << 31)), []
+        rng, parts, owner = np.random.default_rng(self.random.randint(1 << 31)), [], list[int]()
         for c, (label, tried) in enumerate(self.numbers.items()):
             model, sample = self.model, self.samples[c]
             if not len(sample):  # all its rows have weight 0
@@ -303,9 +306,9 @@ class _Starts:
             else:
                 best = search.best(min(tried[0], len(sample)))
                 self.n_asked += min(tried[0], len(sample))
-            parts.append(ComponentStats.of_parts(self.classes, best.statistics, np.full(len(best.weight), c)))
-        both = reduce(operator.add, parts)
-        return both.parts, both.owner
+            parts.append(relabelled(best.statistics, len(owner) + np.arange(len(best.weight))))
+            owner += [c] * len(best.weight)
+        return parts[0].plus(*parts[1:]), np.array(owner)
 
     def _pseudo_rows(self, mixture: em.Mixture) -> Statistics:
         """The pseudo-rows of components, spread as the rows of their classes are."""
