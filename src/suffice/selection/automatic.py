@@ -78,8 +78,8 @@ def fit(
     calibrate : bool, default=True
         Whether to try calibrated scores.
     generative : bool, default=False
-        Whether to try generative models only. They merge, stream and forget, and have `log_likelihood`, `sample` and
-        `typicality`; a logistic model, which is often better on large tables, has none of these.
+        Whether to try generative models only. They have `log_likelihood`, `sample` and `typicality`, and all but
+        mixtures merge, stream and forget; a logistic model, which is often better on large tables, has none of these.
     cv : int, splitter or iterable of (train, test), default=None
         The number of folds, or how to split the rows, as in scikit-learn: TimeSeriesSplit() for rows in the order of
         time. Each row is held out at most once. None means ten folds, and five for 400 rows or more.
@@ -301,6 +301,15 @@ class _Search:
             return not found[0]
         one, other = (_least(some).losses[self.criterion.name] for some in found)
         return _is_more_than_chance(self.trial, one - other)
+
+    def drop_unless_clear(self, model: Candidate) -> None:
+        """Forget a candidate that is the best, but not by more than chance explains."""
+        if (one := self.best).candidate is model:
+            del self._tried[one.name]
+            if _is_more_than_chance(
+                self.trial, self.best.losses[self.criterion.name] - one.losses[self.criterion.name]
+            ):
+                self._tried[one.name] = one
 
     def choice(self, left_out: dict[str, str]) -> Choice:
         """Return the table of what was tried, best first."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -18,8 +18,12 @@ from ..stats.wide import is_wide
 from ..tables.features import BINS, extended
 from ..tables.summary import FEW
 from ..tables.table import Column, looked_at
+from .comparisons import Comparisons, clear
 from .held_out import Trial
+from .mixtures import mixtures
 from .models import (
+    NUMBERS,
+    POWERS,
     Candidate,
     FoldSums,
     LogisticCandidate,
@@ -31,8 +35,6 @@ from .models import (
 )
 
 ALPHAS = (0.1, 10.0)  # besides 1
-NUMBERS = {"float": "gaussian", "integer": "gaussian"}  # families if no number counts as a category or a count
-POWERS = {"float": "yeo_johnson", "integer": "yeo_johnson"}
 BINNED = {"float": "binned", "integer": "binned"}
 CURVE = {"float": "curve", "integer": "curve"}
 OCCURRENCES = {"integer": "multinomial"}
@@ -58,20 +60,6 @@ def _views(trial: Trial, families: Any, *others: dict[str, str]) -> list[View]:
     if families == "auto":
         views += [View.of(trial, families, other) for other in others]
     return list({view.schema.families: view for view in reversed(views)}.values())[::-1]
-
-
-class Comparisons(Protocol):
-    """What held-out rows say of the candidates that were tried so far."""
-
-    def best_of(self, models: Collection[Candidate]) -> Any:
-        """Return the best of some candidates, or the first if none of them could be tried."""
-
-    def ratio(self, models: Collection[Candidate]) -> float:
-        """Return the loss of the best of some candidates, relative to that of the best of all."""
-
-    def is_worse(self, models: Collection[Candidate], others: Collection[Candidate] | None = None) -> bool:
-        """Whether the best of some candidates is worse than the best of others, or of all, by more than chance
-        explains."""
 
 
 def candidates(
@@ -114,6 +102,8 @@ def candidates(
         yield from _penalised(best, results)
     if calibrate:
         yield from _weighted(trial, families, n_jobs, tried, results)
+    if _is_gaussian(trial, families):
+        yield from clear(results, mixtures(trial, n_jobs, generative, tried, results))
 
 
 def _linear(trial: Trial, families: Any, n_jobs: int | None) -> Iterator[LogisticCandidate]:
@@ -169,12 +159,10 @@ def _structures(trial: Trial, families: Any, n_jobs: int | None) -> Iterator[_St
     """Yield ways to read the columns, with the covariances to try."""
     source, k = trial.source, len(trial.classes) * len(trial.splits)
     numbers = _numbers(trial)
-    is_complete = _is_complete(numbers)
     is_narrow = k * source.n_features**2 <= _ENTRIES
-    is_regular = is_complete or _n_patterns(numbers) <= _PATTERNS
+    is_regular = _is_complete(numbers) or _n_patterns(numbers) <= _PATTERNS
     own = ("diag", "tied", "full") if is_regular and is_narrow else ("diag", "tied_diag")
-    gaussian = families == "auto" and is_complete and len(numbers) == source.n_features
-    if gaussian:
+    if gaussian := _is_gaussian(trial, families):
         as_rows = is_wide(source.n_rows, source.n_features)  # statistics of such tables hold no matrix of columns
         view = View.of(trial, families, NUMBERS)
         model = GaussianClassifier("full" if is_narrow or as_rows else "diag", predictive=True, n_jobs=n_jobs)
@@ -193,6 +181,12 @@ def _structures(trial: Trial, families: Any, n_jobs: int | None) -> Iterator[_St
         mixed = MixedClassifier(view.families, covariance=richest, n_jobs=n_jobs)
         shrunk = _shrunk(trial, covariances, n_numbers)
         yield _Structures(mixed, covariances, FoldSums(mixed, view.schema, view.source), view, shrunk)
+
+
+def _is_gaussian(trial: Trial, families: Any) -> bool:
+    """Whether all columns may be read as Gaussian: they are numbers without missing values."""
+    numbers = _numbers(trial)
+    return families == "auto" and len(numbers) == trial.source.n_features and _is_complete(numbers)
 
 
 def _shrunk(trial: Trial, covariances: Sequence[str], n_columns: int) -> tuple[str, ...]:

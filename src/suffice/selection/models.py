@@ -37,6 +37,8 @@ from .held_out import HeldOut, Trial
 
 Array = NDArray[Any]
 
+NUMBERS = {"float": "gaussian", "integer": "gaussian"}  # families if no number counts as a category or a count
+POWERS = {"float": "yeo_johnson", "integer": "yeo_johnson"}
 ROWS = 40_000  # to which a chosen logistic model is fitted at most
 _MUCH = 1 << 26  # products of shares of columns; with more, only some rows show whether weights are worth it
 _FEW_ROWS = 5000  # which are read once more for every split sooner than statistics are added, unless they have text
@@ -156,7 +158,7 @@ class StatisticCandidate(Candidate):
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        return _code(self.estimator)
+        return in_python(self.estimator)
 
     def scores(self, trial: Trial, splits: range) -> Array:
         return self.sums.scores(trial, splits, self.estimator)
@@ -336,7 +338,7 @@ class LogisticCandidate(Candidate):
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        return _code(self.fits.estimator(self.penalty))
+        return in_python(self.fits.estimator(self.penalty))
 
     @property
     def is_by_split(self) -> bool:
@@ -362,7 +364,7 @@ def _defaults(estimator: Any) -> dict[str, Any]:
     return {name: each.default for name, each in sorted(signature(estimator).parameters.items())}
 
 
-def _code(estimator: Any) -> str:
+def in_python(estimator: Any) -> str:
     """What to write in Python to get an estimator."""
     kind: Any = type(estimator)
     own = {name: (getattr(estimator, name), default) for name, default in _defaults(kind).items()}
