@@ -135,6 +135,22 @@ def posterior_of_clusters(X):
     return joint[:, 2:].sum(axis=1) / joint.sum(axis=1)
 
 
+@pytest.mark.parametrize("generative", [False, True])
+def test_zeros_are_told_from_amounts(generative, tmp_path):
+    """Zeros and large amounts speak for one class, and small amounts for the other."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 600)
+    none = rng.random((600, 6)) < 0.3 + 0.2 * (y == 1)[:, None]
+    amounts = np.where(none, 0.0, rng.lognormal(1 - 0.8 * (y == 0)[:, None], 1, (600, 6)))
+    frame = pd.DataFrame(amounts).add_prefix("amount ")
+    found = suffice.fit(frame, y, generative=generative)
+    assert found.schema_.families == ("zero_inflated",) * 6
+    found.save(tmp_path / "model")
+    np.testing.assert_allclose(suffice.load(tmp_path / "model").predict_proba(frame), found.predict_proba(frame))
+    without = [one.log_loss for one in found.choice_.candidates if "zero_inflated" not in one.name]
+    assert found.choice_.candidates[0].log_loss < min(without) - 0.005
+
+
 @pytest.mark.parametrize(
     ("frame", "y", "what"),
     [
@@ -142,15 +158,13 @@ def posterior_of_clusters(X):
         (clusters(1000)[0].mask(np.arange(1000)[:, None] == [3, 5, 7]), clusters(1000)[1], "Mixture"),  # missing values
         (clusters(1000)[0].assign(word=["x", "y"] * 500), clusters(1000)[1], "Mixture"),
         (clusters(1000)[0].assign(on=[True, False] * 500), clusters(1000)[1], "Mixture"),
-        (
-            normal(500, (LONG, LONG))[0],
-            normal(500, (LONG, LONG))[1],
-            "Mixture",
-        ),  # classes are alike but for their means
+        (*normal(500, (LONG, LONG)), "Mixture"),  # classes are alike but for their means
+        (*load_iris(return_X_y=True), "zero_inflated"),
+        (np.arange(900).reshape(300, 3) % 7, np.arange(300) % 2, "zero_inflated"),  # few values besides zero
     ],
 )
 @pytest.mark.filterwarnings("ignore::suffice.errors.BaselineWarning")
-def test_mixtures_are_not_tried_where_they_do_not_matter(frame, y, what):
+def test_mixtures_and_zeros_are_not_tried_where_they_do_not_matter(frame, y, what):
     for generative in (False, True):
         tried = suffice.fit(frame, y, generative=generative).choice_.candidates
         assert not any(what in one.name for one in tried)

@@ -51,6 +51,9 @@ _PAIRS = 1 << 18  # of categories of all columns and classes; with more, trees a
 _WEIGHTED = {family.name for family in FAMILIES.values() if family.takes_weights}
 _PRODUCTS = 1 << 28  # of shares of columns, beyond which weights of columns are not tried
 _FAR = 3.0  # times the least loss, beyond which they are not tried
+_ZEROS = 0.1  # of the values of a column; with fewer zeros, they are not told from the rest
+_AMOUNTS = 16  # columns with many zeros; more of them are rather pixels, or occurrences of words
+_NEAR = 1.1  # times the least loss, beyond which generative models are not tried with zeros apart
 _ENTRIES = 1 << 26  # of the covariances of all classes and folds; with more, only diagonal ones are tried
 
 
@@ -88,6 +91,10 @@ def candidates(
     for model in _generative(trial, families, n_jobs, results):
         tried.append(model)
         yield model
+    if generative:
+        for model in clear(results, _spiked(trial, families, n_jobs, tried, results)):
+            tried.append(model)
+            yield model
     best = results.best_of(tried)
     if not results.is_worse([best]):
         for model in _smoothed(best):
@@ -99,7 +106,10 @@ def candidates(
         logistic.append(curved)
         yield curved
     if logistic and not results.is_worse([best := results.best_of(logistic)]):
-        yield from _penalised(best, results)
+        for other in clear(results, _spiked_logistic(trial, families, n_jobs, logistic, results)):
+            logistic.append(other)
+            yield other
+        yield from _penalised(results.best_of(logistic), results)
     if calibrate:
         yield from _weighted(trial, families, n_jobs, tried, results)
     if _is_gaussian(trial, families):
@@ -300,6 +310,54 @@ def _curved(
         q = view.schema.families.count("gaussian")
         if q > 1 and _is_soon(trial, view, q * (q + 1) // 2):
             yield LogisticCandidate(LogisticFits(trial, view, "quadratic", n_jobs), START)
+
+
+def _spiked(
+    trial: Trial, families: Any, n_jobs: int | None, tried: Sequence[StatisticCandidate], results: Comparisons
+) -> Iterator[StatisticCandidate]:
+    """Yield the best model of independent columns, if it is not far behind, with zeros of amounts apart."""
+    independent = [one for one in tried if one.estimator.covariance == "diag"]
+    if results.ratio(independent) <= _NEAR and (
+        view := _zeros_apart(trial, families, results.best_of(independent).view)
+    ):
+        mixed = MixedClassifier(view.families, n_jobs=n_jobs)
+        yield StatisticCandidate(mixed, FoldSums(mixed, view.schema, view.source), view)
+
+
+def _spiked_logistic(
+    trial: Trial, families: Any, n_jobs: int | None, logistic: Sequence[LogisticCandidate], results: Comparisons
+) -> Iterator[LogisticCandidate]:
+    """Yield the best logistic model without products, unless it has very many slopes, with zeros of amounts apart."""
+    linear = [one for one in logistic if one.fits.expansion == "linear"]
+    if not linear or ((best := results.best_of(linear)).is_by_split and trial.exchangeable):
+        return
+    view = _zeros_apart(trial, families, best.fits.view)
+    if view and _is_soon(trial, view):
+        yield LogisticCandidate(LogisticFits(trial, view, n_jobs=n_jobs), START)
+
+
+def _zeros_apart(trial: Trial, families: Any, view: View) -> View | None:
+    """Return the view with zeros of amounts apart from the others, if many of them are zero."""
+    amounts = _often_zero(trial) if families == "auto" else []
+    if not 0 < len(amounts) <= _AMOUNTS:
+        return None
+    known = {} if view.families == "auto" else view.families
+    return View.of(trial, families, known | dict.fromkeys(amounts, "zero_inflated"))
+
+
+def _often_zero(trial: Trial) -> list[str]:
+    """The names of columns of numbers that have many zeros, many other values, and nothing below zero."""
+    found = []
+    for name, family, column in zip(
+        trial.schema.names, trial.schema.families, trial.source.table.columns(), strict=True
+    ):
+        own = looked_at(column)
+        if own.kind in ("integer", "float") and family != DROP:
+            x = own.floats()
+            x = x[~np.isnan(x)]
+            if x.min(initial=np.inf) == 0 and (x == 0).mean() >= _ZEROS and len(np.unique(x)) > FEW:
+                found.append(name)
+    return found
 
 
 def _is_soon(trial: Trial, view: View, n_products: int = 0) -> bool:
