@@ -5,7 +5,16 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 
-from suffice import LDA, PCA, BernoulliClassifier, GaussianClassifier, LogisticClassifier, MultinomialClassifier
+import suffice
+from suffice import (
+    LDA,
+    PCA,
+    BernoulliClassifier,
+    GaussianClassifier,
+    LogisticClassifier,
+    MultinomialClassifier,
+    PoissonClassifier,
+)
 from suffice.errors import DataError
 
 RNG = np.random.default_rng(3)
@@ -102,3 +111,17 @@ def test_a_column_near_zero_does_no_harm_where_it_need_not(kind):
 def test_covariances_that_overflow_name_columns():
     with pytest.raises(DataError, match=r"variance of .*'two'.* is not finite.*rescale"):
         GaussianClassifier("full").fit(frame(1e-200), Y)
+
+
+@pytest.mark.parametrize("merged", [False, True])
+def test_models_of_counts_whose_log_factorials_overflow_are_saved_without_them(merged, tmp_path):
+    """log x! is larger than x, and the sum of the counts can be finite where that of log x! is not."""
+    counts, classes = np.array([[1.5e305, 1.0], [2.0, 3.0]]), [0, 1]
+    if merged:
+        clf = PoissonClassifier().fit(counts, classes) + PoissonClassifier().fit(counts, classes)
+    else:
+        clf = PoissonClassifier().fit(100 * counts, classes)
+    clf.save(tmp_path / "model")
+    loaded = suffice.load(tmp_path / "model")
+    assert not hasattr(loaded, "log_likelihood_")
+    np.testing.assert_array_equal(loaded.predict_proba(counts), clf.predict_proba(counts))

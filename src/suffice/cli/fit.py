@@ -45,7 +45,7 @@ from .output import Output, writes
 )
 @click.option("--time-limit", type=click.FloatRange(0), help="For auto: seconds after which no further model is tried.")
 @click.option("--no-calibrate", is_flag=True, help="For auto: leave the scores as they are.")
-@click.option("--generative", is_flag=True, help="For auto: only generative models; no logistic regression.")
+@click.option("--generative", is_flag=True, help="For auto: only models that merge and forget; no logistic regression.")
 @options.families
 @click.option(
     "--like",

@@ -405,8 +405,8 @@ def known_log_factorials(stats: CountStats) -> Array:
     """The sums of log x! over the cells of each class, and over the totals of its rows, (k, 2); or an error."""
     if stats.log_factorials is None:
         raise DataError(
-            "the log-likelihood of counts needs the sum of log x! over all rows, which is not known if a database or Spark "
-            "has summed the counts, or if the file is from an older version; sum log_likelihood(X) over the rows"
+            "the log-likelihood of counts needs the sum of log x! over all rows, which is not known if a database or "
+            "Spark has summed the counts, or if the file is from an older version; sum log_likelihood(X) over the rows"
         )
     return stats.log_factorials
 

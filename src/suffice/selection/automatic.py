@@ -78,8 +78,9 @@ def fit(
     calibrate : bool, default=True
         Whether to try calibrated scores.
     generative : bool, default=False
-        Whether to try generative models only. They have `log_likelihood`, `sample` and `typicality`, and all but
-        mixtures merge, stream and forget; a logistic model, which is often better on large tables, has none of these.
+        Whether to try only generative models that merge, stream and forget. They have `log_likelihood`, `sample` and
+        `typicality`; a logistic model, which is often better on large tables, has none of these. Mixtures are left out,
+        too.
     cv : int, splitter or iterable of (train, test), default=None
         The number of folds, or how to split the rows, as in scikit-learn: TimeSeriesSplit() for rows in the order of
         time. Each row is held out at most once. None means ten folds, and five for 400 rows or more.

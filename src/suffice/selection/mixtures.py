@@ -30,8 +30,8 @@ Array = NDArray[Any]
 
 COMPONENTS = {"full": (4, 8, 16), "diag": (16,)}  # of each class, by their covariances
 _FAR = {"full": 5.0, "diag": 2.0}  # times the least loss, beyond which such Gaussians are not mixed
-_FEW_ROWS = 1000  # with fewer, mixtures are not tried beside logistic models; half of them are enough without
-_ROWS = 3  # for each number of a component with a full covariance; one is enough without logistic models
+_FEW_ROWS = 1000  # with fewer, mixtures are not tried
+_ROWS = {"full": 3, "diag": 1}  # for each number of a component, by covariances
 _PRODUCTS = 1 << 25  # rows times components times numbers in a covariance; with more, they are not tried
 _STEPS = 3  # of EM, while mixtures are compared
 
@@ -86,7 +86,7 @@ class MixtureCandidate(Candidate):
 
 
 def mixtures(
-    trial: Trial, n_jobs: int | None, generative: bool, tried: Sequence[StatisticCandidate], results: Comparisons
+    trial: Trial, n_jobs: int | None, tried: Sequence[StatisticCandidate], results: Comparisons
 ) -> Iterator[MixtureCandidate]:
     """Yield models of several Gaussians for each class, and more of them while held-out rows prefer that.
 
@@ -96,24 +96,20 @@ def mixtures(
         The rows: numbers without missing values.
     n_jobs : int or None
         The number of threads.
-    generative : bool
-        Whether there are no logistic models, which need fewer rows.
     tried : sequence of StatisticCandidate
         Those with one Gaussian for each class are among them.
     results : Comparisons
         What is known of the candidates that were yielded before.
     """
     n, d = len(trial.code), trial.source.n_features
-    few, rows = (_FEW_ROWS // 2, 1) if generative else (_FEW_ROWS, _ROWS)
     straight = [one for one in tried if one.view.families in (NUMBERS, POWERS)]
     single = {name: [one for one in straight if one.estimator.covariance == name] for name in ("diag", "tied", "full")}
     is_gaussian = set(View.of(trial, "auto", NUMBERS).schema.blocks()) == {"gaussian"}  # and not Boolean
-    if n < few or not is_gaussian or results.is_worse(single["full"], single["tied"]):
+    if n < _FEW_ROWS or not is_gaussian or results.is_worse(single["full"], single["tied"]):
         return
-    for covariance, size, least in (("full", d**2, rows), ("diag", d, 1)):
-        numbers = [
-            m for m in COMPONENTS[covariance] if n >= least * m * len(trial.classes) * d and n * m * size <= _PRODUCTS
-        ]
+    for covariance, size in (("full", d**2), ("diag", d)):
+        least = _ROWS[covariance] * len(trial.classes) * d
+        numbers = [m for m in COMPONENTS[covariance] if n >= least * m and n * m * size <= _PRODUCTS]
         if not numbers or results.ratio(single[covariance]) > _FAR[covariance]:
             return
         view, best = results.best_of(single[covariance]).view, None

@@ -230,16 +230,9 @@ class CountStats(StatisticsByName):
         count = one.count + two.count
         if one.is_sparse and count.shape[0] * count.shape[1] <= DENSE:
             count = _as_dense(count)
-        known = one.log_factorials is not None and two.log_factorials is not None
-        log_factorials = one.log_factorials + two.log_factorials if known else None  # type: ignore[operator]
-        return replace(
-            one,
-            weight=one.weight + two.weight,
-            count=count,
-            missing=missing,
-            names=names,
-            log_factorials=log_factorials,
-        )
+        logs = None if two.log_factorials is None else _plus(one.log_factorials, two.log_factorials)
+        weight = one.weight + two.weight
+        return replace(one, weight=weight, count=count, missing=missing, names=names, log_factorials=logs)
 
     def _without(self, other: Self) -> Self:
         one, two = self._together(other)
@@ -256,9 +249,8 @@ class CountStats(StatisticsByName):
             if (gone > before * (1 + 1e-9) + 1e-9).any():
                 raise StatisticsError("cannot forget rows that were never learnt: their missing cells do not match")
             missing = (before - gone) * (before * (1 - _ROUNDING) > gone)
-        known = one.log_factorials is not None and two.log_factorials is not None
-        log_factorials = one.log_factorials - two.log_factorials if known else None  # type: ignore[operator]
-        left = replace(one, weight=weight, count=count, missing=_some(missing), log_factorials=log_factorials)
+        logs = None if two.log_factorials is None else _plus(one.log_factorials, -two.log_factorials)
+        left = replace(one, weight=weight, count=count, missing=_some(missing), log_factorials=logs)
         room = left.observed + 1e-9 * np.maximum(one.weight, 1.0)[:, None]
         if not one.presence:
             total = np.asarray(one.count.sum(axis=1)).reshape(-1)
@@ -322,12 +314,23 @@ class CountStats(StatisticsByName):
         return cls(np.array(classes), weight, count, missing, presence, names, log_factorials)
 
 
-def _sum_log_factorials(table: Table, k: int, of_classes: Callable[[slice, Array], Array]) -> Array:
-    """Add up what `of_classes` makes, (k, 2), of `row_log_factorials`."""
+def _sum_log_factorials(table: Table, k: int, of_classes: Callable[[slice, Array], Array]) -> Array | None:
+    """Add up what `of_classes` makes, (k, 2), of `row_log_factorials`; None where the sums overflow."""
     total = np.zeros((k, 2))
-    for rows, x in row_log_factorials(table):
-        total += of_classes(rows, x)
-    return total
+    with np.errstate(over="ignore", invalid="ignore"):
+        for rows, x in row_log_factorials(table):
+            total += of_classes(rows, x)
+    return _finite(total)
+
+
+def _plus(one: Array | None, two: Array) -> Array | None:
+    """The sums of log x! of the rows of both, if they are known."""
+    with np.errstate(over="ignore"):
+        return None if one is None else _finite(one + two)
+
+
+def _finite(sums: Array) -> Array | None:
+    return sums if np.isfinite(sums).all() else None
 
 
 def row_log_factorials(table: Table) -> Iterator[tuple[slice, Array]]:
