@@ -92,7 +92,7 @@ def candidates(
         tried.append(model)
         yield model
     if generative:
-        for model in clear(results, _spiked(trial, families, n_jobs, tried, results)):
+        for model in clear(results, _with_zeros_apart(trial, families, n_jobs, tried, results)):
             tried.append(model)
             yield model
     best = results.best_of(tried)
@@ -106,7 +106,7 @@ def candidates(
         logistic.append(curved)
         yield curved
     if logistic and not results.is_worse([best := results.best_of(logistic)]):
-        for other in clear(results, _spiked_logistic(trial, families, n_jobs, logistic, results)):
+        for other in clear(results, _logistic_with_zeros_apart(trial, families, n_jobs, logistic, results)):
             logistic.append(other)
             yield other
         yield from _penalised(results.best_of(logistic), results)
@@ -312,7 +312,7 @@ def _curved(
             yield LogisticCandidate(LogisticFits(trial, view, "quadratic", n_jobs), START)
 
 
-def _spiked(
+def _with_zeros_apart(
     trial: Trial, families: Any, n_jobs: int | None, tried: Sequence[StatisticCandidate], results: Comparisons
 ) -> Iterator[StatisticCandidate]:
     """Yield the best model of independent columns, if it is not far behind, with zeros of amounts apart."""
@@ -324,7 +324,7 @@ def _spiked(
         yield StatisticCandidate(mixed, FoldSums(mixed, view.schema, view.source), view)
 
 
-def _spiked_logistic(
+def _logistic_with_zeros_apart(
     trial: Trial, families: Any, n_jobs: int | None, logistic: Sequence[LogisticCandidate], results: Comparisons
 ) -> Iterator[LogisticCandidate]:
     """Yield the best logistic model without products, unless it has very many slopes, with zeros of amounts apart."""
