@@ -11,7 +11,6 @@ namespace suffice::SUFFICE_ISA {
 namespace {
 
 constexpr Index kLanes = 8;
-constexpr Index kReadAhead = 1024;  // doubles asked for in advance: processors do not foresee reads of four rows at a time
 constexpr double kMax = std::numeric_limits<double>::max();
 
 // A finite stand-in for an overflown or undefined sum, so that far outliers keep finite scores.
@@ -20,7 +19,8 @@ inline v4 clamp(v4 v) {
     return v > broadcast(-kMax) ? v : broadcast(-kMax);
 }
 
-inline void transpose4(const double* const row[4], Index j, const double* center, double* x, Index lanes, v4* check) {
+template <class T>
+inline void transpose4(const T* const row[4], Index j, const double* center, double* x, Index lanes, v4* check) {
     const v4 m = center ? load(center + j) : v4{};
     const v4 a = load(row[0] + j), b = load(row[1] + j), c = load(row[2] + j), e = load(row[3] + j);
     *check += a * 0.0 + b * 0.0 + c * 0.0 + e * 0.0;
@@ -33,38 +33,45 @@ inline void transpose4(const double* const row[4], Index j, const double* center
     store(x + (j + 3) * lanes, shuffle<2, 3, 6, 7>(pq1, rs1));
 }
 
+// Processors do not foresee reads of four rows at a time. Short rows share cache lines, and long ones are foreseen.
+inline Index rows_ahead(Index d) { return d >= 8 && d <= 512 ? larger<Index>(4, 1024 / d) : 0; }
+
 // x[j][lane] = X[first + lane][j] - center[j]; returns zero, or NaN where an entry is not finite.
 template <class T>
 double transpose(const Matrix<T>& X, Index first, Index count, const double* center, double* x, Index lanes) {
-    const Index d = X.cols;
+    const Index d = X.cols, fours = X.col_stride == 1 || X.row_stride == 1 ? count / 4 * 4 : 0, ahead = rows_ahead(d);
     double check = 0.0;
-    Index r = 0;
-    if constexpr (sizeof(T) == sizeof(double)) {
-        v4 checks = {};
-        const Index ahead = larger<Index>(4, kReadAhead / larger<Index>(d, 1)) * X.row_stride;
-        for (; X.col_stride == 1 && r + 4 <= count; r += 4) {
-            const double* row[4] = {X.row(first + r), X.row(first + r + 1), X.row(first + r + 2), X.row(first + r + 3)};
-            for (int q = 0; q < 4; ++q)
-                for (Index j = 0; j < d; j += 8) __builtin_prefetch(row[q] + j + ahead);
+    v4 checks = {};
+    const auto copy = [&](Index j, Index q) {
+        const double v = X.column(j)[(first + q) * X.row_stride];
+        x[j * lanes + q] = v - (center ? center[j] : 0.0);
+        check += v * 0.0;
+    };
+    if (X.col_stride == 1) {
+        for (Index r = 0; r < fours; r += 4) {
+            const T* row[4] = {X.row(first + r), X.row(first + r + 1), X.row(first + r + 2), X.row(first + r + 3)};
+            for (int q = 0; q < 4 && ahead; ++q)
+                for (Index j = 0; j < d; j += Index(64 / sizeof(T))) __builtin_prefetch(row[q] + j + ahead * X.row_stride);
             Index j = 0;
             for (; j + 4 <= d; j += 4) transpose4(row, j, center, x + r, lanes, &checks);
             for (; j < d; ++j)
-                for (int q = 0; q < 4; ++q) {
-                    x[j * lanes + r + q] = row[q][j] - (center ? center[j] : 0.0);
-                    check += row[q][j] * 0.0;
-                }
+                for (Index q = r; q < r + 4; ++q) copy(j, q);
         }
-        check += checks[0] + checks[1] + checks[2] + checks[3];
-    }
-    for (Index j = 0; j < d; ++j) {
-        const double m = center ? center[j] : 0.0;
-        for (Index q = r; q < count; ++q) {
-            const double v = X.row(first + q)[j * X.col_stride];
-            x[j * lanes + q] = v - m;
-            check += v * 0.0;
+    } else {
+        for (Index j = 0; j < d && fours; ++j) {
+            const v4 m = broadcast(center ? center[j] : 0.0);
+            const T* column = X.column(j) + first;
+            for (Index r = 0; r < fours; r += Index(64 / sizeof(T))) __builtin_prefetch(column + lanes + r);
+            for (Index r = 0; r < fours; r += 4) {
+                const v4 v = load(column + r);
+                store(x + j * lanes + r, v - m);
+                checks += v * 0.0;
+            }
         }
     }
-    return check;
+    for (Index j = 0; j < d; ++j)
+        for (Index q = fours; q < count; ++q) copy(j, q);
+    return check + checks[0] + checks[1] + checks[2] + checks[3];
 }
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();

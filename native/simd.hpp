@@ -13,7 +13,10 @@ typedef double v4 __attribute__((vector_size(32)));
 typedef long long i4 __attribute__((vector_size(32)));
 typedef double v4u __attribute__((vector_size(32), aligned(8), may_alias));
 
+typedef float f4u __attribute__((vector_size(16), aligned(4), may_alias));
+
 inline v4 load(const double* p) { return *reinterpret_cast<const v4u*>(p); }
+inline v4 load(const float* p) { return __builtin_convertvector(*reinterpret_cast<const f4u*>(p), v4); }
 inline void store(double* p, v4 v) { *reinterpret_cast<v4u*>(p) = v; }
 inline v4 broadcast(double x) { return v4{x, x, x, x}; }
 
