@@ -230,7 +230,9 @@ class _Search:
         start = time.monotonic()
         try:
             with progress("Trying models", 1.0) as advance, single_threaded_blas():
-                for model in models:
+                for model in models:  # the next one, so that what is known of the last has had its consequences
+                    if self.tried and time_limit is not None and time.monotonic() - start > time_limit:
+                        return
                     try:
                         found = self._try(model)
                     except (UnfitError, np.linalg.LinAlgError) as error:
@@ -239,8 +241,6 @@ class _Search:
                     self._tried[found.name] = found
                     best = f"best so far: {self.best.name} ({self.best.value:.4g})"
                     advance(0.0, f"{len(self.tried)} models tried; {best}")
-                    if time_limit is not None and time.monotonic() - start > time_limit:
-                        return
         except KeyboardInterrupt:
             if not self.tried:
                 raise
