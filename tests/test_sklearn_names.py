@@ -264,6 +264,12 @@ def test_rows_with_constant_columns_have_a_density(n_components):
     np.testing.assert_allclose(model.score_samples(off), expected[:1] - 1e-8 / least / 2, rtol=1e-6)
 
 
+def test_columns_of_very_different_units_have_the_density_of_scikit_learn():
+    table = X * [1e4, 1, 1, 1e-2]  # variances from 1 to 1e-12 of the largest
+    model, peer = (each().fit(table) for each in (ours.PCA, THEIRS["PCA"]))
+    np.testing.assert_allclose(model.score_samples(table), peer.score_samples(table), rtol=1e-6)
+
+
 def test_a_warm_start_of_scikit_learns_name():
     model = ours.LogisticRegression(warm_start=True, tol=1e-8).fit(X, y)
     cold = model.n_iter_[0]

@@ -65,7 +65,8 @@ class Principal(Additive):
     def get_precision(self) -> Any:
         """Compute the inverse of the covariance.
 
-        Variances below 1e-9 of their mean are raised to that, so that rows with constant columns have a density, too.
+        If some variance is lost in the rounding of the largest, all are raised to at least 1e-9 of their mean, so that
+        rows with constant columns have a density, too.
 
         Returns
         -------
@@ -75,8 +76,9 @@ class Principal(Additive):
         m, d = self.components_.shape
         if isinstance(self.components_, np.ndarray):
             values, noise = self.explained_variance_, self.noise_variance_
-            least = FLOOR * (values.sum() + (d - m) * noise) / d
-            if min(*values, noise if m < d else np.inf, np.inf) < least:
+            smallest, largest = min(*values, noise if m < d else np.inf, np.inf), values.max(initial=noise)
+            if smallest < d * np.finfo(np.float64).eps * largest:
+                least = FLOOR * (values.sum() + (d - m) * noise) / d
                 return precision(self.components_.T, np.maximum(values, least), max(noise, least))
         return super().get_precision()  # type: ignore[misc]
 
