@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from importlib import resources
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -566,6 +567,22 @@ def test_a_time_limit_leaves_the_best_so_far():
     found = suffice.fit(PENGUINS, "species", time_limit=0)
     assert len(found.choice_.candidates) == 1
     assert found.predict(BIRDS).shape == (344,)
+
+
+def test_a_time_limit_chooses_no_mixture_that_is_not_clearly_better(monkeypatch):
+    clock, tried, try_ = [0.0], [], automatic._Search._try
+
+    def timed(search, model):
+        tried.append(model.name)
+        clock[0] += "Mixture" in model.name
+        return try_(search, model)
+
+    monkeypatch.setattr(automatic._Search, "_try", timed)
+    monkeypatch.setattr(automatic, "time", SimpleNamespace(monotonic=lambda: clock[0], perf_counter=lambda: 0.0))
+    monkeypatch.setattr(automatic, "_CHANCE", 1e9)
+    found = suffice.fit(*clusters(1000), time_limit=0.5)
+    assert ["Mixture" in name for name in tried] == [False] * (len(tried) - 1) + [True]
+    assert not isinstance(found, MixtureClassifier)
 
 
 def test_proportions_come_from_calibrated_scores():
