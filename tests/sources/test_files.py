@@ -74,8 +74,9 @@ def write_zip(table, path):
     rows = pa.BufferOutputStream()
     pa.csv.write_csv(table, rows)
     with ZipFile(path, "w", ZIP_DEFLATED) as archive:
-        archive.writestr("rows.csv", rows.getvalue().to_pybytes())
-        archive.writestr("__MACOSX/._rows.csv", b"a note")
+        archive.writestr("rows/a.csv", rows.getvalue().to_pybytes())
+        for name in ("rows/", "rows/.DS_Store", "__MACOSX/._rows.csv"):
+            archive.writestr(name, b"")
 
 
 def categories(table):

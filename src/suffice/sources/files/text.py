@@ -188,7 +188,8 @@ def _decompressed(raw: Any, kind: str | None, file: File) -> Any:
         return pa.CompressedInputStream(raw, kind)
     try:
         archive = ZipFile(raw)
-        members = [name for name in archive.namelist() if not name.endswith("/") and not name.startswith("__MACOSX/")]
+        names = [member.filename for member in archive.infolist() if not member.is_dir()]
+        members = [name for name in names if not os.path.basename(name).startswith(".")]  # .DS_Store, __MACOSX/._name
         if len(members) != 1:
             raise DataError(f"{file.path} is a ZIP archive of {len(members)} files, but only one can be read; unzip it")
         return pa.PythonFile(archive.open(members[0]), "r")
