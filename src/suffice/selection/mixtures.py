@@ -101,7 +101,7 @@ def mixtures(
     results : Comparisons
         What is known of the candidates that were yielded before.
     """
-    n, d = len(trial.code), trial.source.n_features
+    n, d = np.count_nonzero(trial.weight), trial.source.n_features
     straight = [one for one in tried if one.view.families in (NUMBERS, POWERS)]
     single = {name: [one for one in straight if one.estimator.covariance == name] for name in ("diag", "tied", "full")}
     is_gaussian = set(View.of(trial, "auto", NUMBERS).schema.blocks()) == {"gaussian"}  # and not Boolean
