@@ -78,8 +78,8 @@ def test_what_is_given_is_not_guessed(tmp_path):
     assert (found, labels) == ({"1": [3], "2": [4]}, ["b"])
     path.write_text("x,label\n1.5,a\nmany,b\n-,b\n")
     assert read(path, na=["many", "-"])[0]["x"] == [1.5, None, None]
-    path.write_text("x;label\n-99;a\n1,5;a\n-99,00;b\n-99,5;b\n")
-    assert read(path, na=["-99"])[0]["x"] == [None, 1.5, None, -99.5]
+    path.write_text("x;label\n-99;a\n1,5;a\n-99,00;b\n-99,000000;b\n-99,5;b\n")
+    assert read(path, na=["-99"])[0]["x"] == [None, 1.5, None, None, -99.5]
     path.write_text('x,label\n"1,250",a\n"2,500",b\n')
     assert read(path, decimal=",")[0]["x"] == [1.25, 2.5]
 

@@ -27,6 +27,7 @@ _MISSING = (
 _MISSING_NUMBERS = {"-", "--", ".", "..", "*", "na", "N.A.", "n.a.", "None", "none", "missing", "Missing"}
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _WHOLE = re.compile(r"[+-]?\d+")
+_DECIMALS = 6  # with which programs write numbers, at most
 _QUOTED_NUMBER = re.compile(r'"[+-]?\d+[.,]?\d*"')
 _RUNS = re.compile(rb'("[^"]*")|^[ \t]+|[ \t]+(?=\r?$)|([ \t]+)', re.MULTILINE)
 
@@ -250,13 +251,13 @@ def _decimal(columns: list[set[str]], sep: str) -> tuple[str, int | None]:
 def _all_forms(words: Iterable[str], decimal: str) -> Iterator[str]:
     """Words, and whole numbers also with zeros after the decimal mark.
 
-    >>> list(_all_forms(["none", "-9999"], "."))
+    >>> list(_all_forms(["none", "-9999"], "."))[:4]
     ['none', '-9999', '-9999.0', '-9999.00']
     """
     for word in words:
         yield word
         if _WHOLE.fullmatch(word):
-            yield from (f"{word}{decimal}{zeros}" for zeros in ("0", "00"))
+            yield from (word + decimal + "0" * n for n in range(1, _DECIMALS + 1))
 
 
 def _missing_numbers(columns: list[set[str]], decimal: str) -> list[str]:

@@ -134,7 +134,7 @@ def files(
         cannot be names. Without a header, columns are named x0, x1 and so on.
     na : list of str, default=()
         Cells of CSV files that are missing values, besides empty cells, ``?``, ``NA``, ``NaN``, ``NULL`` and the like;
-        "-9999" is also -9999.0 and -9999.00.
+        "-9999" is also -9999.0, -9999.00 and so on, with up to six zeros.
     decimal : {".", ","}, default=None
         The decimal mark of CSV files. None means to detect it in each file.
     on_error : {"raise", "skip"}, default="raise"
