@@ -22,7 +22,7 @@ _SAME = 0.05  # of the curvature
 _STEPS = 50
 _ERROR = 1e-2  # the squared error of a step, of what it was at first
 _ROUGHLY = 10 * _TOL, 5 * _ERROR  # both, where many unknowns need not be known exactly
-_EXACTLY = 0.01 * _TOL, 0.1 * _ERROR  # both, where so few rows can be separated that hardly any loss is left
+_EXACTLY = 0.01 * _TOL, 0.1 * _ERROR  # both, where rows are so few that they can be separated, with hardly any loss
 _FEW = 2  # rows for each column: fewer are separated by any labels
 _PRODUCTS = 25  # of the Hessian in a step, from which on it is taken anew
 
@@ -99,7 +99,8 @@ class Solver:
     def solve(self, problem: LogisticProblem, theta: Array, fold: bool = False) -> Array:
         """The slopes and intercepts of least loss, (outputs, p + 1), from a start.
 
-        For a fold, the Hessian of all rows is not replaced. The end must not tell of the start, which knows the fold.
+        For a fold, the Hessian of all rows is not replaced, and the start is the fit to all rows. The end must not
+        depend on that start, which has seen the rows that the fold holds out.
         """
         loss, gradient = _loss(problem, theta)
         factor = None
