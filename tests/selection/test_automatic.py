@@ -251,8 +251,8 @@ def test_rows_without_weight_play_no_part():
     assert np.isfinite([row["log_loss"] for row in all_rows.choice_.rows()]).all()
     with pytest.raises(DataError, match="all rows are of class 0"):
         suffice.fit(X, y, (y == 0).astype(float))
-    few_count = suffice.fit(*clusters(1100), (np.arange(1100) < 900).astype(float)).choice_.candidates
-    assert not any("Mixture" in one.name for one in few_count)  # which take 1000 rows
+    too_few = suffice.fit(*clusters(1100), (np.arange(1100) < 900).astype(float)).choice_.candidates
+    assert not any("Mixture" in one.name for one in too_few)  # which take 1000 rows
 
 
 def test_the_table_prints_as_text_and_as_html():
@@ -585,6 +585,7 @@ def test_a_time_limit_chooses_no_mixture_that_is_not_clearly_better(monkeypatch)
     found = suffice.fit(*clusters(1000), time_limit=0.5)
     assert ["Mixture" in name for name in tried] == [False] * (len(tried) - 1) + [True]
     assert not isinstance(found, MixtureClassifier)
+    assert not any("Mixture" in one.name for one in found.choice_.candidates)
 
 
 def test_proportions_come_from_calibrated_scores():
