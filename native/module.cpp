@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "duplicates.hpp"
 #include "encode.hpp"
 #include "kernels.hpp"
 #include "pool.hpp"
@@ -375,6 +376,16 @@ NB_MODULE(_native, m) {
     m.def("reduce", &reduce, nb::arg().noconvert(), nb::arg().noconvert().none(), nb::arg().noconvert().none(),
           nb::arg().noconvert().none(), Free());
     m.def("soften", &soften, "joint"_a.noconvert(), "fallback"_a, "weight"_a.none(), Free());
+    const auto duplicates = [&](auto zero) {
+        using I = decltype(zero);
+        m.def("has_duplicates",
+              [](ConstPlaces starts, Flat<I> indices, Index columns) {
+                  return has_duplicates(starts.data(), indices.data(), Index(starts.shape(0)) - 1, columns);
+              },
+              "starts"_a.noconvert(), "indices"_a.noconvert(), "columns"_a, Free());
+    };
+    duplicates(std::int32_t());
+    duplicates(std::int64_t());
     m.def("log_factorials",
           [](ConstPlaces starts, ConstDoubles values, Doubles out) {
               kernels<Factorials>().log_factorials(starts.data(), values.data(), Index(out.shape(0)), out.data());

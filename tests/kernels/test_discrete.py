@@ -387,6 +387,23 @@ def test_dense_counts(dtype, kind, presence):
             np.testing.assert_allclose(missing - 2, expected_missing, rtol=1e-12, atol=1e-12, err_msg=order)
 
 
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize(
+    ("rows", "twice"),
+    [
+        ([[0, 1, 4], [0, 1]], False),  # the same columns in two rows
+        ([[4, 1, 0], [2, 4]], False),
+        ([[], [3, 0, 4, 3], []], True),
+        ([[0, 0]], True),
+        ([[]], False),
+    ],
+)
+def test_duplicates(rows, twice, index):
+    indptr, indices = np.cumsum([0, *map(len, rows)]), np.concatenate(rows).astype(index)
+    assert kernels.active.has_duplicates(indptr, indices, 5) is twice
+    assert kernels.active.has_duplicates(3 + indptr, np.concatenate([[1, 1, 1], indices]).astype(index), 5) is twice
+
+
 @pytest.mark.parametrize(
     "draw",
     [

@@ -43,6 +43,14 @@ def test_rows_outside_what_is_stored_are_refused(starts):
 
 
 @native_kernels
+def test_columns_that_do_not_exist_are_no_duplicates():
+    indices = np.array([3, -1, 9, 9])
+    assert not kernels.active.has_duplicates(np.array([0, 4]), indices, 4)
+    with pytest.raises(ValueError, match="rows start"):
+        kernels.active.has_duplicates(np.array([0, 5]), indices, 4)
+
+
+@native_kernels
 def test_rows_may_end_before_they_begin():
     """Such rows are empty. An entry that is fetched in advance is one of those stored: the sanitizers see others."""
     starts, indices, data = np.array([0, 5, 0]), np.zeros(5, np.int32), np.ones(5)

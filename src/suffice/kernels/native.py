@@ -189,6 +189,11 @@ def dense_counts(X: Array, code: Array, weight: Array | None, presence: bool, co
     return _native.dense_counts(X, code, weight, presence, count, missing)
 
 
+def has_duplicates(indptr: Array, indices: Array, columns: int) -> bool:
+    starts = _starts(indptr, indices, None, columns)
+    return _native.has_duplicates(starts, np.ascontiguousarray(indices), columns)
+
+
 def log_factorials(starts: Array, values: Array) -> Array:
     starts, values = np.array(starts, np.int64), np.ascontiguousarray(values, np.float64)
     if starts.min() < 0 or starts.max() > len(values):

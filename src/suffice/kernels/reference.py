@@ -460,6 +460,13 @@ def dense_counts(X: Array, code: Array, weight: Array | None, presence: bool, co
     return good
 
 
+def has_duplicates(indptr: Array, indices: Array, columns: int) -> bool:
+    """Whether a row of a sparse matrix stores a column twice."""
+    row = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    cell = row * columns + indices[indptr[0] : indptr[-1]]
+    return len(np.unique(cell)) < len(cell)
+
+
 def log_factorials(starts: Array, values: Array) -> Array:
     """Of rows that are values[starts[r] : starts[r + 1]], the sum of log x! over the cells, and log x! of their sum,
     (n, 2). NaN counts as none."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Generator
+from contextlib import closing
 from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
@@ -225,12 +226,12 @@ class _Search:
         self._tried: dict[str, _Tried] = {}  # by name
         self.failed: list[Exception] = []
 
-    def run(self, models: Iterator[Candidate], time_limit: float | None) -> None:
+    def run(self, models: Generator[Candidate], time_limit: float | None) -> None:
         """Try candidates until there are no more, the time is over, or the user interrupts with Ctrl-C."""
         start = time.monotonic()
         try:
-            with progress("Trying models", 1.0) as advance, single_threaded_blas():
-                for model in models:  # the next one, so that what is known of the last has had its consequences
+            with progress("Trying models", 1.0) as advance, single_threaded_blas(), closing(models):
+                for model in models:
                     if self.tried and time_limit is not None and time.monotonic() - start > time_limit:
                         return
                     try:
@@ -303,14 +304,16 @@ class _Search:
         one, other = (_least(some).losses[self.criterion.name] for some in found)
         return _is_more_than_chance(self.trial, one - other)
 
-    def drop_unless_clear(self, model: Candidate) -> None:
-        """Forget a candidate that is the best, but not by more than chance explains."""
-        if (one := self.best).candidate is model:
-            del self._tried[one.name]
-            if _is_more_than_chance(
-                self.trial, self.best.losses[self.criterion.name] - one.losses[self.criterion.name]
-            ):
-                self._tried[one.name] = one
+    def drop_unless_clear(self, models: Collection[Candidate]) -> None:
+        """Forget those of some candidates that are better than all others, but not by more than chance explains."""
+        others = [one for one in self.tried if one.candidate not in models]
+        if not others:
+            return
+        best, name = _least(others), self.criterion.name
+        for one in [one for one in self.tried if one.candidate in models]:
+            apart = best.losses[name] - one.losses[name]
+            if _least([best, one]) is one and not _is_more_than_chance(self.trial, apart):
+                del self._tried[one.name]
 
     def choice(self, left_out: dict[str, str]) -> Choice:
         """Return the table of what was tried, best first."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
@@ -67,7 +67,7 @@ def _views(trial: Trial, families: Any, *others: dict[str, str]) -> list[View]:
 
 def candidates(
     trial: Trial, families: Any, n_jobs: int | None, generative: bool, calibrate: bool, results: Comparisons
-) -> Iterator[Candidate]:
+) -> Generator[Candidate]:
     """Yield models to try, quick ones first: what held-out rows say of these decides which others are tried.
 
     Parameters

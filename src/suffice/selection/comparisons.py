@@ -23,12 +23,16 @@ class Comparisons(Protocol):
         """Whether the best of some candidates is worse than the best of others, or of all, by more than chance
         explains."""
 
-    def drop_unless_clear(self, model: Candidate) -> None:
-        """Forget a candidate that is the best, but not by more than chance explains."""
+    def drop_unless_clear(self, models: Collection[Candidate]) -> None:
+        """Forget those of some candidates that are better than all others, but not by more than chance explains."""
 
 
 def clear(results: Comparisons, models: Iterator[C]) -> Iterator[C]:
     """Yield models that are taken only if they are better than others by more than chance explains."""
-    for model in models:
-        yield model
-        results.drop_unless_clear(model)
+    yielded: list[C] = []
+    try:
+        for model in models:
+            yielded.append(model)
+            yield model
+    finally:  # also when the time is over
+        results.drop_unless_clear(yielded)
