@@ -335,8 +335,11 @@ def _finite(sums: Array) -> Array | None:
 
 def row_log_factorials(table: Table) -> Iterator[tuple[slice, Array]]:
     """Some rows at a time, and for each the sum of log x! over its cells, and log x! of its total, (n, 2)."""
-    table = table.canonical() if isinstance(table, Sparse) else table
-    step = max(256, _CELLS // table.n_features)
+    n_cells = len(table) * table.n_features
+    if isinstance(table, Sparse):
+        table = table.canonical()
+        n_cells = table.n_cells
+    step = max(256, _CELLS * len(table) // max(n_cells, 1))
     for start in range(0, len(table), step):
         rows = slice(start, min(start + step, len(table)))
         part = table[rows]
