@@ -337,7 +337,8 @@ def row_log_factorials(table: Table) -> Iterator[tuple[slice, Array]]:
     """Some rows at a time, and for each the sum of log x! over its cells, and log x! of its total, (n, 2)."""
     n_cells = len(table) * table.n_features
     if isinstance(table, Sparse):
-        table = table.canonical()
+        if kernels.active.has_duplicates(table.indptr, table.indices, table.n_features):
+            table = table.canonical()
         n_cells = table.n_cells
     step = max(256, _CELLS * len(table) // max(n_cells, 1))
     for start in range(0, len(table), step):

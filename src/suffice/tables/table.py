@@ -326,8 +326,12 @@ class Sparse(Table):
             raise DataError(f"the sparse matrix is damaged: it stores cells outside its {self.n_features} columns")
 
     def canonical(self) -> Sparse:
-        """The same rows with no cell stored twice; the columns of a row may be in any order."""
-        if not kernels.active.has_duplicates(self.indptr, self.indices, self.n_features):
+        """The same rows with no cell stored twice, and the columns of each row in order."""
+        indices, _ = self.stored()
+        ascending = np.ones(len(indices) + 1, bool)
+        np.greater(indices[1:], indices[:-1], out=ascending[1:-1])
+        ascending[self.indptr - self.indptr[0]] = True  # between rows
+        if ascending.all():
             return self
         matrix = self.matrix()
         if matrix.dtype.kind == "f":
