@@ -110,10 +110,10 @@ def candidates(
             logistic.append(other)
             yield other
         yield from _penalised(results.best_of(logistic), results)
-    if calibrate:
-        yield from _weighted(trial, families, n_jobs, tried, results)
     if not generative and _is_gaussian(trial, families):
         yield from clear(results, mixtures(trial, n_jobs, tried, results))
+    if calibrate:
+        yield from _weighted(trial, families, n_jobs, tried, results)
 
 
 def _linear(trial: Trial, families: Any, n_jobs: int | None) -> Iterator[LogisticCandidate]:
