@@ -306,8 +306,3 @@ class LinearDensity(Density):
 
     def _completed(self, X: Counts, by: Counts) -> Counts:
         return X if X.missing is None else Counts(np.where(X.missing, by.values, X.values))
-
-    def marginal(self, X: Counts) -> Array:
-        out = np.empty((len(X), self.n_classes))
-        self.score(X, all=out)
-        return out
