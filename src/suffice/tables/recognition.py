@@ -58,7 +58,7 @@ def reading(column: Column, decimal: str | None = None) -> Recognition | None:
     tried: list[_Try] = [_booleans, _dates, numbers, _durations]
     if len(column) > _FIRST:  # these rows are enough to see of most text that it is nothing else
         words, cells = parsing.words_of(column[np.arange(0, len(column), len(column) // _FIRST)])
-        tried = [_booleans] if len(words) <= FEW else []
+        tried = [_booleans] if any(set(map(parsing.boolean_word, words)) <= set(two) for two in parsing.TRUTHS) else []
         every: list[tuple[_Try, Any, Any]] = [
             (_dates, parsing.time_of, [(order,) for order in parsing.ORDERS]),
             (numbers, parsing.number_of, ".,"),
