@@ -1,5 +1,6 @@
 // Counts and scores of discrete models: categories, dense counts, and counts in compressed sparse rows.
 #pragma once
+#include "factorials.hpp"
 #include "scores.hpp"
 
 namespace suffice::SUFFICE_ISA {
@@ -354,12 +355,6 @@ inline bool is_count(V v) {
     return v >= V(0);
 }
 
-// A column that was checked before the call, but may have changed since: the rows are the caller's.
-template <class I>
-inline Index inside(I column, Index cols) {
-    return std::size_t(column) < std::size_t(cols) ? Index(column) : 0;
-}
-
 constexpr Index kAhead = 12;  // entries of a sparse row for which memory is asked in advance
 
 // An entry beyond which memory is not asked for. Rows may not follow each other, if they were changed before they were
@@ -369,8 +364,10 @@ inline Index last_entry(const SparseRows<V, I>& X) { return larger<Index>(X.indp
 
 // Rows are taken as they come: reading them class by class, to keep a row of the table near, costs more than it saves.
 template <class V, class I>
-bool sparse_counts(const SparseRows<V, I>& X, const Labels& y, bool presence, double* table) {
+bool sparse_counts(const SparseRows<V, I>& X, const Labels& y, bool presence, double* table, double* log_factorials) {
     const Index n = X.rows, last = last_entry(X);
+    RowCells<V, I> cells(X);
+    ClassFactorials factorials(log_factorials);
     bool good = true;
     for (Index r = 0; r < n; ++r) {
         const double w = y.weight ? y.weight[r] : 1.0;
@@ -385,7 +382,12 @@ bool sparse_counts(const SparseRows<V, I>& X, const Labels& y, bool presence, do
             good &= is_count(v);
             row[inside(X.indices[e], X.cols)] += presence ? (v > V(0) ? w : 0.0) : w * double(v);
         }
+        if (!log_factorials) continue;
+        Index count;
+        const double* x = cells(r, &count);
+        factorials.add(x, count, y.code[r], w);
     }
+    factorials.finish();
     return good;
 }
 
@@ -431,9 +433,11 @@ inline bool count_row(const double* __restrict x, double w, double* __restrict c
 }
 
 template <class T>
-bool dense_counts(const Matrix<T>& X, const Labels& y, bool presence, double* count, double* missing) {
+bool dense_counts(const Matrix<T>& X, const Labels& y, bool presence, double* count, double* missing,
+                  double* log_factorials) {
     const Index d = X.cols;
     Scratch buffer(kTile * d);
+    ClassFactorials factorials(log_factorials);
     bool good = true;
     for (Index first = 0; first < X.rows; first += kTile) {
         const Index rows = smaller(kTile, X.rows - first);
@@ -444,8 +448,10 @@ bool dense_counts(const Matrix<T>& X, const Labels& y, bool presence, double* co
             if (w == 0.0) continue;
             const Index row = y.code[first + r] * d;
             good &= (presence ? count_row<true> : count_row<false>)(x, w, count + row, missing + row, d);
+            if (log_factorials) factorials.add(x, d, y.code[first + r], w);
         }
     }
+    factorials.finish();
     return good;
 }
 

@@ -84,7 +84,11 @@ struct Kernels {
     bool (*count_scores)(const Matrix<T>&, Index classes, bool presence, const double* slope, const double* constant,
                          const Scores&);
     // Returns whether every value was a count: finite and, unless only its presence counts, not negative; NaN is missing.
-    bool (*dense_counts)(const Matrix<T>&, const Labels&, bool presence, double* count, double* missing);
+    // Sums of log x! over the cells, and over the totals of the rows, are added to log_factorials (classes, 2), if it is given.
+    bool (*dense_counts)(const Matrix<T>&, const Labels&, bool presence, double* count, double* missing,
+                         double* log_factorials);
+    // For each row, the sum of log x! over its cells, and log x! of their sum, (rows, 2). NaN counts as none.
+    void (*log_factorials)(const Matrix<T>&, double* out);
 };
 
 template <class T>
@@ -103,21 +107,17 @@ struct CategoryKernels {
 
 template <class V, class I>
 struct SparseKernels {
-    // Returns whether every value was finite and not negative.
-    bool (*counts)(const SparseRows<V, I>&, const Labels&, bool presence, double* table);
+    // Returns whether every value was finite and not negative. Cells of a column that is stored twice count as one in
+    // log_factorials, as above.
+    bool (*counts)(const SparseRows<V, I>&, const Labels&, bool presence, double* table, double* log_factorials);
     void (*scores)(const SparseRows<V, I>&, Index classes, const double* slope, const double* constant, const Scores&);
+    void (*log_factorials)(const SparseRows<V, I>&, double* out);
 };
 
 struct Reduction {
     void (*reduce)(const double* scores, Index rows, Index classes, const Scores&);
     void (*soften)(double* joint, Index rows, Index classes, const double* fallback, Index stride, const double* weight,
                    double* sums);
-};
-
-struct Factorials {
-    // For each row, which is values[starts[r]] to values[starts[r + 1]]: the sum of log x! over its cells, and log x! of their
-    // sum, (rows, 2). NaN counts as none.
-    void (*log_factorials)(const std::int64_t* starts, const double* values, Index rows, double* out);
 };
 
 struct Table : Kernels<float>, Kernels<double>,
@@ -128,7 +128,7 @@ struct Table : Kernels<float>, Kernels<double>,
                SparseKernels<double, std::int32_t>, SparseKernels<double, std::int64_t>,
                SparseKernels<std::int32_t, std::int32_t>, SparseKernels<std::int32_t, std::int64_t>,
                SparseKernels<std::int64_t, std::int32_t>, SparseKernels<std::int64_t, std::int64_t>,
-               Reduction, Factorials {};
+               Reduction {};
 
 namespace baseline { extern const Table table; }
 namespace avx2 { extern const Table table; }

@@ -10,7 +10,6 @@
 #include <stdexcept>
 #include <string>
 
-#include "duplicates.hpp"
 #include "encode.hpp"
 #include "kernels.hpp"
 #include "pool.hpp"
@@ -179,12 +178,15 @@ void bind(nb::module_& m) {
           nb::arg().noconvert(), nb::arg(), nb::arg(), nb::arg(), nb::arg().noconvert().none(), nb::arg().noconvert().none(),
           nb::arg().noconvert().none(), free);
     m.def("dense_counts",
-          [](Rows<T> X, Codes code, Weights weight, bool presence, Doubles count, Doubles missing) {
+          [](Rows<T> X, Codes code, Weights weight, bool presence, Doubles count, Doubles missing, Wanted log_factorials) {
               return kernels<Kernels<T>>().dense_counts(matrix<T>(X), {code.data(), pointer(weight), Index(count.shape(0))},
-                                                        presence, count.data(), missing.data());
+                                                        presence, count.data(), missing.data(), pointer(log_factorials));
           },
           "X"_a.noconvert(), "code"_a.noconvert(), "weight"_a.none(), "presence"_a, "count"_a.noconvert(),
-          "missing"_a.noconvert(), free);
+          "missing"_a.noconvert(), "log_factorials"_a.noconvert().none(), free);
+    m.def("dense_log_factorials",
+          [](Rows<T> X, Doubles out) { kernels<Kernels<T>>().log_factorials(matrix<T>(X), out.data()); },
+          "X"_a.noconvert(), "out"_a.noconvert(), free);
 }
 
 template <class T>
@@ -232,13 +234,20 @@ void bind_categories(nb::module_& m) {
 template <class V, class I>
 void bind_sparse(nb::module_& m) {
     m.def("sparse_counts",
-          [](ConstPlaces indptr, Flat<I> indices, Flat<V> data, Codes code, Weights weight, bool presence, Doubles table) {
+          [](ConstPlaces indptr, Flat<I> indices, Flat<V> data, Codes code, Weights weight, bool presence, Doubles table,
+             Wanted log_factorials) {
               return kernels<SparseKernels<V, I>>().counts(
                   {indptr.data(), indices.data(), data.data(), Index(indptr.shape(0)) - 1, Index(table.shape(1))},
-                  {code.data(), pointer(weight), Index(table.shape(0))}, presence, table.data());
+                  {code.data(), pointer(weight), Index(table.shape(0))}, presence, table.data(), pointer(log_factorials));
           },
           "indptr"_a.noconvert(), "indices"_a.noconvert(), "data"_a.noconvert(), "code"_a.noconvert(), "weight"_a.none(),
-          "presence"_a, "table"_a.noconvert(), Free());
+          "presence"_a, "table"_a.noconvert(), "log_factorials"_a.noconvert().none(), Free());
+    m.def("sparse_log_factorials",
+          [](ConstPlaces indptr, Flat<I> indices, Flat<V> data, Index columns, Doubles out) {
+              kernels<SparseKernels<V, I>>().log_factorials(
+                  {indptr.data(), indices.data(), data.data(), Index(indptr.shape(0)) - 1, columns}, out.data());
+          },
+          "indptr"_a.noconvert(), "indices"_a.noconvert(), "data"_a.noconvert(), "columns"_a, "out"_a.noconvert(), Free());
     m.def("sparse_scores",
           [](ConstPlaces indptr, Flat<I> indices, std::optional<Flat<V>> data, ConstDoubles slope, ConstDoubles constant,
              Wanted all, Best best, Wanted evidence) {
@@ -376,21 +385,6 @@ NB_MODULE(_native, m) {
     m.def("reduce", &reduce, nb::arg().noconvert(), nb::arg().noconvert().none(), nb::arg().noconvert().none(),
           nb::arg().noconvert().none(), Free());
     m.def("soften", &soften, "joint"_a.noconvert(), "fallback"_a, "weight"_a.none(), Free());
-    const auto duplicates = [&](auto zero) {
-        using I = decltype(zero);
-        m.def("has_duplicates",
-              [](ConstPlaces starts, Flat<I> indices, Index columns) {
-                  return has_duplicates(starts.data(), indices.data(), Index(starts.shape(0)) - 1, columns);
-              },
-              "starts"_a.noconvert(), "indices"_a.noconvert(), "columns"_a, Free());
-    };
-    duplicates(std::int32_t());
-    duplicates(std::int64_t());
-    m.def("log_factorials",
-          [](ConstPlaces starts, ConstDoubles values, Doubles out) {
-              kernels<Factorials>().log_factorials(starts.data(), values.data(), Index(out.shape(0)), out.data());
-          },
-          "starts"_a.noconvert(), "values"_a.noconvert(), "out"_a.noconvert(), Free());
     m.def("whiten",
           [](ConstDoubles matrices, ConstDoubles unit, Doubles whitening, Doubles log_det, Doubles trace) {
               const Index d = Index(unit.shape(0));

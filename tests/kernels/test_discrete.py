@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import gammaln
 
 from suffice import kernels
 
@@ -268,6 +269,12 @@ def test_category_counts_of_halves_are_those_of_the_whole(seed, widths, n, k):
 SPARSE = [(0, 3, 2), (1, 1, 1), (5, 4, 1), (6, 9, 2), (50, 7, 3), (40, 30, 4), (90, 60, 20), (65, 20, 25), (30, 8, 70)]
 
 
+def plain_log_factorials(x):
+    """Of each row of counts, the sum of log x! over the cells, and log x! of their sum."""
+    x = x.astype(np.float64)
+    return np.stack([gammaln(x + 1).sum(axis=1), gammaln(x.sum(axis=1) + 1)], axis=1)
+
+
 def some_sparse(rng, n, d, value, index, sliced):
     dense = rng.poisson(0.7, (n, d)).astype(value)
     if np.dtype(value).kind == "f":
@@ -297,10 +304,13 @@ def test_sparse_counts(value, index, kind):
             for array in (indptr, indices, data):
                 array.flags.writeable = False
             for presence in (False, True):
-                table = np.ones((k, d))
-                assert kernels.active.sparse_counts(indptr, indices, data, code, weight, presence, table) is True
+                table, sums = np.ones((k, d)), None if presence else np.ones((k, 2))
+                assert kernels.active.sparse_counts(indptr, indices, data, code, weight, presence, table, sums) is True
                 expected = plain_counts(dense, code, weight, presence, k)
                 np.testing.assert_allclose(table - 1, expected, rtol=1e-12, atol=1e-12)
+                if sums is not None:
+                    expected = plain_counts(plain_log_factorials(dense), code, weight, False, k)
+                    np.testing.assert_allclose(sums - 1, expected, rtol=1e-12, atol=1e-12)
 
 
 def test_indptr_and_indices_may_differ_in_type():
@@ -377,31 +387,46 @@ def test_dense_counts(dtype, kind, presence):
         code, weight = rng.integers(0, k, n).astype(np.int32), some_weight(rng, n, kind)
         expected = plain_counts(np.where(gone, 0.0, X), code, weight, presence, k)
         expected_missing = plain_counts(gone, code, weight, True, k)
+        kept = slice(None) if kind != "zeros" else weight > 0
+        of_rows = plain_log_factorials(np.where(gone, 0.0, X))[kept] if not presence else None
+        if not presence:
+            own = None if weight is None else weight[kept]
+            expected_sums = plain_counts(of_rows, code[kept], own, False, k)
         X[gone] = np.nan
         if kind == "zeros":
             X[weight == 0] = -np.inf  # absent, whatever they hold
         for order, x in layouts_in_memory(X).items():
-            count, missing = np.ones((k, d)), np.full((k, d), 2.0)
-            assert kernels.active.dense_counts(x, code, weight, presence, count, missing) is True
+            count, missing, sums = np.ones((k, d)), np.full((k, d), 2.0), None if presence else np.ones((k, 2))
+            assert kernels.active.dense_counts(x, code, weight, presence, count, missing, sums) is True
+            if sums is not None:
+                np.testing.assert_allclose(sums - 1, expected_sums, rtol=1e-12, atol=1e-12, err_msg=order)
+                found = kernels.active.dense_log_factorials(x[kept])
+                np.testing.assert_allclose(found, of_rows, rtol=1e-12, atol=1e-12)
             np.testing.assert_allclose(count - 1, expected, rtol=1e-12, atol=1e-12, err_msg=order)
             np.testing.assert_allclose(missing - 2, expected_missing, rtol=1e-12, atol=1e-12, err_msg=order)
 
 
 @pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("value", [np.float32, np.float64, np.int32, np.int64])
 @pytest.mark.parametrize(
-    ("rows", "twice"),
+    "rows",
     [
-        ([[0, 1, 4], [0, 1]], False),  # the same columns in two rows
-        ([[4, 1, 0], [2, 4]], False),
-        ([[], [3, 0, 4, 3], []], True),
-        ([[0, 0]], True),
-        ([[]], False),
+        [[0, 1, 4], [0, 1]],  # the same columns in two rows
+        [[4, 1, 0], [2, 4]],
+        [[], [3, 0, 4, 3], [0, 1, 2, 3, 4], [4, 4, 1], [3, 3, 3]],
+        [[0, 0]],
+        [[]],
     ],
 )
-def test_duplicates(rows, twice, index):
-    indptr, indices = np.cumsum([0, *map(len, rows)]), np.concatenate(rows).astype(index)
-    assert kernels.active.has_duplicates(indptr, indices, 5) is twice
-    assert kernels.active.has_duplicates(3 + indptr, np.concatenate([[1, 1, 1], indices]).astype(index), 5) is twice
+def test_log_factorials_of_cells_that_are_stored_twice(rows, value, index):
+    indptr, indices = 3 + np.cumsum([0, *map(len, rows)]), np.concatenate([[1, 1, 1], *rows]).astype(index)
+    data, dense = (2 + np.arange(len(indices))).astype(value), np.zeros((len(rows), 5))
+    np.add.at(dense, (np.repeat(np.arange(len(rows)), np.diff(indptr)), indices[3:]), data[3:])
+    found = kernels.active.sparse_log_factorials(indptr, indices, data, 5)
+    np.testing.assert_allclose(found, plain_log_factorials(dense), rtol=1e-13)
+    code, table, sums = np.zeros(len(rows), np.int32), np.zeros((1, 5)), np.zeros((1, 2))
+    kernels.active.sparse_counts(indptr, indices, data, code, None, False, table, sums)
+    np.testing.assert_allclose(sums, found.sum(axis=0, keepdims=True), rtol=1e-13)
 
 
 @pytest.mark.parametrize(
@@ -420,8 +445,11 @@ def test_log_factorials(draw):
     lengths = np.array([0, 1, 3, 4, 7, 8, 9, 33, 0, 200])
     values = np.asarray(draw(rng, 5 + lengths.sum()), np.float64)
     starts = 5 + np.concatenate([[0], np.cumsum(lengths)])
-    found = kernels.active.log_factorials(starts, values)
+    columns = np.concatenate([np.arange(5), *map(np.arange, lengths)])
+    found = kernels.active.sparse_log_factorials(starts, columns, np.nan_to_num(values), 200)
     for row, (start, stop) in zip(found, pairwise(starts.tolist()), strict=True):
+        in_a_table = kernels.active.dense_log_factorials(values[start:stop][None])
+        np.testing.assert_allclose(row, in_a_table[0], rtol=1e-14, atol=1e-13)
         x = [mpmath.mpf(v) for v in values[start:stop].tolist() if v == v]
         expected = [sum((mpmath.loggamma(v + 1) for v in x), mpmath.mpf(0)), mpmath.loggamma(sum(x) + 1)]
         np.testing.assert_allclose(row, [float(e) for e in expected], rtol=2e-14, atol=1e-13)

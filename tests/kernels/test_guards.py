@@ -38,16 +38,15 @@ def test_rows_outside_what_is_stored_are_refused(starts):
         kernels.active.sparse_counts(starts, indices, data, code, None, False, np.zeros((1, 4)))
     with pytest.raises(ValueError, match=r"rows start|outside its rows|indices and data|should be"):
         kernels.active.sparse_scores(starts, indices, data, np.ones((4, 1)), np.zeros(1), scores, None, None)
-    with pytest.raises(ValueError, match=r"rows start|negative|same length"):
-        kernels.active.log_factorials(starts, data)
+    with pytest.raises(ValueError, match=r"rows start|outside its rows|indices and data|should be"):
+        kernels.active.sparse_log_factorials(starts, indices, data, 4)
 
 
 @native_kernels
-def test_columns_that_do_not_exist_are_no_duplicates():
-    indices = np.array([3, -1, 9, 9])
-    assert not kernels.active.has_duplicates(np.array([0, 4]), indices, 4)
-    with pytest.raises(ValueError, match="rows start"):
-        kernels.active.has_duplicates(np.array([0, 5]), indices, 4)
+def test_columns_that_do_not_exist_are_the_first():
+    indices, data = np.array([3, -1, 9, 9]), np.array([1.0, 2.0, 3.0, 4.0])
+    found = kernels.active.sparse_log_factorials(np.array([0, 4]), indices, data, 4)
+    np.testing.assert_allclose(found, kernels.active.dense_log_factorials(np.array([[9.0, 0, 0, 1]])))
 
 
 @native_kernels
@@ -57,6 +56,8 @@ def test_rows_may_end_before_they_begin():
     table, scores = np.zeros((1, 1)), np.empty((2, 1))
     kernels.active.sparse_counts(starts, indices, data, np.zeros(2, np.int32), None, False, table)
     kernels.active.sparse_scores(starts, indices, data, np.ones((1, 1)), np.zeros(1), scores, None, None)
+    logs = kernels.active.sparse_log_factorials(starts, np.arange(5), data, 5)
+    np.testing.assert_allclose(logs, [[0.0, np.log(120)], [0.0, 0.0]], atol=1e-12)
     assert table.tolist() == [[5.0]]
     assert scores.tolist() == [[5.0], [0.0]]
 

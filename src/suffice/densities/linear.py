@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .. import kernels
 from ..stats import CountStats
-from ..stats.counts import refuse_counts, row_log_factorials
+from ..stats.counts import log_factorials, refuse_counts
 from ..tables.table import Matrix, Sparse, Table, as_float
 from .base import Density, LinearForm, refuse_zeros
 from .scorer import Wanted
@@ -43,8 +43,7 @@ class Counts:
 
     def log_factorials(self) -> Array:
         """For each row, the sum of log x! over its features, and log x! of its total, (n, 2)."""
-        table = self.values if isinstance(self.values, Sparse) else Matrix(np.asarray(self.values, np.float64))
-        return np.concatenate([np.empty((0, 2)), *(of_rows for _, of_rows in row_log_factorials(table))])
+        return log_factorials(self.values if isinstance(self.values, Sparse) else Matrix(np.asarray(self.values)))
 
 
 class DenseCounts(Counts):

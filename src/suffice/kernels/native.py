@@ -169,11 +169,24 @@ def _starts(indptr: Array, indices: Array, data: Array | None, columns: int) -> 
 
 
 def sparse_counts(
-    indptr: Array, indices: Array, data: Array, code: Array, weight: Array | None, presence: bool, table: Array
+    indptr: Array,
+    indices: Array,
+    data: Array,
+    code: Array,
+    weight: Array | None,
+    presence: bool,
+    table: Array,
+    log_factorials: Array | None = None,
 ) -> bool:
     _check(len(indptr) - 1, code, weight)
     starts = _starts(indptr, indices, data, table.shape[1])
-    return _native.sparse_counts(starts, indices, data, code, weight, presence, table)
+    return _native.sparse_counts(starts, indices, data, code, weight, presence, table, log_factorials)
+
+
+def sparse_log_factorials(indptr: Array, indices: Array, data: Array, columns: int) -> Array:
+    starts, out = _starts(indptr, indices, data, columns), np.empty((len(indptr) - 1, 2))
+    _native.sparse_log_factorials(starts, indices, data, columns, out)
+    return out
 
 
 def sparse_scores(
@@ -183,23 +196,23 @@ def sparse_scores(
     _native.sparse_scores(starts, indices, data, slope, constant, *wanted)
 
 
-def dense_counts(X: Array, code: Array, weight: Array | None, presence: bool, count: Array, missing: Array) -> bool:
+def dense_counts(
+    X: Array,
+    code: Array,
+    weight: Array | None,
+    presence: bool,
+    count: Array,
+    missing: Array,
+    log_factorials: Array | None = None,
+) -> bool:
     _check(len(X), code, weight)
     _check_columns(X, count.shape[1])
-    return _native.dense_counts(X, code, weight, presence, count, missing)
+    return _native.dense_counts(X, code, weight, presence, count, missing, log_factorials)
 
 
-def has_duplicates(indptr: Array, indices: Array, columns: int) -> bool:
-    starts = _starts(indptr, indices, None, columns)
-    return _native.has_duplicates(starts, np.ascontiguousarray(indices), columns)
-
-
-def log_factorials(starts: Array, values: Array) -> Array:
-    starts, values = np.array(starts, np.int64), np.ascontiguousarray(values, np.float64)
-    if starts.min() < 0 or starts.max() > len(values):
-        raise ValueError(f"rows start at {starts.min()} to {starts.max()} of {len(values)} values")
-    out = np.empty((len(starts) - 1, 2))
-    _native.log_factorials(starts, values, out)
+def dense_log_factorials(X: Array) -> Array:
+    out = np.empty((len(X), 2))
+    _native.dense_log_factorials(X, out)
     return out
 
 

@@ -409,11 +409,20 @@ def _sparse_rows(indptr: Array, indices: Array, data: Array, d: int) -> Any:
 
 
 def sparse_counts(
-    indptr: Array, indices: Array, data: Array, code: Array, weight: Array | None, presence: bool, table: Array
+    indptr: Array,
+    indices: Array,
+    data: Array,
+    code: Array,
+    weight: Array | None,
+    presence: bool,
+    table: Array,
+    log_factorials: Array | None = None,
 ) -> bool:
     """Add the sums of each class, or if `presence` the weights of the rows where x > 0, to table (k, d).
 
-    Returns whether all values are finite and not negative; without that the table is of no use.
+    The sums of log x! over the cells, and over the totals of the rows, are added to log_factorials (k, 2).
+
+    Returns whether all values are finite and not negative; without that the sums are of no use.
     """
     k, d = table.shape
     X = _sparse_rows(indptr, indices, data, d)
@@ -424,8 +433,29 @@ def sparse_counts(
     if presence:
         X.data = (X.data > 0).astype(np.float64)
     if good:
-        table += (_membership(code, weight, k) @ X).toarray()
+        members = _membership(code, weight, k)
+        table += (members @ X).toarray()
+        if log_factorials is not None:
+            log_factorials += members @ sparse_log_factorials(X.indptr, X.indices, X.data, d)
     return good
+
+
+def sparse_log_factorials(indptr: Array, indices: Array, data: Array, columns: int) -> Array:
+    """Of each row, the sum of log x! over the cells, and log x! of their sum, (n, 2).
+
+    What is stored in several cells of a column is one.
+    """
+    X = _sparse_rows(indptr, indices, data, columns).astype(np.float64)
+    X.sum_duplicates()
+    row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    cells = np.bincount(row, _log_factorial(X.data), X.shape[0])
+    return np.stack([cells, _log_factorial(np.bincount(row, X.data, X.shape[0]))], axis=1)
+
+
+def _log_factorial(x: Array) -> Array:
+    from scipy.special import gammaln
+
+    return np.asarray(gammaln(x + 1.0))
 
 
 def sparse_scores(
@@ -443,7 +473,15 @@ def sparse_scores(
         reduce_scores(scores.T, *(None if out is None else out[rows] for out in wanted))
 
 
-def dense_counts(X: Array, code: Array, weight: Array | None, presence: bool, count: Array, missing: Array) -> bool:
+def dense_counts(
+    X: Array,
+    code: Array,
+    weight: Array | None,
+    presence: bool,
+    count: Array,
+    missing: Array,
+    log_factorials: Array | None = None,
+) -> bool:
     """As `sparse_counts`, with the weights of the rows where x is NaN added to missing (k, d).
 
     If `presence`, negative values are absent and not an error.
@@ -457,26 +495,15 @@ def dense_counts(X: Array, code: Array, weight: Array | None, presence: bool, co
             x = np.where(gone, 0.0, x)
         good &= bool(np.isfinite(x).all() and (presence or (x >= 0).all()))
         count += members @ ((x > 0).astype(np.float64) if presence else x)
+        if log_factorials is not None and good:
+            log_factorials += members @ dense_log_factorials(x)
     return good
 
 
-def has_duplicates(indptr: Array, indices: Array, columns: int) -> bool:
-    """Whether a row of a sparse matrix stores a column twice."""
-    row = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
-    cell = row * columns + indices[indptr[0] : indptr[-1]]
-    return len(np.unique(cell)) < len(cell)
-
-
-def log_factorials(starts: Array, values: Array) -> Array:
-    """Of rows that are values[starts[r] : starts[r + 1]], the sum of log x! over the cells, and log x! of their sum,
-    (n, 2). NaN counts as none."""
-    from scipy.special import gammaln
-
-    first, n = starts[0], len(starts) - 1
-    x = np.nan_to_num(np.asarray(values[first : starts[-1]], np.float64), posinf=np.inf)
-    row = np.repeat(np.arange(n), np.diff(starts))
-    logs, totals = np.bincount(row, gammaln(x + 1.0), n), np.bincount(row, x, n)
-    return np.stack([logs, gammaln(totals + 1.0)], axis=1)
+def dense_log_factorials(X: Array) -> Array:
+    """As `sparse_log_factorials`. NaN counts as none."""
+    x = np.nan_to_num(np.asarray(X, np.float64), posinf=np.inf)
+    return np.stack([_log_factorial(x).sum(axis=1), _log_factorial(x.sum(axis=1))], axis=1)
 
 
 SMALL = 64  # columns up to which NumPy inverts as fast; to import SciPy takes longer than most commands

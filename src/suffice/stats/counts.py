@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -158,29 +158,24 @@ class CountStats(StatisticsByName):
         counted = _soft_sparse(table, own, presence) if isinstance(table, Sparse) else _soft_dense(table, own, presence)
         if counted is None or not _is_bounded(counted[0]):  # the error is that of a class
             return None
-        logs = None if presence else _sum_log_factorials(table, k, lambda rows, x: own[rows].T @ x)
+        with np.errstate(over="ignore", invalid="ignore"):
+            logs = None if presence else _finite(own.T @ log_factorials(table))
         return cls(classes, own.sum(axis=0), *counted, presence, table.names, logs)
 
     @classmethod
     def _of_table(cls, table: Table, classes: Array, code: Array, weight: Array | None, presence: bool) -> Self:
         k, d = len(classes), table.n_features
         total = np.bincount(code, weight, minlength=k).astype(np.float64)
+        logs = None if presence else np.zeros((k, 2))
         if isinstance(table, Sparse):
-            count, fine = _count_sparse(table, code, weight, k, presence)
+            count, fine = _count_sparse(table, code, weight, presence, logs, k)
             missing = None
         else:
             count, missing = np.zeros((k, d)), np.zeros((k, d))
-            fine = kernels.active.dense_counts(table.floats(), code, weight, presence, count, missing)
+            fine = kernels.active.dense_counts(table.floats(), code, weight, presence, count, missing, logs)
         if not fine or not _is_bounded(count):
             refuse_counts(table, presence, weight)
-
-        def of_classes(rows: slice, x: Array) -> Array:
-            if weight is not None:  # rows of weight zero are absent, whatever they hold
-                x = np.where(weight[rows, None] > 0, weight[rows, None] * x, 0.0)
-            return np.stack([np.bincount(code[rows], own, k) for own in x.T], axis=1)
-
-        logs = None if presence else _sum_log_factorials(table, k, of_classes)
-        return cls(classes, total, count, _some(missing), presence, table.names, logs)
+        return cls(classes, total, count, _some(missing), presence, table.names, _finite(logs))
 
     def aligned(self, classes: Array) -> Self:
         if same(classes, self.classes):
@@ -314,41 +309,22 @@ class CountStats(StatisticsByName):
         return cls(np.array(classes), weight, count, missing, presence, names, log_factorials)
 
 
-def _sum_log_factorials(table: Table, k: int, of_classes: Callable[[slice, Array], Array]) -> Array | None:
-    """Add up what `of_classes` makes, (k, 2), of `row_log_factorials`; None where the sums overflow."""
-    total = np.zeros((k, 2))
-    with np.errstate(over="ignore", invalid="ignore"):
-        for rows, x in row_log_factorials(table):
-            total += of_classes(rows, x)
-    return _finite(total)
-
-
 def _plus(one: Array | None, two: Array) -> Array | None:
     """The sums of log x! of the rows of both, if they are known."""
     with np.errstate(over="ignore"):
         return None if one is None else _finite(one + two)
 
 
-def _finite(sums: Array) -> Array | None:
-    return sums if np.isfinite(sums).all() else None
+def _finite(sums: Array | None) -> Array | None:
+    return sums if sums is not None and np.isfinite(sums).all() else None
 
 
-def row_log_factorials(table: Table) -> Iterator[tuple[slice, Array]]:
-    """Some rows at a time, and for each the sum of log x! over its cells, and log x! of its total, (n, 2)."""
-    n_cells = len(table) * table.n_features
+def log_factorials(table: Table) -> Array:
+    """For each row, the sum of log x! over its cells, and log x! of its total, (n, 2)."""
     if isinstance(table, Sparse):
-        if kernels.active.has_duplicates(table.indptr, table.indices, table.n_features):
-            table = table.canonical()
-        n_cells = table.n_cells
-    step = max(256, _CELLS * len(table) // max(n_cells, 1))
-    for start in range(0, len(table), step):
-        rows = slice(start, min(start + step, len(table)))
-        part = table[rows]
-        if isinstance(part, Sparse):
-            starts, values = part.indptr - part.indptr[0], part.stored()[1]
-        else:
-            starts, values = np.arange(len(part) + 1) * part.n_features, part.floats().reshape(-1)
-        yield rows, kernels.active.log_factorials(starts, values)
+        stored = table.indptr, table.indices, table.data
+        return np.asarray(kernels.active.sparse_log_factorials(*stored, table.n_features))
+    return np.asarray(kernels.active.dense_log_factorials(table.floats()))
 
 
 def _csr_parts(count: Any) -> tuple[Array, ...]:
@@ -427,16 +403,19 @@ def _spread_rows(count: Any, at: Array, k: int) -> Any:
     return csr_array((count.data, count.indices, np.concatenate([[0], np.cumsum(lengths)])), shape=(k, count.shape[1]))
 
 
-def _count_sparse(table: Sparse, code: Array, weight: Array | None, k: int, presence: bool) -> tuple[Any, bool]:
-    """Counts (k, d) of a sparse matrix, and whether its values can be counts."""
+def _count_sparse(
+    table: Sparse, code: Array, weight: Array | None, presence: bool, logs: Array | None, k: int
+) -> tuple[Any, bool]:
+    """Counts (k, d) of a sparse matrix, and whether its values can be counts; sums of log x! are added to `logs`."""
     table.check()
     table = table.canonical() if presence else table
     if k * table.n_features <= DENSE:
         count = np.zeros((k, table.n_features))
         stored = table.indptr, table.indices, table.data
-        fine = bool(kernels.active.sparse_counts(*stored, code, weight, presence, count))
+        fine = bool(kernels.active.sparse_counts(*stored, code, weight, presence, count, logs))
         if not fine and presence and (negative := table.data < 0).any():  # what is negative is absent
-            return _count_sparse(replace(table, data=np.where(negative, 0, table.data)), code, weight, k, presence)
+            table = replace(table, data=np.where(negative, 0, table.data))
+            return _count_sparse(table, code, weight, presence, logs, k)
         return count, fine
     from scipy.sparse import csr_array
 
@@ -450,8 +429,10 @@ def _count_sparse(table: Sparse, code: Array, weight: Array | None, k: int, pres
     order = np.argsort(code, kind="stable")
     bounds = np.concatenate([[0], np.cumsum(np.bincount(code, minlength=k))])
     w = np.ones(len(code)) if weight is None else weight[order]
-    count = csr_array((w, order, bounds), shape=(k, len(code))) @ rows
-    return _pruned(count), fine
+    members = csr_array((w, order, bounds), shape=(k, len(code)))
+    if logs is not None and fine:
+        logs += members @ kernels.active.sparse_log_factorials(rows.indptr, rows.indices, rows.data, table.n_features)
+    return _pruned(members @ rows), fine
 
 
 def _soft_sparse(table: Sparse, share: Array, presence: bool) -> tuple[Array, None] | None:
