@@ -85,16 +85,17 @@ def test_folds_are_refits_to_the_others(load):
         np.testing.assert_allclose(log_losses(fit.held_out[own], y[own]), expected, atol=0.03)
 
 
-def test_rough_folds_of_few_rows_have_not_seen_what_they_score(rng):
-    """A fit that ends near the one to all rows, where it starts, would decide most of them correctly."""
-    y = rng.integers(5, size=100)
-    X = rng.normal(size=(100, 150)) + rng.normal(size=(5, 150))[y] / 4
+def test_folds_of_few_rows_have_not_seen_what_they_score(rng):
+    """A fit that started from the one to all rows, and ended near it, would decide most of them correctly."""
+    y, X = rng.integers(5, size=100), rng.normal(size=(100, 150))
     path = LogisticPath(X, y, np.ones(100), 5, roughly=True)
     assert path.folds is not None
     for penalty in (1.0, 0.1):
         peer = LogisticRegression(C=1 / penalty, tol=1e-8, max_iter=5000)
         logits = cross_val_predict(peer, X, y, cv=PredefinedSplit(path.folds), method="decision_function")
-        np.testing.assert_allclose(log_losses(path.held_out(penalty).held_out, y), log_losses(logits, y), atol=0.03)
+        own, theirs = log_losses(path.held_out(penalty).held_out, y), log_losses(logits, y)
+        np.testing.assert_allclose(own, theirs, atol=0.2)
+        assert own.mean() == pytest.approx(theirs.mean(), rel=0.02)
 
 
 @pytest.mark.parametrize("small", [("CHEAP",), ("UNKNOWNS", "OF_TWO"), ("BLOCK", "UNKNOWNS", "OF_TWO")])

@@ -22,8 +22,6 @@ _SAME = 0.05  # of the curvature
 _STEPS = 50
 _ERROR = 1e-2  # the squared error of a step, of what it was at first
 _ROUGHLY = 10 * _TOL, 5 * _ERROR  # both, where many unknowns need not be known exactly
-_EXACTLY = 0.01 * _TOL, 0.1 * _ERROR  # both, where rows are so few that they can be separated, with hardly any loss
-_FEW = 2  # rows for each column: fewer are separated by any labels
 _PRODUCTS = 25  # of the Hessian in a step, from which on it is taken anew
 
 
@@ -96,15 +94,14 @@ class Solver:
             lower.append((spotrf if matrix.dtype == np.float32 else dpotrf)(matrix, lower=1, overwrite_a=1)[0])
         return Factor(lower)
 
-    def solve(self, problem: LogisticProblem, theta: Array, fold: bool = False) -> Array:
+    def solve(self, problem: LogisticProblem, theta: Array, fold: bool = False, roughly: bool = True) -> Array:
         """The slopes and intercepts of least loss, (outputs, p + 1), from a start.
 
-        For a fold, the Hessian of all rows is not replaced, and the start is the fit to all rows. The end must not
-        depend on that start, which has seen the rows that the fold holds out.
+        For a fold, the Hessian of all rows is not replaced. `roughly` allows a rough end where that is enough.
         """
         loss, gradient = _loss(problem, theta)
         factor = None
-        tolerance, error = self._precision(problem, fold)
+        tolerance, error = _ROUGHLY if roughly and self.roughly and not self.cheap else (_TOL, _ERROR)
         for _ in range(_STEPS):
             if self.information is None or (self.cheap and not fold):
                 self.collect(problem)
@@ -130,12 +127,6 @@ class Solver:
                 self.collect(problem)
                 factor = None
         return theta
-
-    def _precision(self, problem: LogisticProblem, fold: bool) -> tuple[float, float]:
-        """What the last step may improve of the loss of the prior, and the squared error of a step."""
-        if fold and problem.n_rows < _FEW * problem.n_columns:
-            return _EXACTLY
-        return _ROUGHLY if self.roughly and not self.cheap else (_TOL, _ERROR)
 
 
 def _loss(problem: LogisticProblem, theta: Array) -> tuple[float, Array]:

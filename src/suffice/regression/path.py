@@ -26,6 +26,7 @@ FOLDS = 5  # where there are more unknowns
 _PROBES = 48  # random directions for the leverages of many rows
 _HIGH = 0.25  # leverage from which on it is computed exactly
 _CELLS = 1 << 21  # of the leverages of some rows at a time
+_FEW = 2  # rows for each column: a fit to fewer remembers them, and so does one that starts from it
 
 
 class HeldOutFit(NamedTuple):
@@ -84,6 +85,7 @@ class LogisticPath:
         self._whole = whole if self._solver.cheap else whole.single()
         self._thetas = {np.inf: whole.start()}  # by penalty
         self._scores = dict[float, Array]()  # (n, k) of held-out rows, by penalty
+        self._without: dict[int, dict[float, Array]] = {}  # by fold and penalty, fits to the others where rows are few
         self.folds = folds if folds is not None or self._solver.whole else _dealt(code, weight)
 
     def fit(self, penalty: float, start: tuple[Array, Array] | None = None) -> tuple[Array, Array]:
@@ -102,7 +104,7 @@ class LogisticPath:
             Of two classes there is one output, that of the second class.
         """
         if penalty not in self._thetas:
-            close = self._thetas[min(self._thetas, key=lambda known: abs(np.log(known / penalty)))]
+            close = _nearest(self._thetas, penalty)
             if start is not None and start[0].shape[1] + 1 == close.shape[1]:  # not in the space of rows
                 given = np.column_stack(start)
                 close = given[1:] - given[:1] if len(close) == 1 else given
@@ -159,8 +161,25 @@ class LogisticPath:
             self._solver.at(problem, theta)
             for fold in range(int(self.folds.max()) + 1) if folds is None else folds:
                 if np.isnan(scores[tested := self.folds == fold]).any():
-                    scores[tested] = _fold(self._solver, problem, theta, tested)
+                    scores[tested] = self._fold(problem, penalty, fold, tested)
         return scores
+
+    def _fold(self, problem: LogisticProblem, penalty: float, fold: int, tested: Array) -> Array:
+        """The scores (n, k) of the rows of a fold, by a fit to the others."""
+        start, others = self._thetas[penalty], problem.reweighted(~tested)
+        known = self._without.setdefault(fold, {np.inf: problem.start()})
+        if is_few := problem.n_rows < _FEW * problem.n_columns:
+            start = _nearest(known, penalty)
+        own = self._solver.solve(others, start, fold=True, roughly=not is_few)
+        if is_few:
+            known[penalty] = own
+        logit = problem.logits(own[:, :-1], own[:, -1])[tested]
+        return np.column_stack([np.zeros(len(logit)), logit]) if problem.n_outputs == 1 else logit
+
+
+def _nearest(thetas: dict[float, Array], penalty: float) -> Array:
+    """The fit with the nearest penalty."""
+    return thetas[min(thetas, key=lambda known: abs(np.log(known / penalty)))]
 
 
 def _row_space(rows: Any) -> tuple[Any, Callable[[Array], Array]]:
@@ -264,10 +283,3 @@ def _roughly_moved(across: Array, weight: Array, chance: Array, error: Array) ->
         term = spread(curved(term))
         moved = moved + term
     return moved, leverage
-
-
-def _fold(solver: Solver, problem: LogisticProblem, theta: Array, tested: Array) -> Array:
-    """The scores (n, k) of the rows of a fold, by a fit to the others."""
-    own = solver.solve(problem.reweighted(~tested), theta, fold=True)
-    logit = problem.logits(own[:, :-1], own[:, -1])[tested]
-    return np.column_stack([np.zeros(len(logit)), logit]) if problem.n_outputs == 1 else logit
