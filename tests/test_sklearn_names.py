@@ -7,6 +7,7 @@ from importlib import import_module
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from scipy.stats import multivariate_normal
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris
@@ -155,6 +156,49 @@ def test_ratios_have_no_prior_and_decisions_take_any(name):
     np.testing.assert_allclose(model.to_model().predict_proba(data), posterior, atol=1e-12)
     copy = pickle.loads(pickle.dumps(model))
     assert (copy.predict(data) == model.predict(data)).all()
+
+
+@pytest.mark.parametrize("name", [name for name in ADDITIVE if hasattr(THEIRS[name], "partial_fit")])
+def test_a_pickle_of_scikit_learn_goes_on_learning(name):
+    data = rows(name)
+    peer = THEIRS[name]().fit(data[::2], y[::2])
+    try:
+        stored = pickle.dumps(peer)
+        ours.patch()
+        own = pickle.loads(stored)
+    finally:
+        ours.unpatch()
+    assert type(own) is getattr(ours, name)
+    for part in (slice(1, None, 2), slice(0, 120)):
+        for each in (own, peer):
+            each.partial_fit(data[part], y[part])
+        assert own.backend_ == "scikit-learn"
+        for method in ("predict_proba", "transform"):
+            if hasattr(peer, method):
+                one, two = (getattr(each, method)(data[part]) for each in (own, peer))
+                np.testing.assert_allclose(one, two, rtol=1e-9, atol=1e-12)
+    assert own.fit(data, y).partial_fit(data, y).backend_ == "suffice"
+
+
+@pytest.mark.parametrize("name", HOMES["naive_bayes"])
+def test_rows_that_were_refused_do_not_end_the_learning(name):
+    data, wrong = rows(name), np.full((3, 4), np.nan)
+    model = getattr(ours, name)()
+    with pytest.raises(ValueError, match=r"NaN|not finite"):
+        model.partial_fit(wrong, y[:3], classes=[0, 1, 2])
+    model.partial_fit(data, y)
+    np.testing.assert_array_equal(model.predict_proba(data), getattr(ours, name)().fit(data, y).predict_proba(data))
+    with pytest.raises(ValueError, match=r"NaN|not finite"):
+        model.partial_fit(wrong, y[:3])
+    assert model.partial_fit(data, y).backend_ == "suffice"
+
+
+def test_a_sparse_part_that_was_refused_leaves_the_components_as_they_are():
+    model = ours.IncrementalPCA().partial_fit(X)
+    with pytest.raises(TypeError, match="sparse"):
+        model.partial_fit(csr_array(X))
+    assert model.backend_ == "suffice"
+    assert model.partial_fit(X).forget(X).n_samples_seen_ == len(X)
 
 
 def test_attributes_that_were_changed_by_hand_count():

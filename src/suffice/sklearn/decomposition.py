@@ -223,8 +223,9 @@ class IncrementalPCA(Principal, theirs.IncrementalPCA):
             X = validate_data(self, X, dtype=[np.float64, np.float32], reset=first)
         if ours and X.shape[1] <= _WIDE:
             return self._add(X, first)
+        super().partial_fit(given, y, check_input)
         self.backend_ = THEIRS
-        return super().partial_fit(given, y, check_input)  # type: ignore[no-any-return]
+        return self
 
     def _add(self, X: Array, first: bool) -> Self:
         n, d = X.shape

@@ -95,10 +95,11 @@ class NaiveBayes(Generative):
         self : object
             The classifier with these rows.
         """
-        ours = takes_arrays(X, y) and getattr(self, "backend_", OURS) == OURS
-        if not ours:
-            return super().partial_fit(X, y, classes, sample_weight)  # type: ignore[misc, no-any-return]
-        first = is_first_partial_fit(self, classes)
+        if self._is_theirs() or not takes_arrays(X, y):
+            super().partial_fit(X, y, classes, sample_weight)  # type: ignore[misc]
+            self.backend_ = THEIRS
+            return self
+        first = is_first_partial_fit(self, classes) or "statistics_" not in vars(self)  # the first rows were refused
         found = self._collected(X, y, sample_weight, reset=first)
         if found is None:
             raise DataError("these rows have values that are not finite, or weights that are negative")
@@ -107,6 +108,11 @@ class NaiveBayes(Generative):
             raise ValueError(f"The target label(s) {new} in y do not exist in the initial classes {self.classes_}")
         found = found.aligned(self.classes_)
         return self._learn(found if first else self.statistics_ + found)
+
+    def _is_theirs(self) -> bool:
+        """Whether scikit-learn has learnt the rows so far. A pickle of its own classes does not say so."""
+        known = vars(self)
+        return known.get("backend_", THEIRS if "class_count_" in known else OURS) == THEIRS  # type: ignore[no-any-return]
 
     def _joint_log_likelihood(self, X: Any) -> Array:
         return joint_of(X, self._density(), self._log_prior())
