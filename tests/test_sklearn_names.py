@@ -333,6 +333,18 @@ def test_a_category_out_of_bounds_is_an_index_error_that_says_what_to_do():
         model.predict([[0, 5]])
 
 
+def test_categories_that_the_last_rows_of_scikit_learn_lack_are_still_known():
+    table = np.random.default_rng(0).integers(0, 5, (60, 2))
+    peer, label = THEIRS["CategoricalNB"](), np.arange(60) % 2
+    peer.fit(table, label).partial_fit(table % 3, label)  # n_categories_ is that of these rows
+    own = ours.CategoricalNB()
+    vars(own).update(vars(peer))
+    for rows in (table, table % 3):
+        np.testing.assert_allclose(own.predict_proba(rows), peer.predict_proba(rows), rtol=1e-12)
+    with pytest.raises(IndexError, match="there are 5 categories"):
+        own.predict(table + 1)
+
+
 def test_rows_without_weight_declare_their_categories():
     given = [[0, 1], [1, 0], [1, 2]], [0, 1, 1], [1.0, 1.0, 0.0]
     one, two = (each.fit(*given) for each in (ours.CategoricalNB(), THEIRS["CategoricalNB"]()))

@@ -324,20 +324,25 @@ class CategoricalNB(DiscreteNB, theirs.CategoricalNB):
         if not is_plain(self, X, "iu"):
             return False
         values = X.view(X.dtype.str.replace("i", "u"))  # where negative numbers are large
-        return bool(values.max() < self.n_categories_.min() or (values.max(axis=0) < self.n_categories_).all())
+        known = self._sizes()
+        return bool(values.max() < known.min() or (values.max(axis=0) < known).all())
 
     def _checked(self, X: Any) -> Any:
         if self._takes(X):
             return X
         X = super()._checked(X)
-        largest = X.max(axis=0)
-        if (beyond := largest >= self.n_categories_).any():
+        largest, known = X.max(axis=0), self._sizes()
+        if (beyond := largest >= known).any():
             j = int(np.argmax(beyond))
             raise IndexError(
-                f"column {j} holds {largest[j]}, which is out of bounds: there are {self.n_categories_[j]} categories, "
-                "from 0; set min_categories before fit"
+                f"column {j} holds {largest[j]}, which is out of bounds: there are {known[j]} categories, from 0; "
+                "set min_categories before fit"
             )
         return X
+
+    def _sizes(self) -> Array:
+        """The number of categories of each column; scikit-learn's `n_categories_` is that of the last rows alone."""
+        return np.array([scores.shape[1] for scores in self.feature_log_prob_])
 
     def _count_from(self, statistics: Any) -> None:
         k = len(statistics.classes)
@@ -354,7 +359,7 @@ class CategoricalNB(DiscreteNB, theirs.CategoricalNB):
         return [*self.feature_log_prob_, self.class_count_]
 
     def _made(self) -> CategoricalDensity:
-        categories = tuple(np.arange(n) for n in self.n_categories_)
+        categories = tuple(np.arange(n) for n in self._sizes())
         unseen = np.zeros((len(self.classes_), len(categories)))
         scores = np.concatenate(self.feature_log_prob_, axis=1)
         return CategoricalDensity(categories, scores, unseen, self.class_count_ > 0, "ignore")
