@@ -30,6 +30,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVC
+from sklearn.utils._param_validation import InvalidParameterError
 
 from suffice import (
     LDA,
@@ -47,6 +48,8 @@ from suffice import (
     scorer,
 )
 from suffice.errors import DataError, MissingLabelsError
+from suffice.sklearn import GaussianNB as NamedGaussianNB
+from suffice.sklearn import GridSearchCV as NamedSearchCV
 
 WINE = load_wine(return_X_y=True)
 IRIS = load_iris(return_X_y=True)
@@ -347,8 +350,44 @@ def test_other_bad_input() -> None:
         OnePassSearchCV(GaussianClassifier(), grid, cv=[]).fit(*IRIS)
     with pytest.raises(MissingLabelsError, match="3 missing labels"):
         OnePassSearchCV(GaussianClassifier(), grid).fit(IRIS[0], [None] * 3 + ["a"] * 70 + ["b"] * 77)
-    with pytest.raises(DataError, match="error_score"):
-        OnePassSearchCV(GaussianClassifier("none"), {}, error_score="never").fit(*IRIS)
+
+
+WRONG: dict[str, Any] = {
+    "estimator": "gaussian",
+    "param_grid": ({},),
+    "scoring": "rightness",
+    "n_jobs": "all",
+    "refit": 3,
+    "cv": 1,
+    "verbose": "much",
+    "pre_dispatch": [],
+    "error_score": "never",
+    "return_train_score": "yes",
+}
+
+
+@pytest.mark.parametrize("search", [OnePassSearchCV, NamedSearchCV])
+@pytest.mark.parametrize("name", WRONG)
+def test_parameters_are_checked_as_grid_search_does(search: Any, name: str) -> None:
+    estimator = GaussianClassifier() if search is OnePassSearchCV else NamedGaussianNB()
+    with pytest.raises(InvalidParameterError, match=f"The '{name}' parameter of {search.__name__} must be"):
+        search(estimator, {}).set_params(**{name: WRONG[name]}).fit(*IRIS)
+    with config_context(skip_parameter_validation=True):
+        assert search(estimator, {}, pre_dispatch=[]).fit(*IRIS).best_score_ > 0.9
+
+
+@pytest.mark.parametrize("scoring", ["neg_log_cost", {"accuracy", "neg_log_cost"}], ids=str)
+def test_names_of_our_scores_serve_every_estimator(scoring: Any) -> None:
+    settings = {"scoring": scoring, "refit": "neg_log_cost"}
+    found = [
+        search(estimator, {}, **settings).fit(*IRIS).best_score_
+        for search, estimator in (
+            (OnePassSearchCV, GaussianClassifier("diag")),
+            (OnePassSearchCV, GaussianNB(var_smoothing=0)),
+            (NamedSearchCV, NamedGaussianNB(var_smoothing=0)),
+        )
+    ]
+    np.testing.assert_allclose(found, found[0], rtol=1e-9)
 
 
 def test_weights_by_the_name_of_their_column() -> None:

@@ -2,7 +2,8 @@
 
 Names that are imported from here behave alike in every version that `pyproject.toml` allows; `make test-lowest` runs
 the tests with the oldest. `OnePassSearchCV` also calls five methods of its base class that are private:
-`_get_scorers`, `_get_routed_params_for_fit`, `_check_refit_for_multimetric`, `_format_results`, `_select_best_index`.
+`_get_scorers`, `_get_routed_params_for_fit`, `_check_refit_for_multimetric`, `_format_results`, `_select_best_index`;
+and it adds to the `_parameter_constraints`.
 
 The classes of `suffice.sklearn` override private methods of their bases: `_check_X`, `_check_X_y` and
 `_joint_log_likelihood` of naive Bayes, `_decision_function` of quadratic discriminant analysis, `_fit_full` and
@@ -36,6 +37,9 @@ from sklearn.utils import _safe_indexing
 # The library that arrays belong to.
 from sklearn.utils._array_api import get_namespace
 
+# A parameter that is one of some names: what `_parameter_constraints` are made of.
+from sklearn.utils._param_validation import StrOptions as OneOfNames
+
 # What `set_output` asked a transformer to return.
 from sklearn.utils._set_output import _get_output_config
 
@@ -49,6 +53,7 @@ from sklearn.utils.validation import _check_sample_weight as checked_weights
 from ..tables.readers import is_of
 
 __all__ = [
+    "OneOfNames",
     "ScorerParts",
     "checked_weights",
     "checks_parameters",

@@ -7,8 +7,7 @@ import warnings
 from collections.abc import Generator
 from contextlib import closing
 from itertools import islice
-from numbers import Number
-from typing import Any, Self, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +20,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..errors import ColumnWarning, DataError, SingularWarning, listed
 from ..estimators._sklearn import (
+    OneOfNames,
+    checks_parameters,
     insert_error_scores,
     is_own_score,
     named_scorers,
@@ -43,11 +44,14 @@ from .folds import Split
 from .parted import PartedWork
 from .paths import GridPoint, State, is_ours, is_passed
 from .printing import lines
-from .scorers import ResultScorer, with_own_names
+from .scorers import SCORES, ResultScorer, with_own_names
 from .tallies import NeedsRowsError
 from .work import Work, grouped
 
 Array = NDArray[Any]
+
+# What GridSearchCV takes, the names of our scorers, and sets of names.
+_SCORING = [*GridSearchCV._parameter_constraints["scoring"], OneOfNames(set(SCORES)), set]
 
 
 def _of_best(name: str) -> Any:
@@ -148,7 +152,9 @@ class OnePassSearchCV(GridSearchCV):
     """
 
     scoring: Any
+    _parameter_constraints: ClassVar[dict[str, Any]] = {**GridSearchCV._parameter_constraints, "scoring": _SCORING}
 
+    @checks_parameters(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
         """Run the search.
 
@@ -181,8 +187,6 @@ class OnePassSearchCV(GridSearchCV):
         named = [name for name, given in routed.splitter.split.items() if isinstance(given, str)]
         if named:
             raise DataError(f"{listed(named)} must be an array with one value per row, not the name of a column")
-        if not (isinstance(self.error_score, Number) or self.error_score == "raise"):
-            raise DataError(f'error_score={self.error_score!r} must be "raise" or a number')
         points = list(ParameterGrid(self.param_grid))
         if self._is_left_to_scikit_learn(points):
             if isinstance(y, str):

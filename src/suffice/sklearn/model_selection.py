@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV as PlainSearchCV  # now: `patch` changes what the name stands for
 from sklearn.model_selection import check_cv
 
-from ..estimators._sklearn import named_scorers, params_of_rows, score_of_fold
+from ..estimators._sklearn import checks_parameters, named_scorers, params_of_rows, score_of_fold
 from ..selection.folds import Split
 from ..selection.search import OnePassSearchCV
 from .work import OURS, THEIRS, Generative, takes_arrays
@@ -42,12 +42,13 @@ class GridSearchCV(OnePassSearchCV):
 
     backend_: str
 
+    @checks_parameters(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
         self._folds = _Folds.of(self, X, y) if self._is_ours(X, y, params) else None
         try:
             self.backend_ = THEIRS if self._folds is None else OURS
             search = PlainSearchCV if self._folds is None else OnePassSearchCV
-            return search.fit(self, X, y, **params)
+            return search.fit(self, X, y, **params)  # type: ignore[no-any-return]
         finally:
             del self._folds
 
