@@ -261,6 +261,15 @@ def test_a_grid_search_gives_the_scores_of_scikit_learn(name, grid):
     assert (own.predict(digits, prior="uniform") == own.best_estimator_.predict(digits, prior="uniform")).all()
 
 
+@pytest.mark.parametrize("error_score", [np.nan, "raise"])
+@pytest.mark.parametrize(
+    "grid", [{"nope": [1]}, [{"var_smoothing": [1e-9]}, {"nope": [1]}], {"nope__depth": [1]}], ids=str
+)
+def test_a_misspelt_parameter_of_a_grid_ends_the_search(grid, error_score):
+    with pytest.raises(ValueError, match=r"^Invalid parameter 'nope' for estimator GaussianNB\("):
+        ours.GridSearchCV(ours.GaussianNB(), grid, error_score=error_score).fit(X, y)
+
+
 @pytest.mark.parametrize("n", [150, 15_000])
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("name", ["LinearDiscriminantAnalysis", "LogisticRegression"])

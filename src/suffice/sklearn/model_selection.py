@@ -97,7 +97,7 @@ class _Folds:
 
     def results(self) -> list[dict[str, Any]]:
         """The scores of each candidate and split, in the form of scikit-learn's searches."""
-        return [self._judged(point, s) for point in self.points for s in range(self.n_splits)]
+        return [self._evaluated(point, s) for point in self.points for s in range(self.n_splits)]
 
     def refitted(self, place: int) -> Any:
         """A candidate fitted to all rows."""
@@ -106,12 +106,13 @@ class _Folds:
     def _candidate(self, point: dict[str, Any]) -> Any:
         return clone(self.search.estimator).set_params(**clone(point, safe=False))
 
-    def _judged(self, point: dict[str, Any], s: int) -> dict[str, Any]:
+    def _evaluated(self, point: dict[str, Any], s: int) -> dict[str, Any]:
+        candidate = self._candidate(point)  # a parameter that there is not ends the search
         start = time.perf_counter()
         places = dict(zip(("train", "test"), self.splits[s], strict=True))
         taken: dict[str, Any] = {"n_test_samples": len(places["test"]), "fit_error": None}
         try:
-            estimator = self._fitted(point, s)
+            estimator = self._fitted(candidate, s)
         except Exception as error:
             if self.search.error_score == "raise":
                 raise
@@ -128,9 +129,8 @@ class _Folds:
             taken[f"{side}_scores"] = scores
         return taken | {"score_time": time.perf_counter() - start}
 
-    def _fitted(self, point: dict[str, Any], s: int) -> Any:
+    def _fitted(self, estimator: Any, s: int) -> Any:
         """A candidate fitted to the rows of all folds but one."""
-        estimator = self._candidate(point)
         estimator._validate_params()
         parts = self._statistics(estimator) if estimator._is_ours() else None
         if parts is None:
