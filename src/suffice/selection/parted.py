@@ -51,8 +51,8 @@ class PartedWork(Work):
         Booleans = {side: [Truth.of(folds.classes, count) for count in counts[side]] for side in self.sides}
         models = [(s, end.steps) if isinstance(end, State) else None for s, _, end, _ in ends]
         began = time.perf_counter()
-        judge = _Judge(folds, models, self.tallies, Booleans, "sample_weight" in self.score_params)
-        found = self.source.reduce_parts(judge, _merged)
+        evaluation = _Evaluation(folds, models, self.tallies, Booleans, "sample_weight" in self.score_params)
+        found = self.source.reduce_parts(evaluation, _merged)
         score_time = (time.perf_counter() - began) / len(models)
         out: list[dict[str, Any]] = [{}] * (len(self.candidates) * self.n_splits)
         for m, (s, group, end, fit_time) in enumerate(ends):
@@ -110,7 +110,7 @@ def _folds(cv: Any) -> tuple[int, bool]:
 
 
 @dataclass(frozen=True)
-class _Judge:
+class _Evaluation:
     """What is sent to the partitions: all models, each to evaluate its held-out rows."""
 
     folds: Folds

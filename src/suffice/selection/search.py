@@ -327,7 +327,7 @@ class _Work(Work):
         with progress("Searching", len(out)) as advance, closing(self._starts()) as starts:
             for s, (split, start) in enumerate(zip(self.splits, starts, strict=True)):
                 for group, end, seconds in self._ends(start):
-                    result = {"fit_time": seconds} | self._judged(group[0], end, split)
+                    result = {"fit_time": seconds} | self._evaluated(group[0], end, split)
                     for candidate in group:
                         out[candidate.place * n + s] = dict(result)
                     advance(len(group))
@@ -362,7 +362,7 @@ class _Work(Work):
             if len(part.left) > 1:
                 self.total = {name: each.whole() for name, each in known.items()}
 
-    def _judged(self, candidate: GridPoint, end: State | Exception | None, split: Split) -> dict[str, Any]:
+    def _evaluated(self, candidate: GridPoint, end: State | Exception | None, split: Split) -> dict[str, Any]:
         """Return the scores of a candidate in a split."""
         train, test = split
         start = time.perf_counter()

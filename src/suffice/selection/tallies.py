@@ -70,12 +70,12 @@ class _Decisions(Tally):
 
     def score(self, total: Sums, model: Any, truth: Truth) -> float:  # noqa: ARG002
         y, decided = (np.array(labels) for labels in zip(*total, strict=True))
-        return self._judged(model, y, decided, np.array(list(total.values())))
+        return self._score_of(model, y, decided, np.array(list(total.values())))
 
     def _decided(self, model: Any, X: Any) -> Array:
         return np.asarray(model.predict(X))
 
-    def _judged(self, model: Any, y: Array, decided: Array, times: Array) -> float:  # noqa: ARG002
+    def _score_of(self, model: Any, y: Array, decided: Array, times: Array) -> float:  # noqa: ARG002
         return float(self.scorer.sign * self.scorer.metric(y, decided, sample_weight=times, **self.scorer.options))
 
 
@@ -86,7 +86,7 @@ class _Cost(_Decisions):
         decided = decisions.decide(scores_of(model, X), model.classes_, self.scorer.prior, self.scorer.cost)
         return positions(decided, self._actions(model))
 
-    def _judged(self, model: Any, y: Array, decided: Array, times: Array) -> float:
+    def _score_of(self, model: Any, y: Array, decided: Array, times: Array) -> float:
         own, prior, cost = self._actions(model)[decided], self.scorer.prior, self.scorer.cost
         return -metrics.multiclass_dcf(y, own, prior, cost, sample_weight=times)
 
