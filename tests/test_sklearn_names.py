@@ -4,6 +4,7 @@ import inspect
 import pickle
 import sys
 from importlib import import_module
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -29,6 +30,7 @@ HOMES = {
     "model_selection": ("GridSearchCV",),
 }
 THEIRS = {name: getattr(import_module(f"sklearn.{home}"), name) for home, names in HOMES.items() for name in names}
+OWN = [getattr(ours, name) for name in THEIRS]
 ADDITIVE = [name for name in THEIRS if hasattr(getattr(ours, name), "forget")]
 CLASSIFIERS = [name for name in THEIRS if hasattr(getattr(ours, name), "llr") and name != "GridSearchCV"]
 
@@ -424,6 +426,23 @@ def test_patch_puts_the_names_in_place_until_unpatch():
     finally:
         ours.unpatch()
     assert sklearn.naive_bayes.GaussianNB is THEIRS["GaussianNB"]
+
+
+def test_modules_of_scikit_learn_that_are_loaded_meanwhile_get_its_classes_back(monkeypatch):
+    later, mine = ModuleType("sklearn.later"), ModuleType("mine")
+    for module in (later, mine):
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+    try:
+        ours.patch()
+        for module in (later, mine):
+            exec("from sklearn.linear_model import LogisticRegression", vars(module))
+            assert module.LogisticRegression is ours.LogisticRegression
+    finally:
+        ours.unpatch()
+    assert later.LogisticRegression is THEIRS["LogisticRegression"]
+    assert mine.LogisticRegression is ours.LogisticRegression  # which may have been meant
+    theirs = [vars(module) for name, module in sys.modules.items() if name.split(".")[0] == "sklearn"]
+    assert not any(value is own for names in theirs for value in names.values() for own in OWN)
 
 
 def test_a_script_runs_unchanged(tmp_path, monkeypatch, capsys):

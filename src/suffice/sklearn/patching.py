@@ -22,22 +22,14 @@ def patch() -> None:
     'suffice.sklearn.naive_bayes'
     >>> suffice.sklearn.unpatch()
     """
-    if _replaced:
-        return
-    package = sys.modules[__package__]
-    classes = [value for name in package.__all__ if isinstance(value := getattr(package, name), type)]
-    ours = {base: cls for cls in classes for base in cls.__mro__[1:] if base.__name__ == cls.__name__}
-    for name, module in list(sys.modules.items()):
-        if name.split(".")[0] != "sklearn" and name != "__main__":
-            continue
-        for key, value in list(vars(module).items()):
-            if isinstance(value, type) and value in ours:
-                _replaced.append((module, key, value))
-                setattr(module, key, ours[value])
+    if not _replaced:
+        _replaced.extend(_replace(_ours(), "sklearn", "__main__"))
 
 
 def unpatch() -> None:
-    """Put scikit-learn's classes back.
+    """Put scikit-learn's classes back, in every module of scikit-learn.
+
+    Names that your own modules have imported since `patch` stay what they are.
 
     Examples
     --------
@@ -50,3 +42,24 @@ def unpatch() -> None:
     while _replaced:
         module, key, value = _replaced.pop()
         setattr(module, key, value)
+    _replace({own: theirs for theirs, own in _ours().items()}, "sklearn")  # also in modules that were loaded since
+
+
+def _ours() -> dict[type, type]:
+    """The classes of scikit-learn that have one of ours for their name."""
+    package = sys.modules[__package__]
+    classes = [value for name in package.__all__ if isinstance(value := getattr(package, name), type)]
+    return {base: cls for cls in classes for base in cls.__mro__[1:] if base.__name__ == cls.__name__}
+
+
+def _replace(new: dict[type, type], *packages: str) -> list[tuple[Any, str, Any]]:
+    """Replace classes in the modules of some packages, as far as they are loaded; return what stood where."""
+    replaced = []
+    for name, module in list(sys.modules.items()):
+        if name.split(".")[0] not in packages:
+            continue
+        for key, value in list(vars(module).items()):
+            if isinstance(value, type) and value in new:
+                replaced.append((module, key, value))
+                setattr(module, key, new[value])
+    return replaced
