@@ -535,6 +535,23 @@ def test_ratios_and_files_of_the_best_model(tmp_path: Path) -> None:
     assert [hasattr(*each) for each in ((pipe, "save"), (other, "save"), (other, "llr"))] == [False] * 3
 
 
+@pytest.mark.parametrize("fitted", [True, False])
+@pytest.mark.parametrize(
+    ("search", "estimator"),
+    [(OnePassSearchCV, GaussianClassifier()), (OnePassSearchCV, PIPE), (NamedSearchCV, NamedGaussianNB())],
+    ids=["classifier", "pipeline", "GaussianNB"],
+)
+def test_ratios_need_a_best_model(search: Any, estimator: Any, fitted: bool) -> None:
+    found = search(estimator, {}, refit=False)
+    if fitted:
+        found.fit(*WINE)
+    assert not hasattr(found, "llr")
+    with pytest.raises(AttributeError, match=r"with `refit=False`\. llr is available only after refitting"):
+        found.llr(WINE[0])
+    with pytest.raises(AttributeError, match="a GaussianNB has no llr method; compute the llr with suffice"):
+        search(GaussianNB(), {}).llr(WINE[0])
+
+
 class TestScorers:
     def test_values(self) -> None:
         X, y = CANCER

@@ -23,7 +23,9 @@ from sklearn.base import _fit_context as checks_parameters
 # A scorer made by `make_scorer`, several of them by name, and the `score` method of an estimator.
 from sklearn.metrics._scorer import _BaseScorer, _MultimetricScorer, _PassthroughScorer
 
-# Whether the estimator of a search has a method: what its own predict_proba and the like are offered by.
+# Whether a search has kept its best model, and whether that has a method: what its own predict_proba and the like are
+# offered by.
+from sklearn.model_selection._search import _check_refit as check_refit
 from sklearn.model_selection._search import _search_estimator_has as search_estimator_has
 
 # The scores of a fold, and the warnings and the scores of fits that failed, in the words of GridSearchCV.
@@ -55,6 +57,7 @@ from ..tables.readers import is_of
 __all__ = [
     "OneOfNames",
     "ScorerParts",
+    "check_refit",
     "checked_weights",
     "checks_parameters",
     "factors_of_given_precisions",

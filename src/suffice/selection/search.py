@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..errors import ColumnWarning, DataError, SingularWarning, listed
 from ..estimators._sklearn import (
     OneOfNames,
+    check_refit,
     checks_parameters,
     insert_error_scores,
     is_own_score,
@@ -41,6 +42,7 @@ from ..tables.table import contiguous
 from ..threads import ahead, single_threaded_blas, thread_count
 from .fold_statistics import rounds, training_statistics
 from .folds import Split
+from .offered import offered_if
 from .parted import PartedWork
 from .paths import GridPoint, State, is_ours, is_passed
 from .printing import lines
@@ -83,8 +85,18 @@ def _named_steps(estimator: Any) -> list[tuple[str, Any]]:
     return estimator.steps if isinstance(estimator, Pipeline) else [("", estimator)]
 
 
-def _has_ratios(search: Any) -> bool:
-    return hasattr(_named_steps(getattr(search, "best_estimator_", search.estimator))[-1][1], "llr")
+def _best(search: Any) -> Any:
+    """Return the best model, or before `fit` the estimator."""
+    return getattr(search, "best_estimator_", search.estimator)
+
+
+def _check_ratios(search: Any) -> None:
+    check_refit(search, "llr")
+    last = _named_steps(_best(search))[-1][1]
+    if not hasattr(last, "llr"):
+        raise AttributeError(
+            f"a {type(last).__name__} has no llr method; compute the llr with suffice.cross_val_llr or suffice.as_llr"
+        )
 
 
 class OnePassSearchCV(GridSearchCV):
@@ -267,7 +279,7 @@ class OnePassSearchCV(GridSearchCV):
     predict_proba = _of_best("predict_proba")
     predict_log_proba = _of_best("predict_log_proba")
 
-    @available_if(_has_ratios)  # type: ignore[untyped-decorator]
+    @offered_if(_check_ratios)
     def llr(self, X: Any, a: Any = None, b: Any = None) -> Any:
         """Compute the log-likelihood ratio log p(x | b) - log p(x | a) by the best model.
 
