@@ -44,6 +44,7 @@ from suffice import (
     OnePassSearchCV,
     PoissonClassifier,
     load,
+    load_model,
     metrics,
     scorer,
 )
@@ -550,6 +551,34 @@ def test_ratios_need_a_best_model(search: Any, estimator: Any, fitted: bool) -> 
         found.llr(WINE[0])
     with pytest.raises(AttributeError, match="a GaussianNB has no llr method; compute the llr with suffice"):
         search(GaussianNB(), {}).llr(WINE[0])
+
+
+def refused_to_save(search: Any) -> str:
+    assert not hasattr(search, "save")
+    with pytest.raises(AttributeError) as refused:
+        search.save("model.safetensors")
+    return str(refused.value)
+
+
+def test_save_says_how_to_keep_what_has_no_model_file(tmp_path: Path) -> None:
+    pipe = OnePassSearchCV(make_pipeline(PCA(2), GaussianClassifier()), {})
+    told = "a Pipeline cannot be saved to a model file; joblib.dump(search.best_estimator_, path) pickles it"
+    alone = "saves its last step, which takes rows that went through the others"
+    for search in (pipe, pipe.fit(*IRIS)):
+        assert refused_to_save(search) == f"{told}, and search.best_estimator_[-1].save(path) {alone}"
+    path = tmp_path / "model"
+    pipe.best_estimator_[-1].save(path)
+    projected = pipe.best_estimator_[:-1].transform(IRIS[0])
+    np.testing.assert_array_equal(load(path).predict(projected), pipe.predict(IRIS[0]))
+
+    named = NamedSearchCV(NamedGaussianNB(), {}).fit(*IRIS)
+    assert refused_to_save(named).endswith(" and search.best_estimator_.to_model().save(path) saves its model")
+    named.best_estimator_.to_model().save(path)
+    np.testing.assert_array_equal(load_model(path).predict(IRIS[0]), named.predict(IRIS[0]))
+
+    scaled = OnePassSearchCV(make_pipeline(StandardScaler(), GaussianNB()), {})
+    assert refused_to_save(scaled) == told
+    assert "with `refit=False`" in refused_to_save(OnePassSearchCV(GaussianClassifier(), {}, refit=False))
 
 
 class TestScorers:

@@ -99,6 +99,27 @@ def _check_ratios(search: Any) -> None:
         )
 
 
+def _check_save(search: Any) -> None:
+    check_refit(search, "save")
+    best = _best(search)
+    if not hasattr(best, "save"):
+        raise AttributeError(
+            f"a {type(best).__name__} cannot be saved to a model file; joblib.dump(search.best_estimator_, path) "
+            f"pickles it{_other_way(best)}"
+        )
+
+
+def _other_way(best: Any) -> str:
+    """Return how to save the model that an estimator ends with."""
+    last, place, what = best, "", "its model"
+    if isinstance(best, Pipeline):
+        last, place, what = best.steps[-1][1], "[-1]", "its last step, which takes rows that went through the others"
+    for name, call in (("save", "save(path)"), ("to_model", "to_model().save(path)")):
+        if hasattr(last, name):
+            return f", and search.best_estimator_{place}.{call} saves {what}"
+    return ""
+
+
 class OnePassSearchCV(GridSearchCV):
     """Search over parameters with cross-validation, with the results of `GridSearchCV` and without refitting.
 
@@ -301,9 +322,11 @@ class OnePassSearchCV(GridSearchCV):
             X = X if is_passed(step) else step.transform(X)
         return best.llr(X, a, b)
 
-    @available_if(search_estimator_has("save"))  # type: ignore[untyped-decorator]
+    @offered_if(_check_save)
     def save(self, path: Any) -> None:
         """Write the best model to a file that `suffice.load` and `suffice.load_model` read.
+
+        Pipelines and models of other libraries have no such file; the error says how to keep them.
 
         Parameters
         ----------
