@@ -61,12 +61,19 @@ class Statistics(ABC):
         return None
 
     def category_kinds(self) -> dict[int, str]:
-        """Return what the categories of columns are.
+        """Return what the categories of each column are.
 
         Returns
         -------
         dict of int to str
             "text", "numbers" or "Booleans", or "words" of a column of text, by the index of the column.
+
+        Examples
+        --------
+        >>> from suffice import CategoricalClassifier
+        >>> clf = CategoricalClassifier().fit([["red", True], ["blue", False]], ["x", "y"])
+        >>> clf.statistics_.category_kinds()
+        {0: 'text', 1: 'Booleans'}
         """
         return {}
 
@@ -103,6 +110,16 @@ class Statistics(ABC):
         -------
         Statistics
             The same object.
+
+        Examples
+        --------
+        >>> from suffice import CountStats, MomentStats
+        >>> moments = MomentStats.zeros(["a", "b"], n_features=2)
+        >>> MomentStats.expected(moments, "an LDA") is moments
+        True
+        >>> CountStats.expected(moments, "a Poisson density")
+        Traceback (most recent call last):
+        suffice.errors.DataError: a Poisson density must be estimated from CountStats, not from MomentStats(...)
         """
         if not isinstance(statistics, cls):
             raise DataError(f"{by} must be estimated from {cls.__name__}, not from {statistics!r}")
@@ -115,6 +132,13 @@ class Statistics(ABC):
         -------
         Statistics
             Of the same rows.
+
+        Examples
+        --------
+        >>> from suffice.stats import WideMomentStats
+        >>> wide = WideMomentStats.zeros(["a", "b"], n_features=100)
+        >>> wide.plain()
+        MomentStats(full, 2 classes, 100 features, weight 0)
         """
         return self
 
@@ -131,6 +155,12 @@ class Statistics(ABC):
         -------
         Statistics
             Of the same rows.
+
+        Examples
+        --------
+        >>> from suffice.stats import MomentStats, PatternStats
+        >>> PatternStats.widened(MomentStats.zeros(["a", "b"], n_features=3, layout="full"))
+        PatternStats(full, 2 classes, 3 features, weight 0, 0 patterns of missing cells)
         """
         raise StatisticsError(f"{poorer!r} cannot be held by a {cls.__name__}")
 
@@ -148,6 +178,15 @@ class Statistics(ABC):
         -------
         Statistics
             What is kept of the rows.
+
+        Examples
+        --------
+        >>> from suffice import CategoryStats
+        >>> from suffice.tables.batch import Batch
+        >>> stats = CategoryStats.of(Batch.of([["red"], ["blue"], ["red"]], ["x", "x", "y"]))
+        >>> stats.categories, stats.count
+        ((array(['blue', 'red'], dtype=object),), array([[1., 1.],
+               [0., 1.]]))
         """
 
     @abstractmethod
@@ -163,6 +202,14 @@ class Statistics(ABC):
         -------
         Statistics
             The statistic over these classes.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from suffice import MomentStats
+        >>> moments = MomentStats.from_sums([2], [[4.0]], [[10.0]], classes=["b"])
+        >>> moments.aligned(np.array(["a", "b"])).weight
+        array([0., 2.])
         """
 
     @abstractmethod
@@ -183,7 +230,20 @@ class Statistics(ABC):
 
     @abstractmethod
     def is_finite(self) -> bool:
-        """Whether no NaN or infinity came in with the rows."""
+        """Whether no NaN or infinity came in with the rows.
+
+        Returns
+        -------
+        bool
+            False where the statistic is of no use.
+
+        Examples
+        --------
+        >>> from suffice import MomentStats
+        >>> from suffice.tables.batch import Batch
+        >>> MomentStats.of(Batch.of([[1.0], [float("nan")]], ["x", "x"])).is_finite()
+        False
+        """
 
     def is_faint_without(self, gone: Self, rest: Self, unweighted: Self) -> bool:  # noqa: ARG002
         """Whether so little is left after a subtraction that its digits may be lost.
@@ -201,6 +261,13 @@ class Statistics(ABC):
         -------
         bool
             True where the rest should be collected again from its rows.
+
+        Examples
+        --------
+        >>> from suffice import CountStats
+        >>> every, most, half = (CountStats(["x"], [n], [[n]]) for n in (1e9, 1e9 - 1, 5e8))
+        >>> every.is_faint_without(most, every - most, every), every.is_faint_without(half, every - half, every)
+        (True, False)
         """
         return bool(faint(self.weight, gone.weight).any())
 
@@ -212,6 +279,12 @@ class Statistics(ABC):
         -------
         dict of str to array
             To move the statistic across processes and into files.
+
+        Examples
+        --------
+        >>> from suffice import MomentStats
+        >>> MomentStats.from_sums(2, [4.0], [10.0]).to_arrays()
+        {'weight': array([2.]), 'mean': array([[2.]]), 'scatter_diag': array([[2.]])}
         """
 
     @classmethod
@@ -230,6 +303,14 @@ class Statistics(ABC):
         -------
         Statistics
             The same statistic; StatisticsError where the arrays do not fit together.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from suffice import MomentStats
+        >>> arrays = MomentStats.from_sums([2], [[4.0]], [[10.0]]).to_arrays()
+        >>> MomentStats.from_arrays(np.array(["x"]), arrays)
+        MomentStats(diag, 1 classes, 1 features, weight 2)
         """
 
     def __add__(self, other: Self) -> Self:
@@ -257,6 +338,13 @@ class Statistics(ABC):
         -------
         Statistics
             The statistic of all rows.
+
+        Examples
+        --------
+        >>> from suffice import MomentStats
+        >>> one, two, three = (MomentStats.from_sums(1, [x], [x**2]) for x in (1.0, 2.0, 6.0))
+        >>> one.plus(two, three).mean
+        array([[3.]])
         """
         return reduce(operator.add, others, self)
 
@@ -272,6 +360,13 @@ class Statistics(ABC):
         -------
         Statistics
             With the same means and shares.
+
+        Examples
+        --------
+        >>> from suffice import MomentStats
+        >>> old, new = MomentStats.from_sums(2, [0.0], [8.0]), MomentStats.from_sums(2, [6.0], [26.0])
+        >>> (old.faded(0.5) + new).mean  # the old rows count half
+        array([[2.]])
         """
         return replace(self, **{name: _times(getattr(self, name), factor) for name in self.sums})  # type: ignore[type-var]
 

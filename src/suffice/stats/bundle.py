@@ -127,6 +127,17 @@ class BundleStats(Statistics):
         -------
         BundleStats
             What is kept of the rows.
+
+        Examples
+        --------
+        >>> from suffice import BundleStats, CountStats, MomentStats
+        >>> from suffice.tables.batch import Batch
+        >>> blocks = {"height": ((0,), MomentStats.of), "visits": ((1,), CountStats.of)}
+        >>> stats = BundleStats.of(Batch.of([[1.8, 2], [1.6, 0], [1.7, 1]], ["m", "f", "f"]), blocks)
+        >>> stats.parts["height"].mean, stats.parts["visits"].count
+        (array([[1.65],
+               [1.8 ]]), array([[1.],
+               [2.]]))
         """
         if batch.y is not None and not isinstance(batch.y, SoftLabels):
             batch = replace(batch, coded=encode(batch.y))  # once for all blocks

@@ -24,6 +24,13 @@ class StatisticsByName(Statistics, is_kind=False):
         -------
         Statistics
             Over these columns.
+
+        Examples
+        --------
+        >>> from suffice import CountStats
+        >>> films = CountStats(["x"], [2.0], [[3.0]], names=("film",))
+        >>> films.with_columns(("film", "music")).count
+        array([[3., 0.]])
         """
         if names == self.names or names is None or self.names is None:
             return self

@@ -123,6 +123,14 @@ class CategoryStats(StatisticsByName):
         -------
         CategoryStats
             The identity of addition.
+
+        Examples
+        --------
+        >>> from suffice import CategoryStats
+        >>> from suffice.tables.batch import Batch
+        >>> batch = Batch.of([["red"], ["blue"]], ["a", "b"])
+        >>> CategoryStats.zeros(["b", "a"], n_features=1) + CategoryStats.of(batch)
+        CategoryStats(2 classes, 1 features, 2 categories, weight 2)
         """
         classes = vocabulary(classes)
         k, none = len(classes), tuple(np.empty(0, object) for _ in range(n_features))
@@ -175,6 +183,16 @@ class CategoryStats(StatisticsByName):
         -------
         CategoryStats
             The statistic of the rows behind them.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from suffice import CategoryStats
+        >>> colour = np.array(["red", "blue"], object), np.array([[2.0, 1.0], [0.0, 4.0]])
+        >>> stats = CategoryStats.of_counts(np.array(["x", "y"]), np.array([3.0, 4.0]), [colour], ("colour",))
+        >>> stats.categories, stats.count
+        ((array(['blue', 'red'], dtype=object),), array([[1., 2.],
+               [4., 0.]]))
         """
         parts = [_categories(*column) for column in columns]
         return cls(
@@ -202,6 +220,16 @@ class CategoryStats(StatisticsByName):
         -------
         CategoryStats
             What probabilities are estimated from. Those categories are its `levels`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from suffice import CategoryStats
+        >>> from suffice.tables.batch import Batch
+        >>> stats = CategoryStats.of(Batch.of([["red"], ["blue"]], ["x", "x"]))
+        >>> stats = stats.with_declared([np.array(["green"], object)])
+        >>> stats.categories, stats.count
+        ((array(['blue', 'green', 'red'], dtype=object),), array([[1., 0., 1.]]))
         """
         levels = _union(self.levels, _levels(categories))
         if levels is None:
@@ -216,6 +244,15 @@ class CategoryStats(StatisticsByName):
         -------
         array of bool of shape (sum of v,)
             Column after column.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from suffice import CategoryStats
+        >>> from suffice.tables.batch import Batch
+        >>> stats = CategoryStats.of(Batch.of([["red"], ["blue"]], ["x", "x"]))
+        >>> stats.with_declared([np.array(["green", "red"], object)]).is_declared()  # blue, green and red
+        array([False,  True,  True])
         """
         if self.levels is None:
             return np.zeros(self.count.shape[1], bool)

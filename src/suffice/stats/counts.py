@@ -123,6 +123,12 @@ class CountStats(StatisticsByName):
         -------
         CountStats
             The identity of addition.
+
+        Examples
+        --------
+        >>> from suffice import CountStats
+        >>> CountStats.zeros(["b", "a"], n_features=3)
+        CountStats(sum, 2 classes, 3 features, weight 0)
         """
         classes = vocabulary(classes)
         k, logs = len(classes), None if presence else np.zeros((len(classes), 2))
@@ -143,6 +149,14 @@ class CountStats(StatisticsByName):
         -------
         CountStats
             What is kept of the rows.
+
+        Examples
+        --------
+        >>> from suffice import CountStats
+        >>> from suffice.tables.batch import Batch
+        >>> batch = Batch.of([[2, 0], [1, 5]], ["x", "x"])
+        >>> CountStats.of(batch).count, CountStats.of(batch, presence=True).count
+        (array([[3., 5.]]), array([[2., 1.]]))
         """
         return by_class(batch, partial(cls._of_table, presence=presence), partial(cls._of_shares, presence=presence))
 

@@ -119,6 +119,12 @@ class MomentStats(Statistics):
         -------
         MomentStats
             The identity of addition.
+
+        Examples
+        --------
+        >>> from suffice import MomentStats
+        >>> MomentStats.zeros(["b", "a"], n_features=3, layout="pooled")
+        MomentStats(pooled, 2 classes, 3 features, weight 0)
         """
         if layout not in LAYOUTS:
             raise StatisticsError(f"layout={layout!r} {not_known(layout, LAYOUTS)}")
@@ -203,6 +209,15 @@ class MomentStats(Statistics):
         -------
         MomentStats
             What is kept of the rows.
+
+        Examples
+        --------
+        >>> from suffice import MomentStats
+        >>> from suffice.tables.batch import Batch
+        >>> moments = MomentStats.of(Batch.of([[1.0, 1.0], [3.0, 5.0]], ["x", "x"]), layout="full")
+        >>> moments.mean, moments.scatter[0] / moments.total  # the covariance, with the divisor n
+        (array([[2., 3.]]), array([[1., 2.],
+               [2., 4.]]))
         """
         return by_class(
             batch,
@@ -442,6 +457,15 @@ class MomentStats(Statistics):
         -------
         MomentStats
             Of m columns; needs the pooled or the full layout.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from suffice import MomentStats
+        >>> moments = MomentStats.from_sums(2, [2.0, 0.0], [[4.0, 0.0], [0.0, 2.0]])
+        >>> sums = moments.projected(np.zeros(2), np.ones((2, 1)))  # of both columns
+        >>> sums.mean, sums.scatter
+        (array([[1.]]), array([[[4.]]]))
         """
         if self.layout not in ("pooled", "full"):
             raise StatisticsError(f"{self.layout!r} moments cannot be projected; collect 'pooled' or 'full' ones")
@@ -462,6 +486,12 @@ class MomentStats(Statistics):
         -------
         MomentStats
             Of m columns.
+
+        Examples
+        --------
+        >>> from suffice import MomentStats
+        >>> MomentStats.from_sums(2, [4.0, 6.0], [10.0, 26.0]).first(1).mean
+        array([[2.]])
         """
         if self.layout in HIGHER:
             raise StatisticsError(
@@ -485,6 +515,15 @@ class MomentStats(Statistics):
         -------
         MomentStats
             In the same layout.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from suffice import MomentStats
+        >>> metres = MomentStats.from_sums(2, [4.0], [10.0])
+        >>> feet = metres.scaled(np.zeros(1), np.array([0.3048]))
+        >>> feet.mean.round(2), feet.scatter.round(2)
+        (array([[6.56]]), array([[21.53]]))
         """
         if self.layout == "quartic":
             raise StatisticsError("'quartic' moments cannot be scaled; convert them with to_layout('full')")
@@ -511,6 +550,15 @@ class MomentStats(Statistics):
         -------
         list of arrays (m, d), or None
             One for each scatter; None of moments that hold scatters, as all but WideMomentStats do.
+
+        Examples
+        --------
+        >>> from suffice.stats import WideMomentStats
+        >>> from suffice.tables.batch import Batch
+        >>> batch = Batch.of([[1.0, 0.0, 4.0], [3.0, 0.0, 4.0]], ["x", "x"])
+        >>> WideMomentStats.of(batch, "pooled").few_rows(tied=True)
+        [array([[-1.,  0.,  0.],
+               [ 1.,  0.,  0.]])]
         """
         return None
 
@@ -526,6 +574,14 @@ class MomentStats(Statistics):
         -------
         MomentStats
             In this layout; StatisticsError where the moments do not hold what it needs.
+
+        Examples
+        --------
+        >>> from suffice import MomentStats
+        >>> from suffice.tables.batch import Batch
+        >>> moments = MomentStats.of(Batch.of([[1.0, 1.0], [3.0, 5.0]], ["x", "x"]), layout="full")
+        >>> moments.to_layout("diag").scatter
+        array([[2., 8.]])
         """
         if layout == self.layout:
             return self

@@ -114,6 +114,15 @@ class PairStats(Statistics):
         -------
         array of shape (k, v_i, v_j)
             By class, category of the first column and category of the second; KeyError where the pair is not counted.
+
+        Examples
+        --------
+        >>> from suffice import PairStats
+        >>> from suffice.tables.batch import Batch
+        >>> cats = [["black", "green"], ["black", "blue"], ["white", "blue"], ["white", "blue"]]
+        >>> PairStats.of(Batch.of(cats, ["x"] * 4)).of_pair(1, 0)  # by eyes (blue, green) and fur (black, white)
+        array([[[1., 2.],
+                [1., 0.]]])
         """
         first = slice(*np.searchsorted(self.pairs[:, 0], [min(i, j), min(i, j) + 1]))
         at = first.start + int(np.searchsorted(self.pairs[first, 1], max(i, j)))
@@ -129,6 +138,14 @@ class PairStats(Statistics):
         -------
         iterator of arrays of shape (k, v_i, v_j)
             By class, category of the first column and category of the second.
+
+        Examples
+        --------
+        >>> from suffice import PairStats
+        >>> from suffice.tables.batch import Batch
+        >>> stats = PairStats.of(Batch.of([["a", 1, True], ["b", 1, True]], ["x", "x"]))
+        >>> [table.shape for table in stats.tables()]
+        [(1, 2, 1), (1, 2, 1), (1, 1, 1)]
         """
         return map(self._table, range(len(self.pairs)))
 
@@ -137,7 +154,7 @@ class PairStats(Statistics):
         shape = len(self.classes), len(self.categories[i]), len(self.categories[j])
         return self.count[:, self.bounds[at] : self.bounds[at + 1]].reshape(shape)
 
-    def cells(self) -> tuple[Array, Array, Array]:
+    def _cells(self) -> tuple[Array, Array, Array]:
         """Return what the cells of `count` are of.
 
         Returns
@@ -164,8 +181,18 @@ class PairStats(Statistics):
             The index of the category among those of all columns.
         weight : array of shape (k, n)
             Its weight in the rows that have both cells.
+
+        Examples
+        --------
+        >>> from suffice import PairStats
+        >>> from suffice.tables.batch import Batch
+        >>> stats = PairStats.of(Batch.of([["a", "c"], ["b", "c"], ["b", None]], ["x"] * 3))
+        >>> for pair, category, weight in stats.margins():
+        ...     print(pair, category, weight)
+        [0 0] [0 1] [[1. 1.]]
+        [0] [2] [[2.]]
         """
-        pair, *codes = self.cells()
+        pair, *codes = self._cells()
         start, width = self.single.bounds[self.pairs], np.diff(self.single.bounds)[self.pairs]
         for side, code in enumerate(codes):
             own, ends = width[:, side], np.cumsum(width[:, side])
@@ -185,6 +212,13 @@ class PairStats(Statistics):
         -------
         array of int of shape (m,)
             -1 for pairs that are not counted.
+
+        Examples
+        --------
+        >>> from suffice import PairStats
+        >>> stats = PairStats.zeros(["x"], n_features=3, pairs=[(0, 1), (1, 2)])
+        >>> stats.indices([(1, 2), (0, 2)])
+        array([ 1, -1])
         """
         return _positions(np.reshape(pairs, (-1, 2)).astype(np.int64), self.pairs, self.n_features)
 
@@ -200,6 +234,13 @@ class PairStats(Statistics):
         -------
         bool
             False where rows have to be read again to count them.
+
+        Examples
+        --------
+        >>> from suffice import PairStats
+        >>> stats = PairStats.zeros(["x"], n_features=3, pairs=[(0, 1), (1, 2)])
+        >>> stats.counts([(0, 1)]), stats.counts([(0, 2)])
+        (True, False)
         """
         if self.every or pairs is None:
             return self.every
@@ -214,6 +255,14 @@ class PairStats(Statistics):
         -------
         list of tuple of int
             Pairs of indices of columns; empty if only some pairs were asked for.
+
+        Examples
+        --------
+        >>> from suffice import PairStats
+        >>> from suffice.tables.batch import Batch
+        >>> rows = [[f"row {i}", f"name {i}", i % 2] for i in range(3000)]
+        >>> PairStats.of(Batch.of(rows, ["x"] * 3000)).left_out()  # nine million cells
+        [(0, 1)]
         """
         if not self.every:
             return []
@@ -245,6 +294,12 @@ class PairStats(Statistics):
         -------
         PairStats
             The identity of addition.
+
+        Examples
+        --------
+        >>> from suffice import PairStats
+        >>> PairStats.zeros(["b", "a"], n_features=3)
+        PairStats(2 classes, 3 features, 3 pairs, 0 cells, weight 0)
         """
         single = CategoryStats.zeros(classes, n_features, names)
         return cls(single, _sorted(pairs, n_features), np.zeros((len(single.classes), 0)), pairs is None)
@@ -284,6 +339,16 @@ class PairStats(Statistics):
         -------
         PairStats
             What probabilities are estimated from. Pairs whose tables become too large are left out.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from suffice import PairStats
+        >>> from suffice.tables.batch import Batch
+        >>> stats = PairStats.of(Batch.of([["a", "c"], ["b", "c"]], ["x", "x"]))
+        >>> stats.with_declared([np.array([], object), np.array(["d"], object)]).of_pair(0, 1)
+        array([[[1., 0.],
+                [1., 0.]]])
         """
         single = self.single.with_declared(categories)
         if single is self.single:
@@ -329,7 +394,7 @@ class PairStats(Statistics):
         n, start = np.array([len(own) for own in single.categories], np.int64), self.single.bounds
         new = column[self.pairs]
         at = _positions(np.sort(new, axis=1), pairs, single.n_features)
-        which, a, b = self.cells()
+        which, a, b = self._cells()
         flat = np.concatenate([np.empty(0, np.intp), *place])
         a, b = flat[start[self.pairs[which, 0]] + a], flat[start[self.pairs[which, 1]] + b]
         turned = (new[:, 0] > new[:, 1])[which]

@@ -163,6 +163,13 @@ class WordStats(StatisticsByName):
         -------
         array of str of shape (v,)
             DataError where words were hashed.
+
+        Examples
+        --------
+        >>> from suffice import MultinomialClassifier
+        >>> clf = MultinomialClassifier().fit(["a good film", "good, good!"], ["x", "y"])
+        >>> clf.statistics_.words().tolist()
+        ['film', 'good']
         """
         if self.tokens.hashed:
             raise DataError("words that are hashed are not kept; leave hashed out of Tokens to have them")
@@ -182,6 +189,14 @@ class WordStats(StatisticsByName):
         -------
         scipy.sparse.csc_array of shape (k, v)
             The counts.
+
+        Examples
+        --------
+        >>> from suffice import MultinomialClassifier
+        >>> clf = MultinomialClassifier().fit(["a good film", "good, good!"], ["x", "y"])
+        >>> clf.statistics_.counts().toarray()  # of film and good
+        array([[1., 1.],
+               [0., 2.]])
         """
         return self.columns[column].matrix(len(self.classes))
 
@@ -213,6 +228,12 @@ class WordStats(StatisticsByName):
         -------
         WordStats
             The identity of addition.
+
+        Examples
+        --------
+        >>> from suffice import WordStats
+        >>> WordStats.zeros(["b", "a"], n_features=1)
+        WordStats(sum, 2 classes, 1 features, 0 words, weight 0)
         """
         classes, tokens = vocabulary(classes), Tokens.of(tokens).counting
         k, none = len(classes), tuple(_no_words(tokens.hashed) for _ in range(n_features))
@@ -235,6 +256,15 @@ class WordStats(StatisticsByName):
         -------
         WordStats
             What is kept of the rows.
+
+        Examples
+        --------
+        >>> from suffice import Tokens, WordStats
+        >>> from suffice.tables.batch import Batch
+        >>> texts = Batch.of([["a good film"], ["good, good!"]], ["x", "x"])
+        >>> stats = WordStats.of(texts, Tokens(stop_words=["film"]), presence=True)
+        >>> stats.words().tolist(), stats.counts().toarray()
+        (['good'], array([[2.]]))
         """
         try:
             hard, soft = (
@@ -374,6 +404,13 @@ class WordStats(StatisticsByName):
         -------
         WordStats
             DataError where the counts do not tell.
+
+        Examples
+        --------
+        >>> from suffice import MultinomialClassifier, Tokens
+        >>> clf = MultinomialClassifier(tokens=Tokens(ngrams=(1, 2))).fit(["a good film", "good!"], ["x", "y"])
+        >>> clf.statistics_.narrowed(Tokens()).words().tolist()
+        ['film', 'good']
         """
         wanted, own = tokens.counting, self.tokens
         if wanted == own:

@@ -129,6 +129,12 @@ class Tokens:
         -------
         Tokens
             The same as an object.
+
+        Examples
+        --------
+        >>> from suffice import Tokens
+        >>> Tokens.of({"ngrams": (1, 2)}) == Tokens(ngrams=(1, 2))
+        True
         """
         if tokens is None or isinstance(tokens, cls):
             return tokens or cls()
@@ -143,6 +149,12 @@ class Tokens:
         -------
         dict
             By name.
+
+        Examples
+        --------
+        >>> from suffice import Tokens
+        >>> Tokens(ngrams=(1, 2), min_df=5).to_dict()
+        {'ngrams': [1, 2], 'min_df': 5}
         """
         own, plain = asdict(self), asdict(Tokens())
         listed = {name: list(value) if isinstance(value, tuple) else value for name, value in own.items()}
@@ -155,6 +167,12 @@ class Tokens:
         -------
         array of uint8
             To be kept in files.
+
+        Examples
+        --------
+        >>> from suffice import Tokens
+        >>> Tokens(min_df=5).to_array().tobytes()
+        b'{"min_df": 5}'
         """
         return np.frombuffer(json.dumps(self.to_dict()).encode(), np.uint8)
 
@@ -171,6 +189,12 @@ class Tokens:
         -------
         Tokens
             ValueError, TypeError or DataError where the array is damaged.
+
+        Examples
+        --------
+        >>> from suffice import Tokens
+        >>> Tokens.from_array(Tokens(min_df=5).to_array()).min_df
+        5
         """
         return cls.of(json.loads(np.asarray(array, np.uint8).tobytes()))
 
@@ -201,6 +225,15 @@ class Tokens:
             The text for the kernels; empty where it is missing.
         missing : array of bool of shape (n,), or None
             None where no text is missing.
+
+        Examples
+        --------
+        >>> from suffice import Tokens
+        >>> from suffice.tables.batch import Batch
+        >>> (column,) = Batch.of([["a film"], [None]]).table.columns()
+        >>> documents, missing = Tokens().documents(column, "review")
+        >>> missing
+        array([False,  True])
         """
         values = _as_arrow(column, name)
         missing = None if not values.null_count else np.asarray(values.is_null())
