@@ -67,6 +67,15 @@ class ScreeDisplay(Display):
         -------
         self
             The display, after plotting.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from suffice import LDA
+        >>> from suffice.plots import ScreeDisplay
+        >>> display = ScreeDisplay.from_estimator(LDA().fit(*load_iris(return_X_y=True)))
+        >>> display.component, display.share.round(3)
+        ('discriminant', array([0.991, 0.009]))
         """
         share = _share(reduction)
         if share is None:
@@ -93,6 +102,12 @@ class ScreeDisplay(Display):
         -------
         self
             The display, after plotting.
+
+        Examples
+        --------
+        >>> from suffice.plots import ScreeDisplay
+        >>> ScreeDisplay.from_values([6.0, 3.0], total=10.0).cumulative
+        array([0.6, 0.9])
         """
         given = np.asarray(values, dtype=np.float64)
         if given.ndim != 1 or not given.size or not np.isfinite(given).all() or (given < 0).any():
@@ -179,6 +194,16 @@ class ProjectionDisplay(CloudDisplay):
         -------
         self
             The display, after plotting.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from suffice import PCA
+        >>> from suffice.plots import ProjectionDisplay
+        >>> X, y = load_iris(return_X_y=True)
+        >>> display = ProjectionDisplay.from_estimator(PCA(n_components=2).fit(X), X, y)
+        >>> display.names
+        ('component 1 (92.5 % of the variance)', 'component 2 (5.31 % of the variance)')
         """
         source, labels = labelled(reduction, X, y)
         rows = np.asarray(reduction.transform(source if isinstance(y, str) else X), dtype=np.float64)

@@ -77,6 +77,14 @@ class ConfusionDisplay(Display):
         -------
         self
             The display, after plotting.
+
+        Examples
+        --------
+        >>> from suffice.plots import ConfusionDisplay
+        >>> truth, decisions = ["cat", "dog", "dog"], ["cat", "dog", "reject"]
+        >>> display = ConfusionDisplay.from_predictions(truth, decisions, labels=["dog", "cat"])
+        >>> display.decisions.tolist(), display.counts.tolist()
+        (['dog', 'cat', 'reject'], [[1, 0, 1], [0, 1, 0]])
         """
         truth, decided = np.asarray(y_true), np.asarray(y_pred)
         as_labels(decided, len(truth))
@@ -124,6 +132,15 @@ class ConfusionDisplay(Display):
         -------
         self
             The display, after plotting.
+
+        Examples
+        --------
+        >>> from suffice import GaussianClassifier
+        >>> from suffice.plots import ConfusionDisplay
+        >>> X, y = [[1.70], [1.78], [1.62], [1.60], [1.64], [1.55]], ["m", "m", "m", "f", "f", "f"]
+        >>> clf = GaussianClassifier().fit(X, y)
+        >>> ConfusionDisplay.from_estimator(clf, X, y).counts.tolist()
+        [[3, 0], [1, 2]]
         """
         if isinstance(y, str):
             X, y = labelled(estimator, X, y)
@@ -153,6 +170,13 @@ class ConfusionDisplay(Display):
         -------
         self
             The display, after plotting.
+
+        Examples
+        --------
+        >>> from suffice.plots import ConfusionDisplay
+        >>> display = ConfusionDisplay.from_predictions(["a", "b", "b", "b"], ["a", "b", "a", "b"])
+        >>> [text.get_text() for text in display.plot(shares=True).ax_.texts]
+        ['100', '0', '33.3', '66.7']
         """
         k, m = self.counts.shape
         side = min(max(4.5, 2 + 0.55 * max(k, m)), 14.0)

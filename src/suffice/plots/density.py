@@ -101,6 +101,17 @@ class DensityDisplay(Display):
         -------
         self
             The display, after plotting.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from suffice import GaussianClassifier
+        >>> from suffice.plots import DensityDisplay
+        >>> X, y = load_iris(return_X_y=True, as_frame=True)
+        >>> clf = GaussianClassifier().fit(X, y)
+        >>> display = DensityDisplay.from_estimator(clf, X, y, ["petal length (cm)", "petal width (cm)"], bins=12)
+        >>> [panel.get_xlabel() for panel in display.axes_]
+        ['petal length (cm)', 'petal width (cm)']
         """
         if has_classes(estimator):
             source, labels = labelled(estimator, X, y)
@@ -129,6 +140,17 @@ class DensityDisplay(Display):
         -------
         self
             The display, after plotting.
+
+        Examples
+        --------
+        >>> import matplotlib.pyplot as plt
+        >>> from suffice import GaussianClassifier
+        >>> from suffice.plots import DensityDisplay
+        >>> X, y = [[1, 5], [2, 7], [4, 6], [5, 9], [7, 8], [6, 5]], ["a", "a", "a", "b", "b", "b"]
+        >>> display = DensityDisplay.from_estimator(GaussianClassifier().fit(X, y), X, y)
+        >>> figure, panels = plt.subplots(2, 1)  # one below the other
+        >>> display.plot(panels).axes_[1] is panels[1]
+        True
         """
         for panel, column in zip(self._panels(ax, len(self.columns), "columns"), self.columns, strict=True):
             lines = [self._draw(panel, column, c) for c in range(len(column.density))]

@@ -92,6 +92,17 @@ class EvidenceDisplay(Display):
         -------
         self
             The display, after plotting.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from suffice import GaussianClassifier
+        >>> from suffice.plots import EvidenceDisplay
+        >>> X, y = load_iris(return_X_y=True)
+        >>> clf = GaussianClassifier("diag").fit(X, y)
+        >>> display = EvidenceDisplay.from_estimator(clf, X[:1], a=1, b=0)  # why it is of class 0, not 1
+        >>> dict(zip(display.names, display.shares.round(1).tolist()))
+        {'x2': 19.8, 'x3': 17.1, 'x1': 2.6, 'x0': 1.7}
         """
         if not hasattr(estimator, "explain"):
             raise DataError(f"a {type(estimator).__name__} has no explain method; use a generative classifier")
@@ -125,6 +136,14 @@ class EvidenceDisplay(Display):
         -------
         self
             The display, after plotting.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from suffice.plots import EvidenceDisplay
+        >>> display = EvidenceDisplay(["x", "y", "z"], ["1", "2", None], np.array([2.0, -0.5, 0.1]), "a", "b")
+        >>> [text.get_text() for text in display.plot(max_columns=1).ax_.get_yticklabels()]
+        ['x = 1', '2 more columns', 'total']
         """
         size, name = ratio_unit(unit)
         labels, shares = self._bars(max_columns)

@@ -65,6 +65,16 @@ class CriteriaDisplay(Display):
         -------
         self
             The display, after plotting.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from suffice import MixtureClassifier
+        >>> from suffice.plots import CriteriaDisplay
+        >>> clf = MixtureClassifier(n_components=[1, 2], random_state=0).fit(*load_iris(return_X_y=True))
+        >>> display = CriteriaDisplay.from_estimator(clf)  # a panel for each class
+        >>> len(display.axes_), display.chosen
+        (3, {0: 1, 1: 1, 2: 1})
         """
         found = _kept(estimator, "criteria_", "MixtureModel or MixtureClassifier")
         tables = {"": found} if "n_components" in found else dict(found)
@@ -95,6 +105,15 @@ class CriteriaDisplay(Display):
         -------
         self
             The display, after plotting.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from suffice.plots import CriteriaDisplay
+        >>> table = {"n_components": np.array([1, 2, 3]), "bic": np.array([210.0, 180.0, 195.0])}
+        >>> display = CriteriaDisplay({"": table}, "bic").plot()
+        >>> display.chosen, display.ax_.get_ylabel()
+        ({'': 2}, 'criterion, less is better')
         """
         panels = self._panels(ax, len(self.tables), "classes")
         for panel, (label, table) in zip(panels, self.tables.items(), strict=True):
@@ -173,6 +192,16 @@ class HistoryDisplay(Display):
         -------
         self
             The display, after plotting.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from suffice import MixtureModel
+        >>> from suffice.plots import HistoryDisplay
+        >>> fits = {str(m): MixtureModel(n_components=m, random_state=0).fit(load_iris().data) for m in (2, 3)}
+        >>> display = HistoryDisplay.from_estimator(fits)
+        >>> [history.converged for history in display.histories.values()]
+        [True, True]
         """
         fits = estimator if isinstance(estimator, Mapping) else {"": estimator}
         if not fits:

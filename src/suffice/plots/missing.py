@@ -82,6 +82,14 @@ class MissingnessDisplay(Display):
         -------
         self
             The display, after plotting.
+
+        Examples
+        --------
+        >>> from suffice.plots import MissingnessDisplay
+        >>> nan = float("nan")
+        >>> display = MissingnessDisplay.from_data([[1.0, nan], [2.0, 5.0], [3.0, nan]])
+        >>> display.patterns.tolist(), display.counts.tolist()
+        ([[False, True], [False, False]], [2, 1])
         """
         source = as_source(X)
         found = source.reduce(_count, operator.add)
@@ -115,6 +123,15 @@ class MissingnessDisplay(Display):
         -------
         self
             The display, after plotting.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from suffice.plots import MissingnessDisplay
+        >>> patterns = np.array([[False, True, False], [True, True, False]])
+        >>> display = MissingnessDisplay(patterns, np.array([5, 2]), ("kg", "age", "fur"))
+        >>> [text.get_text() for text in display.plot(max_columns=2).ax_.get_xticklabels()]
+        ['kg', 'age']
         """
         for name, value in (("max_patterns", max_patterns), ("max_columns", max_columns)):
             if value < 1:

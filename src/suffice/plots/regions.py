@@ -104,6 +104,17 @@ class DecisionRegionsDisplay(Display):
         -------
         self
             The display, after plotting.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from suffice import GaussianClassifier
+        >>> from suffice.plots import DecisionRegionsDisplay
+        >>> X, y = load_iris(return_X_y=True)
+        >>> clf = GaussianClassifier().fit(X, y)
+        >>> display = DecisionRegionsDisplay.from_estimator(clf, X, y, columns=[2, 3], at="mean")
+        >>> display.ax_.get_title()  # where the other columns are held
+        'x0 = 5.843, x1 = 3.057'
         """
         plane, rows = over(estimator, X, y, columns, at)
         score, classes = _log_posterior(estimator, rows, prior), np.asarray(estimator.classes_)
@@ -227,6 +238,15 @@ class PosteriorMapDisplay(Display):
         -------
         self
             The display, after plotting.
+
+        Examples
+        --------
+        >>> from suffice import GaussianClassifier
+        >>> from suffice.plots import PosteriorMapDisplay
+        >>> X, y = [[0, 0], [1, 2], [2, 1], [3, 3], [4, 5], [5, 4]], ["a", "a", "a", "b", "b", "b"]
+        >>> display = PosteriorMapDisplay.from_estimator(GaussianClassifier("tied").fit(X, y), X, y)
+        >>> str(display.label), bool(display.posterior[0, 0] < 0.5 < display.posterior[-1, -1])
+        ('b', True)
         """
         classes = np.asarray(estimator.classes_)
         if label is None and len(classes) != 2:

@@ -50,6 +50,15 @@ class CloudDisplay(Display):
         -------
         array of shape (m, 2)
             Points of the ellipse.
+
+        Examples
+        --------
+        >>> from suffice import GaussianClassifier
+        >>> from suffice.plots import ScatterDisplay
+        >>> X = [[1.0, 2.0], [3.0, 2.0], [2.0, 1.0], [2.0, 3.0]]
+        >>> display = ScatterDisplay.from_estimator(GaussianClassifier().fit(X, ["a"] * 4))
+        >>> display.contour(0, deviations=3).max(axis=0).round(2)
+        array([4.12, 4.12])
         """
         (xx, xy), (_, yy) = self.covariance[c]
         slope = xy / np.sqrt(xx) if xx > 0 else 0.0
@@ -154,6 +163,17 @@ class ScatterDisplay(CloudDisplay):
         -------
         self
             The display, after plotting.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from suffice import MixtureModel
+        >>> from suffice.plots import ScatterDisplay
+        >>> X = load_iris().data
+        >>> model = MixtureModel(n_components=3, random_state=0).fit(X)
+        >>> display = ScatterDisplay.from_estimator(model, X, columns=[2, 3])
+        >>> display.mean.shape, display.ax_.get_xlabel()
+        ((3, 2), 'x2')
         """
         table, code = (None, np.empty(0, np.intp)) if X is None else _coded(estimator, X, y)
         block = GaussianBlock.of(estimator, table)

@@ -90,6 +90,15 @@ class Display:
         -------
         self
             The display, after plotting.
+
+        Examples
+        --------
+        >>> import matplotlib.pyplot as plt
+        >>> from suffice.plots import RocDisplay
+        >>> figure, (left, right) = plt.subplots(1, 2)
+        >>> display = RocDisplay.from_predictions([1, 1, 0, 0], [2.0, -0.5, 0.1, -1.0], ax=left)
+        >>> display.plot(right).ax_ is right  # once more
+        True
         """
 
     def _axes(self, ax: Axes | None, figsize: tuple[float, float] | None = None) -> Axes:

@@ -53,6 +53,14 @@ class SystemsDisplay(Display, Generic[Curve]):
         -------
         self
             The display, after plotting.
+
+        Examples
+        --------
+        >>> from suffice.plots import RocDisplay
+        >>> y, llr = [1, 1, 1, 0, 0, 0], [2.0, 1.0, -0.5, -1.0, -2.0, 0.1]
+        >>> display = RocDisplay.from_predictions(y, {"one": llr, "other": [1.0, 0.5, 0.2, 0.0, -1.0, -0.3]})
+        >>> {name: round(float(curve.eer), 2) for name, curve in display.curves.items()}
+        {'one': 0.17, 'other': 0.0}
         """
         cls._check("from_predictions", choices)
         systems = llr if isinstance(llr, Mapping) else {"": llr}
@@ -88,6 +96,17 @@ class SystemsDisplay(Display, Generic[Curve]):
         -------
         self
             The display, after plotting.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from suffice import GaussianClassifier
+        >>> from suffice.plots import DetDisplay
+        >>> X, y = load_iris(return_X_y=True)
+        >>> models = {name: GaussianClassifier(name).fit(X, y) for name in ("full", "diag")}
+        >>> display = DetDisplay.from_estimator(models, X, y, a=1, b=2)  # targets are of class 2
+        >>> {name: round(float(curve.eer), 2) for name, curve in display.curves.items()}
+        {'full': 0.01, 'diag': 0.06}
         """
         cls._check("from_estimator", choices)
         systems = estimator if isinstance(estimator, Mapping) else {type(estimator).__name__: estimator}

@@ -56,6 +56,15 @@ class TreeDisplay(Display):
         -------
         self
             The display, after plotting.
+
+        Examples
+        --------
+        >>> from suffice import CategoricalClassifier
+        >>> from suffice.plots import TreeDisplay
+        >>> X = [["up", "up", "a"], ["up", "down", "b"], ["down", "up", "b"], ["down", "down", "a"]]
+        >>> clf = CategoricalClassifier(joint=[(0, 1)]).fit(X, ["on", "off", "off", "on"])
+        >>> [(edge.parent, edge.child) for edge in TreeDisplay.from_estimator(clf).edges]
+        [(0, 1)]
         """
         model = estimator.to_model() if hasattr(estimator, "to_model") else estimator
         edges = model.edges() if hasattr(model, "edges") else []
@@ -73,6 +82,13 @@ class TreeDisplay(Display):
         -------
         dict
             From the name of a column to its place across, and its generation: 0 for a root.
+
+        Examples
+        --------
+        >>> from suffice.densities.scorer import Edge
+        >>> from suffice.plots import TreeDisplay
+        >>> TreeDisplay([Edge("fur", "eyes", 0.5), Edge("fur", "kg", 0.1)]).positions()
+        {'eyes': (0.0, 1), 'kg': (1.0, 1), 'fur': (0.5, 0)}
         """
         children: dict[Any, list[Any]] = {}
         for edge in self.edges:
@@ -104,6 +120,14 @@ class TreeDisplay(Display):
         -------
         self
             The display, after plotting.
+
+        Examples
+        --------
+        >>> from suffice.densities.scorer import Edge
+        >>> from suffice.plots import TreeDisplay
+        >>> display = TreeDisplay([Edge("fur", "eyes", 0.5), Edge("fur", "kg", 0.1)]).plot()
+        >>> [text.get_text() for text in display.ax_.texts]
+        ['0.5', '0.1', 'eyes', 'kg', 'fur']
         """
         places = self.positions()
         across, down = (max(place[i] for place in places.values()) for i in (0, 1))
