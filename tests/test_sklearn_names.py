@@ -51,6 +51,12 @@ def test_every_method_is_documented_here_or_by_scikit_learn():
         assert [m for m in methods if not inspect.getdoc(getattr(own, m))] == []
 
 
+def test_every_parameter_is_documented_in_the_words_of_scikit_learn():
+    for name in THEIRS:
+        doc = inspect.getdoc(getattr(ours, name))
+        assert [p for p in inspect.signature(THEIRS[name]).parameters if f"\n{p} : " not in doc] == []
+
+
 CASES = [
     *((name, {}) for name in THEIRS if name not in ("GridSearchCV", "LogisticRegression", "GaussianMixture", "PCA")),
     ("GaussianNB", {"priors": [0.2, 0.3, 0.5], "var_smoothing": 0.1}),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from .covariance import OAS, EmpiricalCovariance, LedoitWolf, ShrunkCovariance
 from .decomposition import PCA, IncrementalPCA
 from .discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from .documentation import add_parameters
 from .linear_model import LogisticRegression
 from .mixture import GaussianMixture
 from .model_selection import GridSearchCV
@@ -31,3 +32,7 @@ __all__ = [
     "patch",
     "unpatch",
 ]
+
+for _member in [globals()[name] for name in __all__]:
+    if isinstance(_member, type):
+        add_parameters(_member)

@@ -38,8 +38,15 @@ class Covariance(Additive):
 
         Returns
         -------
-        self : object
+        self
             The fitted estimator.
+
+        Examples
+        --------
+        >>> from suffice.sklearn import EmpiricalCovariance
+        >>> model = EmpiricalCovariance().fit([[0.0, 1.0], [2.0, 3.0], [4.0, 2.0]])
+        >>> model.location_, model.backend_
+        (array([2., 2.]), 'suffice')
         """
         found = self._collected(X, y, None, reset=True)
         if found is None:

@@ -58,6 +58,13 @@ class Principal(Additive):
         -------
         array-like of shape (n_samples, n_components)
             Their new coordinates.
+
+        Examples
+        --------
+        >>> from suffice.sklearn import PCA
+        >>> model = PCA(n_components=1).fit([[0.0, 0.0], [3.0, 4.0], [6.0, 8.0]])
+        >>> model.transform([[9.0, 12.0]]).round(6)
+        array([[10.]])
         """
         found = self._projected(X)
         return super().transform(X) if found is None else found  # type: ignore[misc]
@@ -72,6 +79,13 @@ class Principal(Additive):
         -------
         array of shape (n_features, n_features)
             The precision matrix, of which `score` and `score_samples` make the log-density of rows.
+
+        Examples
+        --------
+        >>> from suffice.sklearn import PCA
+        >>> model = PCA().fit([[0.0, 0.0], [2.0, 0.0], [1.0, 2.0]])
+        >>> model.get_precision().diagonal().round(6)
+        array([1.  , 0.75])
         """
         m, d = self.components_.shape
         if isinstance(self.components_, np.ndarray):

@@ -75,8 +75,16 @@ class Discriminant(Generative):
 
         Returns
         -------
-        self : object
+        self
             The fitted classifier.
+
+        Examples
+        --------
+        >>> from suffice.sklearn import LinearDiscriminantAnalysis
+        >>> model = LinearDiscriminantAnalysis().fit([[1.0], [2.0], [4.0], [5.0]], [0, 0, 1, 1])
+        >>> model.means_, model.backend_
+        (array([[1.5],
+               [4.5]]), 'suffice')
         """
         found = self._collected(X, y, None, reset=True) if self._is_ours() and takes_arrays(X, y) else None
         if found is None:

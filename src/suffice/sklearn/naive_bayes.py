@@ -66,8 +66,15 @@ class NaiveBayes(Generative):
 
         Returns
         -------
-        self : object
+        self
             The fitted classifier.
+
+        Examples
+        --------
+        >>> from suffice.sklearn import GaussianNB
+        >>> GaussianNB().fit([[1.0], [3.0], [5.0]], [0, 0, 1], sample_weight=[1.0, 3.0, 1.0]).theta_
+        array([[2.5],
+               [5. ]])
         """
         found = self._collected(X, y, sample_weight, reset=True) if takes_arrays(X, y) else None
         if found is None:
@@ -92,8 +99,16 @@ class NaiveBayes(Generative):
 
         Returns
         -------
-        self : object
+        self
             The classifier with these rows.
+
+        Examples
+        --------
+        >>> from suffice.sklearn import GaussianNB
+        >>> model = GaussianNB().partial_fit([[1.0], [4.0]], [0, 1], classes=[0, 1])
+        >>> model.partial_fit([[3.0], [6.0]], [0, 1]).theta_
+        array([[2.],
+               [5.]])
         """
         if self._is_theirs() or not takes_arrays(X, y):
             super().partial_fit(X, y, classes, sample_weight)  # type: ignore[misc]

@@ -163,8 +163,16 @@ class Additive(ABC):
 
         Returns
         -------
-        self : object
+        self
             The same model without these rows.
+
+        Examples
+        --------
+        >>> from suffice.sklearn import GaussianNB
+        >>> model = GaussianNB().fit([[1.0], [2.0], [4.0], [5.0], [9.0]], [0, 0, 1, 1, 1])
+        >>> model.forget([[9.0]], [1]).theta_
+        array([[1.5],
+               [4.5]])
         """
         before = self._own_statistics("forget")
         gone = self._collected(X, y, sample_weight)
@@ -209,6 +217,13 @@ class Scored(ABC):
         -------
         Model
             It scores any table or file, decides with a prior and a cost, and can be saved.
+
+        Examples
+        --------
+        >>> from suffice.sklearn import GaussianNB
+        >>> model = GaussianNB().fit([[1.0], [2.0], [4.0], [5.0]], ["a", "a", "b", "b"]).to_model()
+        >>> model.llr([[3.5]]).round(6)
+        array([6.])
         """
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
@@ -249,6 +264,13 @@ class Scored(ABC):
         -------
         array of shape (n_samples,)
             Positive values speak for b; there is no prior in them.
+
+        Examples
+        --------
+        >>> from suffice.sklearn import GaussianNB
+        >>> model = GaussianNB().fit([[1.0], [2.0], [4.0], [5.0]], ["a", "a", "b", "b"])
+        >>> model.llr([[2.0], [3.5]]).round(6)
+        array([-12.,   6.])
         """
         X = self._checked(X)
         return np.asarray(self._model().llr(X, a, b))
@@ -269,6 +291,13 @@ class Scored(ABC):
         -------
         array of shape (n_samples,)
             The decisions.
+
+        Examples
+        --------
+        >>> from suffice.sklearn import GaussianNB
+        >>> model = GaussianNB().fit([[1.0], [2.0], [4.0], [5.0]], ["healthy", "healthy", "ill", "ill"])
+        >>> model.predict([[2.8]]).item(), model.predict([[2.8]], cost=[[0, 100], [1, 0]]).item()  # or treat in doubt
+        ('healthy', 'ill')
         """
         if self._leaves(X) and prior is None and cost is None:
             return super().predict(X)  # type: ignore[misc, no-any-return]
@@ -291,6 +320,13 @@ class Scored(ABC):
         -------
         array of shape (n_samples, n_classes)
             Natural logarithms.
+
+        Examples
+        --------
+        >>> from suffice.sklearn import GaussianNB
+        >>> model = GaussianNB().fit([[1.0], [2.0], [4.0], [5.0]], [0, 0, 1, 1])
+        >>> model.predict_log_proba([[-100.0]]).round(3)  # where the probability itself is 0
+        array([[    0., -1236.]])
         """
         if self._leaves(X) and prior is None:
             return super().predict_log_proba(X)  # type: ignore[misc, no-any-return]
@@ -310,6 +346,13 @@ class Scored(ABC):
         -------
         array of shape (n_samples, n_classes)
             The probabilities of a row sum to 1.
+
+        Examples
+        --------
+        >>> from suffice.sklearn import GaussianNB
+        >>> model = GaussianNB().fit([[1.0], [2.0], [4.0], [5.0]], [0, 0, 1, 1])
+        >>> model.predict_proba([[3.0]], prior=[0.1, 0.9]).round(6)
+        array([[0.1, 0.9]])
         """
         if self._leaves(X) and prior is None:
             return super().predict_proba(X)  # type: ignore[misc, no-any-return]
