@@ -51,6 +51,33 @@ class Schema:
 
     Some families are those of features (see `DERIVED`): "binned" is a category for each of a few bins, for instance.
     Give this schema to another model as its `families=`, and it has the same features: the same bins, say.
+
+    Parameters
+    ----------
+    names : tuple of str
+        The names of the columns.
+    families : tuple of str
+        The family of each column; "drop" where it is left out.
+    reasons : tuple of str
+        Why each column has its family.
+    features : tuple of Feature
+        Columns that are derived from those of the table, such as bins or parts of a date.
+    warnings : tuple of str
+        What `warn` says.
+    whole : frozenset of str
+        The columns whose numbers are whole, or that hold days without a time.
+    others : dict of str to str
+        The columns that a model was not given, and why.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from suffice import MixedClassifier
+    >>> cats = pa.table({"kg": [3.1, 3.9, 4.2, 5.5], "tame": [True, False, True, False]})
+    >>> MixedClassifier().fit(cats, ["f", "f", "m", "m"]).schema_
+    column  family     because
+    kg      gaussian   double
+    tame    bernoulli  bool
     """
 
     names: tuple[str, ...]
@@ -72,17 +99,40 @@ class Schema:
         is_sample: bool = False,
         decimal: str | None = None,
     ) -> Schema:
-        """Infer the schema of a table from its rows, or from a sample; `families` overrides it for some columns.
+        """Infer the schema of a table from its rows, or from a sample.
 
         Parameters
         ----------
-        families : "auto", the family of every column, a schema, or a dictionary to a family from a column's name or
-            position, from a type (a kind such as "integer" or int, or a library's own name such as "int64"), or from a
-            function of the frame that returns names, like scikit-learn's make_column_selector
-        frame : the table as it came, for such functions
-        leaves_out : whether columns from which nothing can be learnt, or that identify rows, are left out
-        is_sample : whether there are more rows, so that what is constant here may vary
-        decimal : the decimal mark of the file that the rows come from, where it is known
+        table : Table
+            The rows.
+        families : "auto", str, Schema or dict, default="auto"
+            What overrides the types: the family of every column, another schema, or a dictionary to a family from a
+            column's name or position, from a type (a kind such as "integer" or int, or a library's own name such as
+            "int64"), or from a function of the frame that returns names, like scikit-learn's make_column_selector.
+        frame : table, default=None
+            The table as it came, for such functions.
+        leaves_out : bool, default=True
+            Whether columns from which nothing can be learnt, or that identify rows, are left out.
+        is_sample : bool, default=False
+            Whether there are more rows, so that what is constant here may vary.
+        decimal : str, default=None
+            The decimal mark of the file that the rows come from, where it is known.
+
+        Returns
+        -------
+        Schema
+            The family of every column, and why.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> from suffice.schema import Schema
+        >>> from suffice.sources import as_table
+        >>> cats = as_table(pa.table({"kg": [3.1, 4.2, 4.0], "fur": ["black", "white", "black"]}))
+        >>> Schema.of(cats, {"kg": "lognormal"})
+        column  family       because
+        kg      lognormal    asked for
+        fur     categorical  string
         """
         names = table.names or tuple(f"x{j}" for j in range(table.n_features))
         columns = [looked_at(column) for column in table.columns()]
@@ -121,14 +171,54 @@ class Schema:
         return cls(names, families, reasons, features, warned, _whole(names, families, columns, features))
 
     def take(self, columns: Sequence[int]) -> Schema:
-        """Return the schema of some of the columns."""
+        """Return the schema of some of the columns.
+
+        Parameters
+        ----------
+        columns : sequence of int
+            The indices of the columns.
+
+        Returns
+        -------
+        Schema
+            Of these columns, in this order.
+
+        Examples
+        --------
+        >>> from suffice.schema import Schema
+        >>> Schema(("kg", "fur"), ("gaussian", "categorical"), ("double", "string")).take([1])
+        column  family       because
+        fur     categorical  string
+        """
         names, families, reasons = (tuple(own[j] for j in columns) for own in (self.names, self.families, self.reasons))
         features = tuple(at(f, i) for i, j in enumerate(columns) for f in self.features if f.source == j)
         return replace(self, names=names, families=families, reasons=reasons, features=features)
 
     def changed(self, families: Mapping[str, str], table: Table) -> Schema:
-        """Return the schema with other families for columns of some kinds, such as {"float": "binned"}, and of some
-        names. Numbers in text, and durations, have the kind of numbers."""
+        """Return the schema with other families for columns of some kinds or names.
+
+        Parameters
+        ----------
+        families : dict of str to str
+            Families by kind, such as {"float": "binned"}, or by name. Numbers in text, and durations, have the kind of
+            numbers.
+        table : Table
+            The rows, from which bins and transforms are found.
+
+        Returns
+        -------
+        Schema
+            Columns that are left out stay so.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> from suffice.schema import Schema
+        >>> from suffice.sources import as_table
+        >>> cats = as_table(pa.table({"kg": [3.1, 4.2, 4.0], "fur": ["black", "white", "black"]}))
+        >>> Schema.of(cats).changed({"float": "gamma"}, cats).families
+        ('gamma', 'categorical')
+        """
         columns = [looked_at(column) for column in table.columns()]
         reads = {feature.source: feature.reads for feature in self.features}
         numbers = {j for j, own in reads.items() if own and own[0][0] in _NUMBERS}
@@ -146,8 +236,19 @@ class Schema:
         return replace(self, families=own, features=features)
 
     def joined(self) -> Schema:
-        """Return the schema with Boolean columns among those of categories, where they may depend on each other;
-        columns whose family somebody asked for keep it."""
+        """Return the schema with Boolean columns among the categories, where columns may depend on each other.
+
+        Returns
+        -------
+        Schema
+            Columns whose family somebody asked for keep it.
+
+        Examples
+        --------
+        >>> from suffice.schema import Schema
+        >>> Schema(("tame", "wild"), ("bernoulli", "bernoulli"), ("bool", "asked for")).joined().families
+        ('categorical', 'bernoulli')
+        """
         moves = [
             family == "bernoulli" and not reason.startswith("asked for") and not self.by_name().get(name)
             for name, family, reason in zip(self.names, self.families, self.reasons, strict=True)
@@ -156,9 +257,28 @@ class Schema:
         return replace(self, families=tuple(families))
 
     def demoted(self, error: FamilyError) -> tuple[Schema, list[str]]:
-        """Return the schema for rows that do not fit it, and what has changed: columns get a more general family.
+        """Return the schema with more general families for columns whose values do not fit theirs.
 
-        Columns whose family somebody asked for keep it: then the error is raised.
+        Parameters
+        ----------
+        error : FamilyError
+            What says which columns do not fit. It is raised again where somebody asked for their family.
+
+        Returns
+        -------
+        schema : Schema
+            The new schema.
+        changes : list of str
+            What has changed, for warnings.
+
+        Examples
+        --------
+        >>> from suffice.errors import FamilyError
+        >>> from suffice.schema import Schema
+        >>> visits = Schema(("visits",), ("poisson",), ("int64, small and spread like counts",))
+        >>> schema, changes = visits.demoted(FamilyError("negative values", [0]))
+        >>> schema.families
+        ('gaussian',)
         """
         asked = [j for j in error.columns if self.reasons[j].startswith("asked for")]
         if asked or not error.columns:
@@ -178,18 +298,60 @@ class Schema:
         return replace(self, families=tuple(families), reasons=tuple(reasons), features=kept), changes
 
     def left_out(self) -> dict[str, str]:
-        """Return why columns are left out that nobody asked to drop, by name."""
+        """Return why columns are left out that nobody asked to drop.
+
+        Returns
+        -------
+        dict of str to str
+            The reasons by the names of the columns.
+
+        Examples
+        --------
+        >>> from suffice.schema import Schema
+        >>> Schema(("kg", "id"), ("gaussian", "drop"), ("double", "a different value in every row")).left_out()
+        {'id': 'a different value in every row'}
+        """
         every = zip(self.names, self.families, self.reasons, strict=True)
         return {name: reason for name, family, reason in every if family == DROP and not reason.startswith("asked for")}
 
     def warn(self, stacklevel: int = 2) -> None:
-        """Warn of columns that are left out, and of cells that become missing."""
+        """Warn of columns that are left out, and of cells that become missing.
+
+        Parameters
+        ----------
+        stacklevel : int, default=2
+            How many callers up the warning points to.
+
+        Examples
+        --------
+        >>> import warnings
+        >>> from suffice.schema import Schema
+        >>> schema = Schema(("kg",), ("gaussian",), ("double",), warnings=("column 'kg' holds -999",))
+        >>> with warnings.catch_warnings(record=True) as caught:
+        ...     warnings.simplefilter("always")
+        ...     schema.warn()
+        >>> [str(warning.message) for warning in caught]
+        ["column 'kg' holds -999"]
+        """
         for message in self.warnings:
             warnings.warn(message, ColumnWarning, stacklevel=stacklevel + 1)
 
     def blocks(self) -> dict[str, tuple[int, ...]]:
-        """Return the column indices of every family, in the order of their first columns, so that sums over blocks
-        are the same for a model from a file. The indices of features follow those of the columns."""
+        """Return the column indices of every family.
+
+        They are in the order of their first columns, so that sums over blocks are the same for a model from a file.
+
+        Returns
+        -------
+        dict of str to tuple of int
+            The indices by family; those of features follow those of the columns.
+
+        Examples
+        --------
+        >>> from suffice.schema import Schema
+        >>> Schema(("kg", "fur", "cm"), ("gaussian", "categorical", "gaussian"), ("",) * 3).blocks()
+        {'gaussian': (0, 2), 'categorical': (1,)}
+        """
         derived = {feature.source for feature in self.features}
         families = [None if family == DROP or j in derived else family for j, family in enumerate(self.families)]
         families += [feature.family for feature in self.features]
@@ -197,7 +359,22 @@ class Schema:
         return {family: tuple(j for j, own in enumerate(families) if own == family) for family in found}
 
     def by_name(self) -> dict[str, tuple[Feature, ...]]:
-        """Return the features of each column that has some."""
+        """Return the features of each column that has some.
+
+        Returns
+        -------
+        dict of str to tuple of Feature
+            What is derived from the column, such as bins or parts of a date, by its name.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> from suffice.schema import Schema
+        >>> from suffice.sources import as_table
+        >>> schema = Schema.of(as_table(pa.table({"kg": [3.1, 4.2, 4.0, 5.5]})), {"kg": "binned"})
+        >>> {name: [str(feature) for feature in found] for name, found in schema.by_name().items()}
+        {'kg': ['3 bins']}
+        """
         sources = {feature.source for feature in self.features}
         return {self.names[j]: tuple(f for f in self.features if f.source == j) for j in sorted(sources)}
 

@@ -28,7 +28,23 @@ _MIXTURE = "gaussian_mixture"  # nor is it one: its components are found step by
 
 @dataclass(frozen=True)
 class FittedDensity:
-    """A density of unlabelled rows."""
+    """A density of rows without labels, as `fit_density` returns it.
+
+    Parameters
+    ----------
+    family : str
+        The name of the family.
+    density : Density
+        The density, of a single class.
+    parameters : dict
+        The parameters by name.
+
+    Examples
+    --------
+    >>> from suffice import fit_density
+    >>> fit_density("gaussian", [1.0, 3.0])
+    FittedDensity('gaussian', mean=[2.], covariance=[[1.]])
+    """
 
     family: str
     density: Density  # of one class
@@ -38,11 +54,49 @@ class FittedDensity:
         return f"FittedDensity({self.family!r}, {', '.join(f'{k}={_short(v)}' for k, v in self.parameters.items())})"
 
     def log_likelihood(self, x: Any) -> Array:
-        """log p(x) of every row, (n,); its sum is the log-likelihood of the data set."""
+        """Return log p(x) of every row; the sum is the log-likelihood of the data set.
+
+        Parameters
+        ----------
+        x : table of shape (n, d), or one column of shape (n,)
+            The rows.
+
+        Returns
+        -------
+        array of shape (n,)
+            Natural logarithms; -inf for a row that is impossible.
+
+        Examples
+        --------
+        >>> from suffice import fit_density
+        >>> density = fit_density("exponential", [1.0, 3.0])
+        >>> density.log_likelihood([0.0, 2.0, -1.0]).round(3)
+        array([-0.693, -1.693,   -inf])
+        """
         return self.density.log_likelihood(_rows(x))[:, 0]
 
     def sample(self, n: int = 1, random_state: Any = None) -> Array:
-        """n rows drawn from the density, (n, d)."""
+        """Return rows that are drawn from the density.
+
+        Parameters
+        ----------
+        n : int, default=1
+            The number of rows.
+        random_state : int, numpy.random.Generator or None, default=None
+            The seed, or the generator to draw with. None draws other rows at each call.
+
+        Returns
+        -------
+        array of shape (n, d)
+            The rows.
+
+        Examples
+        --------
+        >>> from suffice import fit_density
+        >>> fit_density("bernoulli", [1, 1, 1]).sample(2, random_state=0)
+        array([[1],
+               [1]])
+        """
         if not isinstance(n, Integral) or n < 0:
             raise DataError(f"n={n!r} must be a whole number of rows")
         rng = np.random.default_rng(random_state)

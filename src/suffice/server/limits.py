@@ -29,6 +29,12 @@ class Limits:
         Bulk requests that are worked on at the same time; more wait.
     seconds : float
         For the body to arrive, and for the work.
+
+    Examples
+    --------
+    >>> from suffice.server import Limits
+    >>> Limits(rows=1000, seconds=5)
+    Limits(body=268435456, json=16777216, rows=1000, ..., seconds=5)
     """
 
     body: int = 256 * MEGABYTE
