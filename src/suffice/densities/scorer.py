@@ -54,6 +54,15 @@ class Scorer(ABC):
         -------
         rows
             What `score`, `explain` and the other methods take.
+
+        Examples
+        --------
+        >>> from suffice import CategoricalDensity
+        >>> from suffice.sources import as_table
+        >>> fur = CategoricalDensity.from_parameters(["black", "white"], [[0.2, 0.8], [0.5, 0.5]])
+        >>> fur.read(as_table([["white"], [None]])).values  # -1 is a missing value
+        array([[ 1],
+               [-1]], dtype=int32)
         """
         return table.floats()
 
@@ -88,6 +97,18 @@ class Scorer(ABC):
         -------
         bool
             False where missing or infinite cells kept rows from being scored.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from suffice import GaussianDensity
+        >>> heights = GaussianDensity.from_parameters([175.33, 161.82], [52.89, 46.89])
+        >>> scores, best = np.empty((2, 2)), np.empty(2, np.int64)
+        >>> heights.score(np.array([[174.0], [160.0]]), np.log([0.5, 0.5]), all=scores, best=best)
+        True
+        >>> scores.round(2), best
+        (array([[-3.61, -5.12],
+               [-5.82, -3.57]]), array([0, 1]))
         """
         return self._score(X, offset, Wanted(all, best, evidence), relative)
 
@@ -131,6 +152,12 @@ class Scorer(ABC):
         -------
         dict of int to array
             Sorted, by the index of the column; nothing for columns of numbers.
+
+        Examples
+        --------
+        >>> from suffice import CategoricalDensity
+        >>> CategoricalDensity.from_parameters(["white", "black"], [[0.2, 0.8], [0.5, 0.5]]).categories_of_columns()
+        {0: array(['black', 'white'], dtype=object)}
         """
         return {}
 
@@ -141,6 +168,13 @@ class Scorer(ABC):
         -------
         dict of int to str
             "text", "numbers" or "Booleans", or "words" of a column of text, by the index of the column.
+
+        Examples
+        --------
+        >>> from suffice import CategoricalDensity
+        >>> p = [[0.2, 0.8]]
+        >>> CategoricalDensity.from_parameters([["black", "white"], [1, 2]], [p, p]).category_kinds()
+        {0: 'text', 1: 'numbers'}
         """
         kinds = {j: kind_of(categories) for j, categories in self.categories_of_columns().items()}
         return {j: kind for j, kind in kinds.items() if kind is not None}
@@ -152,6 +186,12 @@ class Scorer(ABC):
         -------
         frozenset of int
             The indices of the columns.
+
+        Examples
+        --------
+        >>> from suffice import BernoulliDensity
+        >>> BernoulliDensity.from_parameters([[0.5, 0.1], [0.9, 0.2]]).columns_of_booleans()
+        frozenset({0, 1})
         """
         return frozenset()
 
@@ -162,6 +202,12 @@ class Scorer(ABC):
         -------
         frozenset of int
             The indices of the columns.
+
+        Examples
+        --------
+        >>> from suffice import TextDensity
+        >>> TextDensity.from_parameters([{"good": 3, "film": 1}, {"bad": 2, "film": 1}]).columns_of_text()
+        frozenset({0})
         """
         return frozenset()
 
@@ -173,6 +219,13 @@ class Scorer(ABC):
         dict of int to str
             The family that a schema has for a column, by the index of the column; nothing for a model of one family,
             and for columns that nothing was learnt from.
+
+        Examples
+        --------
+        >>> from suffice import BernoulliDensity, PoissonDensity, ProductDensity
+        >>> visits, member = PoissonDensity.from_parameters([2.0]), BernoulliDensity.from_parameters([0.5])
+        >>> ProductDensity.from_parameters({"poisson": visits, "bernoulli": member}).families_of_columns()
+        {0: 'poisson', 1: 'bernoulli'}
         """
         return {}
 
@@ -184,11 +237,29 @@ class Scorer(ABC):
         -------
         array of shape (d, 3)
             A low, a middle and a high value; NaN for columns that hold no numbers. Dates are days since 1970.
+
+        Examples
+        --------
+        >>> from suffice import GaussianDensity
+        >>> GaussianDensity.from_parameters([175.33, 161.82], [52.89, 46.89]).usual_values().round(-1)
+        array([[150., 170., 190.]])
         """
 
     @abstractmethod
     def parameters(self) -> dict[str, Any]:
-        """The parameters by name, arrays whose first axis is that of the classes."""
+        """Return the parameters by name.
+
+        Returns
+        -------
+        dict of str to array
+            Arrays whose first axis is that of the classes.
+
+        Examples
+        --------
+        >>> from suffice import GaussianDensity
+        >>> GaussianDensity.from_parameters([[175.0, 75.0]], [[50.0, 80.0]], "diag").parameters()
+        {'means': array([[175.,  75.]]), 'covariances': array([[50., 80.]]), 'structure': 'diag'}
+        """
 
     def labelled_parameters(self, names: Sequence[Any]) -> dict[str, Any]:  # noqa: ARG002  no block needs them
         """Return the parameters as users see them.
@@ -203,6 +274,14 @@ class Scorer(ABC):
         dict
             The parameters by name. A density of several blocks of columns has one dictionary per block, with the
             names of its columns under "columns".
+
+        Examples
+        --------
+        >>> from suffice import BernoulliDensity, PoissonDensity, ProductDensity
+        >>> visits, member = PoissonDensity.from_parameters([2.0]), BernoulliDensity.from_parameters([0.5])
+        >>> both = ProductDensity.from_parameters({"poisson": visits, "bernoulli": member})
+        >>> both.labelled_parameters(["visits", "member"])["poisson"]
+        {'columns': ['visits'], 'rates': array([[2.]])}
         """
         return self.parameters()
 
@@ -219,6 +298,19 @@ class Scorer(ABC):
         list of Edge
             The parent, the child and their conditional mutual information given the class, in nats; empty for
             columns that are independent.
+
+        Examples
+        --------
+        >>> from suffice import TreeDensity
+        >>> tree = TreeDensity.from_parameters(
+        ...     categories=[["black", "white"], ["blue", "green"]],
+        ...     probabilities=[[[0.5, 0.5]], [[0.4, 0.6]]],
+        ...     parents=[-1, 0],
+        ...     conditionals=[None, [[[0.1, 0.9], [0.7, 0.3]]]],
+        ...     information=[0.0, 0.2],
+        ... )
+        >>> tree.edges(["fur", "eyes"])
+        [Edge(parent='fur', child='eyes', information=0.2)]
         """
         return []
 
@@ -235,4 +327,11 @@ class Scorer(ABC):
         -------
         Scorer
             With only these classes, in this order.
+
+        Examples
+        --------
+        >>> from suffice import PoissonDensity
+        >>> PoissonDensity.from_parameters([1.0, 2.0, 3.0]).of_classes([2, 0]).parameters()["rates"]
+        array([[3.],
+               [1.]])
         """
