@@ -137,6 +137,14 @@ class GaussianDensity(Density):
         -------
         GaussianDensity
             The density of the classes of the statistic.
+
+        Examples
+        --------
+        >>> moments = MomentStats.from_sums([2, 2], [[4.0], [8.0]], [[10.0], [40.0]])  # of 1 and 3, and of 2 and 6
+        >>> GaussianDensity.estimate(moments, "diag").parameters()["covariances"].ravel()
+        array([1., 4.])
+        >>> GaussianDensity.estimate(moments, "tied_diag").parameters()["covariances"]
+        array([2.5])
         """
         from .gaussian_estimate import estimated
 
@@ -156,6 +164,13 @@ class GaussianDensity(Density):
         -------
         GaussianDensity
             With larger covariances.
+
+        Examples
+        --------
+        >>> moments = MomentStats.from_sums([2], [[4.0]], [[10.0]])  # n, sum and sum of squares of 1 and 3
+        >>> density = GaussianDensity.estimate(moments, "diag")
+        >>> density.covariance, density.unbiased(moments).covariance
+        (array([[1.]]), array([[2.]]))
         """
         kind = self.structure
         if kind.shape == "full" and stats.has_missing:
@@ -214,6 +229,11 @@ class GaussianDensity(Density):
         -------
         dict
             "means" (k, d); "covariances", shrunk and floored, in the shape of the structure; "structure", its name.
+
+        Examples
+        --------
+        >>> GaussianDensity.from_parameters([[175.0, 75.0]], [[50.0, 80.0]], "diag").parameters()
+        {'means': array([[175.,  75.]]), 'covariances': array([[50., 80.]]), 'structure': 'diag'}
         """
         covariance = self.covariance[:, 0] if self.structure.shape == "spherical" else self.covariance
         covariances = covariance[0] if self.structure.tied else blank(covariance, self.seen)
@@ -356,6 +376,13 @@ class GaussianDensity(Density):
         -------
         array of shape (n, k)
             Infinite for a class without rows.
+
+        Examples
+        --------
+        >>> density = GaussianDensity.from_parameters([[0.0, 0.0]], [[1.0, 4.0]], "diag")
+        >>> density.quadratic(np.array([[1.0, 0.0], [3.0, 8.0]]))  # 3² + (8 / 2)²
+        array([[ 1.],
+               [25.]])
         """
         out = np.empty((len(X), self.n_classes))
         self._score_whole(X, np.where(self.seen, -self.constant, np.inf), Wanted(all=out), relative=False)
@@ -379,6 +406,12 @@ class GaussianDensity(Density):
         -------
         array of shape (d, d)
             The precision matrix.
+
+        Examples
+        --------
+        >>> GaussianDensity.from_parameters([[0.0, 0.0]], [[[1.0, 0.5], [0.5, 1.0]]]).precision(0).round(3)
+        array([[ 1.333, -0.667],
+               [-0.667,  1.333]])
         """
         whitening = self._own(c)[1]
         return np.asarray(whitening.T @ whitening if whitening.ndim == 2 else np.diag(whitening**2))
@@ -409,6 +442,12 @@ class GaussianDensity(Density):
         -------
         array of shape (n, d)
             The shares of a row sum to its distance.
+
+        Examples
+        --------
+        >>> density = GaussianDensity.from_parameters([[0.0, 0.0]], [[1.0, 4.0]], "diag")
+        >>> density.quadratic_shares(np.array([[3.0, 8.0]]), 0)
+        array([[ 9., 16.]])
         """
         dev, whitening = X - self.mean[c], self._own(c)[1]
         return np.asarray(dev * (dev @ whitening.T @ whitening) if whitening.ndim == 2 else (dev * whitening) ** 2)
@@ -440,6 +479,13 @@ class GaussianDensity(Density):
         -------
         GaussianDensity
             Of these features.
+
+        Examples
+        --------
+        >>> men = GaussianDensity.from_parameters([[175.0, 75.0]], [[[50.0, 30.0], [30.0, 80.0]]])  # height and weight
+        >>> weights = men.of_features(np.array([False, True]))
+        >>> weights.mean, weights.covariance
+        (array([[75.]]), array([[[80.]]]))
         """
         known = self._marginals.get(key := kept.tobytes())
         if known is None:
@@ -520,6 +566,14 @@ class GaussianDensity(Density):
         -------
         array of shape (n, missing.sum())
             The draws.
+
+        Examples
+        --------
+        >>> men = GaussianDensity.from_parameters([[175.0, 75.0]], [[[50.0, 30.0], [30.0, 80.0]]])  # height and weight
+        >>> rows = np.tile([190.0, np.nan], (10_000, 1))
+        >>> drawn = men.draw_conditional(rows, 0, np.array([False, True]), np.random.default_rng(0))
+        >>> drawn.mean(axis=0).round(), drawn.std(axis=0).round()
+        (array([84.]), array([8.]))
         """
         return self.conditional(X, c, missing) + self.deviations(len(X), c, missing, rng)
 
@@ -541,6 +595,13 @@ class GaussianDensity(Density):
         -------
         array of shape (n, missing.sum())
             The deviations.
+
+        Examples
+        --------
+        >>> men = GaussianDensity.from_parameters([[175.0, 75.0]], [[[50.0, 30.0], [30.0, 80.0]]])  # height and weight
+        >>> drawn = men.deviations(100_000, 0, np.array([False, True]), np.random.default_rng(0))
+        >>> drawn.shape, drawn.var(axis=0).round()  # 80 - 30² / 50
+        ((100000, 1), array([62.]))
         """
         values, vectors = np.linalg.eigh(self.regression(c, missing)[1])
         return np.asarray(rng.standard_normal((n, len(values))) * np.sqrt(np.maximum(values, 0.0)) @ vectors.T)
@@ -561,6 +622,13 @@ class GaussianDensity(Density):
         -------
         array of shape (n, missing.sum())
             The expectations.
+
+        Examples
+        --------
+        >>> men = GaussianDensity.from_parameters([[175.0, 75.0]], [[[50.0, 30.0], [30.0, 80.0]]])  # height and weight
+        >>> men.conditional(np.array([[175.0, np.nan], [190.0, np.nan]]), 0, np.array([False, True])).round(6)
+        array([[75.],
+               [84.]])
         """
         slope, _ = self.regression(c, missing)
         return np.asarray(self.mean[c, missing] + (X[:, ~missing] - self.mean[c, ~missing]) @ slope)
@@ -579,6 +647,13 @@ class GaussianDensity(Density):
         -------
         tuple of arrays (d - m, m) and (m, m)
             The slopes, and the covariance of the missing columns given the observed ones.
+
+        Examples
+        --------
+        >>> men = GaussianDensity.from_parameters([[175.0, 75.0]], [[[50.0, 30.0], [30.0, 80.0]]])  # height and weight
+        >>> slope, rest = men.regression(0, np.array([False, True]))
+        >>> slope.round(6), rest.round(6)  # 0.6 kg for each cm, and a variance of 80 - 30² / 50
+        (array([[0.6]]), array([[62.]]))
         """
         covariance, seen = self._own(c)[0], ~missing
         if covariance.ndim == 1:

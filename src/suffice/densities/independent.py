@@ -71,6 +71,14 @@ class IndependentDensity(Density):
         -------
         IndependentDensity
             The density of the classes of the statistic.
+
+        Examples
+        --------
+        >>> from suffice import GammaDensity
+        >>> moments = MomentStats.from_sums([3], [[7.0]], [[21.0]])  # n, sum and sum of squares of 1, 2 and 4
+        >>> gamma = GammaDensity.from_moments(moments)
+        >>> gamma.shapes.round(6), (gamma.shapes * gamma.scales).round(6), (gamma.shapes * gamma.scales**2).round(6)
+        (array([[3.5]]), array([[2.333333]]), array([[1.555556]]))
         """
 
     @staticmethod
@@ -86,6 +94,12 @@ class IndependentDensity(Density):
         -------
         tuple of arrays
             The cells themselves, unless a family needs more.
+
+        Examples
+        --------
+        >>> from suffice import GammaDensity
+        >>> GammaDensity.prepared(np.array([[1.0]]))  # x and log x
+        (array([[1.]]), array([[0.]]))
         """
         return (x,)
 
@@ -105,6 +119,13 @@ class IndependentDensity(Density):
         -------
         array of shape (n, d)
             -inf only for what is impossible.
+
+        Examples
+        --------
+        >>> from suffice import ExponentialDensity
+        >>> prepared = ExponentialDensity.prepared(np.array([[2.0]]))
+        >>> ExponentialDensity.log_density(prepared, np.array([1.0]))
+        array([[-2.]])
         """
 
     @property
@@ -128,12 +149,18 @@ class IndependentDensity(Density):
         return cls(**dict(zip([*cls._fields(), "seen"], [*parameters, seen], strict=True)))
 
     def parameters(self) -> dict[str, Any]:
-        """The parameters by name, as `from_parameters` takes them.
+        """Return the parameters by name, as `from_parameters` takes them.
 
         Returns
         -------
         dict of str to array
             Each (k, d); NaN for a class without rows.
+
+        Examples
+        --------
+        >>> from suffice import GammaDensity
+        >>> GammaDensity.from_parameters([2.0], [3.0]).parameters()
+        {'shapes': array([[2.]]), 'scales': array([[3.]])}
         """
         return {name: blank(getattr(self, name), self.seen) for name in self._fields()}
 

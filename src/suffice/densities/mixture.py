@@ -70,6 +70,15 @@ class MixtureDensity(Density):
         -------
         MixtureDensity
             The density of the classes of the statistic.
+
+        Examples
+        --------
+        >>> from suffice import GaussianDensity, MomentStats
+        >>> parts = MomentStats.from_sums([3, 1], [[6.0], [10.0]], [[14.0], [101.0]])  # of 1, 2 and 3, and about 10
+        >>> stats = ComponentStats.of_parts(["a"], parts, [0, 0])
+        >>> density = MixtureDensity.estimate(stats, lambda moments: GaussianDensity.estimate(moments, "diag"))
+        >>> density.weights, density.components.parameters()["means"].ravel()
+        (array([0.75, 0.25]), array([ 2., 10.]))
         """
         seen_classes(stats)
         total = np.bincount(stats.owner, stats.parts.weight, len(stats.classes))[stats.owner]
@@ -98,6 +107,16 @@ class MixtureDensity(Density):
         -------
         MixtureDensity
             The density of k classes.
+
+        Examples
+        --------
+        >>> from suffice import GaussianDensity
+        >>> bumps = GaussianDensity.from_parameters([-3.0, 3.0], [1.0, 1.0])
+        >>> both = MixtureDensity.from_parameters(bumps, owner=[0, 0], weights=[0.5, 0.5])
+        >>> np.exp(both.log_likelihood([[-3.0], [0.0], [3.0]])).round(4)
+        array([[0.1995],
+               [0.0044],
+               [0.1995]])
         """
         index, share = np.asarray(owner), np.asarray(weights, np.float64)
         k = int(index.max(initial=-1)) + 1 if n_classes is None else int(n_classes)
@@ -117,6 +136,13 @@ class MixtureDensity(Density):
         -------
         dict
             "components", the density of all of them, with parameters of its own; "owner", "weights" and "n_classes".
+
+        Examples
+        --------
+        >>> from suffice import PoissonDensity
+        >>> visits = MixtureDensity.from_parameters(PoissonDensity.from_parameters([1.0, 9.0]), [0, 0], [0.75, 0.25])
+        >>> visits.parameters()["components"].parameters()["rates"].ravel(), visits.parameters()["weights"]
+        (array([1., 9.]), array([0.75, 0.25]))
         """
         return {
             "components": self.components,
@@ -269,6 +295,14 @@ class MixtureDensity(Density):
         -------
         array of shape (n, d)
             The shares of a row sum to its log p(x | class).
+
+        Examples
+        --------
+        >>> from suffice import GaussianDensity
+        >>> bumps = GaussianDensity.from_parameters([[-3.0, 0.0], [3.0, 0.0]], [1.0, 1.0], "spherical")
+        >>> both = MixtureDensity.from_parameters(bumps, [0, 0], [0.75, 0.25])
+        >>> both.explain(np.array([[3.0, 2.0]]), 0).round(2), both.log_likelihood([[3.0, 2.0]]).round(2)
+        (array([[-1.61, -3.61]]), array([[-5.22]]))
         """
         own = np.flatnonzero(self.owner == c)
         soft = self._responsibilities(X)[:, own]

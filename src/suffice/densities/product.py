@@ -97,6 +97,15 @@ class ProductDensity(Density):
         -------
         ProductDensity
             The density of the classes of the statistic.
+
+        Examples
+        --------
+        >>> from suffice import BernoulliDensity, CountStats, PoissonDensity
+        >>> visits, member = CountStats(["a"], [4], [[10]]), CountStats(["a"], [4], [[3]], presence=True)
+        >>> stats = BundleStats(["a"], [4], {"visits": visits, "member": member}, {"visits": (0,), "member": (1,)}, 2)
+        >>> families = {"visits": PoissonDensity.estimate, "member": BernoulliDensity.estimate}
+        >>> [part.mean.round(3) for part in ProductDensity.estimate(stats, families).parts.values()]
+        [array([[2.5]]), array([[0.667]])]
         """
         seen_classes(stats)  # warns once, and not once for each block
         with warnings.catch_warnings():
@@ -166,6 +175,14 @@ class ProductDensity(Density):
         dict
             "parts", the density of each block, with parameters of its own; "columns", their indices; "names" and
             "features".
+
+        Examples
+        --------
+        >>> from suffice import BernoulliDensity, PoissonDensity
+        >>> visits, member = PoissonDensity.from_parameters([2.0]), BernoulliDensity.from_parameters([0.5])
+        >>> both = ProductDensity.from_parameters({"visits": visits, "member": member}, names=["visits", "is_member"])
+        >>> both.parameters()["columns"], both.parameters()["names"], both.parameters()["parts"]["visits"].parameters()
+        ({'visits': (0,), 'member': (1,)}, ('visits', 'is_member'), {'rates': array([[2.]])})
         """
         named = {"names": self.names, "features": self.features}
         return {"parts": dict(self.parts), "columns": dict(self.columns), **named}
@@ -279,6 +296,14 @@ class ProductDensity(Density):
         -------
         LinearForm
             Center (p,), slopes (k, p) and constants (k,).
+
+        Examples
+        --------
+        >>> from suffice import BernoulliDensity, PoissonDensity
+        >>> visits, member = PoissonDensity.from_parameters([2.0]), BernoulliDensity.from_parameters([0.8])
+        >>> _, slopes, _ = ProductDensity.from_parameters({"visits": visits, "member": member}).linear()
+        >>> np.exp(slopes).round(6)  # the rate, and the odds
+        array([[2., 4.]])
         """
         center, slope, constant = zip(*(part.linear() for part in self.parts.values()), strict=True)
         return LinearForm(np.concatenate(center), np.concatenate(slope, axis=1), np.sum(constant, axis=0))
@@ -315,6 +340,16 @@ class ProductDensity(Density):
         -------
         pyarrow.Table
             The rows.
+
+        Examples
+        --------
+        >>> from suffice import BernoulliDensity, CategoricalDensity
+        >>> from suffice.sources import as_table
+        >>> fur = CategoricalDensity.from_parameters(["black", "white"], [[0.2, 0.8]])
+        >>> tame = BernoulliDensity.from_parameters([0.5])
+        >>> cats = ProductDensity.from_parameters({"fur": fur, "tame": tame}, names=["fur", "tame"])
+        >>> cats.write(cats.read(as_table([["black", True], [None, False]]))).to_pydict()
+        {'fur': ['black', None], 'tame': [1.0, 0.0]}
         """
         import pyarrow as pa
 

@@ -92,7 +92,7 @@ class StudentDensity(Density):
         floor: float = 1e-9,
         names: tuple[str, ...] | None = None,
     ) -> Self:
-        """Estimate the posterior predictive of every class.
+        """Estimate t distributions: the posterior predictive of Gaussians whose parameters are not known.
 
         Parameters
         ----------
@@ -109,6 +109,14 @@ class StudentDensity(Density):
         -------
         StudentDensity
             The density of the classes of the statistic.
+
+        Examples
+        --------
+        A class of two rows has heavier tails than one of a hundred:
+
+        >>> moments = MomentStats.from_sums([2, 100], [[2.0], [0.0]], [[4.0], [100.0]])
+        >>> StudentDensity.estimate(moments, "diag").parameters()["degrees_of_freedom"]
+        array([  5., 103.])
         """
         kind, d, n = STRUCTURES[structure], stats.n_features, stats.weight
         grand = n @ stats.mean / (stats.total or 1.0)
@@ -221,6 +229,11 @@ class StudentDensity(Density):
         -------
         dict
             "locations" (k, d); "scales" in the shape of the structure; "degrees_of_freedom" (k,); "structure".
+
+        Examples
+        --------
+        >>> StudentDensity.from_parameters([0.0], [4.0], 3).parameters()
+        {'locations': array([[0.]]), 'scales': array([4.]), 'degrees_of_freedom': array([3.]), 'structure': 'spherical'}
         """
         own = self.gaussian.parameters()
         return {
@@ -268,6 +281,12 @@ class StudentDensity(Density):
         -------
         StudentDensity
             Of these features.
+
+        Examples
+        --------
+        >>> density = StudentDensity.from_parameters([[0.0, 1.0]], [[[1.0, 0.5], [0.5, 4.0]]], 3)
+        >>> density.of_features(np.array([False, True])).parameters()["scales"]
+        array([[[4.]]])
         """
         return type(self)(self.gaussian.of_features(kept), self.dof)
 
@@ -300,6 +319,12 @@ class StudentDensity(Density):
         -------
         array
             In the shape of the squared distances.
+
+        Examples
+        --------
+        >>> cauchy = StudentDensity.log_t(np.array([0.0, 1.0]), d=1, log_det=0.0, dof=1)
+        >>> (np.exp(cauchy) * np.pi).round(6)
+        array([1. , 0.5])
         """
         from scipy.special import gammaln
 
@@ -369,6 +394,14 @@ class StudentDensity(Density):
         -------
         array of shape (n, missing.sum())
             The draws.
+
+        Examples
+        --------
+        >>> density = StudentDensity.from_parameters([[175.0, 75.0]], [[[50.0, 30.0], [30.0, 80.0]]], 30)
+        >>> rows = np.tile([190.0, np.nan], (10_000, 1))
+        >>> drawn = density.draw_conditional(rows, 0, np.array([False, True]), np.random.default_rng(0))
+        >>> drawn.shape, drawn.mean(axis=0).round()
+        ((10000, 1), array([84.]))
         """
         normal, seen = self.gaussian.deviations(len(X), c, missing, rng), ~missing
         if self.structure.shape == "diag" or not seen.any():
@@ -396,6 +429,12 @@ class StudentDensity(Density):
         -------
         array of shape (n, missing.sum())
             The expectations.
+
+        Examples
+        --------
+        >>> density = StudentDensity.from_parameters([[175.0, 75.0]], [[[50.0, 30.0], [30.0, 80.0]]], 30)
+        >>> density.conditional(np.array([[190.0, np.nan]]), 0, np.array([False, True])).round(6)
+        array([[84.]])
         """
         return self.gaussian.conditional(X, c, missing)
 

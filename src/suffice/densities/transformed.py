@@ -62,7 +62,7 @@ class TransformedDensity(IndependentDensity):
 
     @classmethod
     def estimate(cls, stats: TransformedStats, alpha: float = 0.0, names: Names = None) -> Self:
-        """Maximum likelihood.
+        """Estimate by maximum likelihood.
 
         Parameters
         ----------
@@ -77,6 +77,17 @@ class TransformedDensity(IndependentDensity):
         -------
         TransformedDensity
             The density of the classes of the statistic.
+
+        Examples
+        --------
+        Hours between failures of the air conditioning of an aeroplane (Proschan, 1963):
+
+        >>> from suffice import ExponentialDensity
+        >>> from suffice.tables.batch import Batch
+        >>> hours = np.array([3, 5, 7, 18, 43, 85, 91, 98, 100, 130, 230, 487.0])
+        >>> rows, kind = Batch.of(hours[:, None], ["plane"] * 12), ExponentialDensity
+        >>> kind.estimate(TransformedStats.of(rows, kind.transforms, kind.support, kind.family)).means.round(2)
+        array([[108.08]])
         """
         seen = seen_classes(stats)
         moments = Moments(stats.observed, stats.mean, stats.scatter)
@@ -110,6 +121,13 @@ class TransformedDensity(IndependentDensity):
             The parameters, in the order of the fields.
         narrow : array of bool of shape (..., k, d)
             Where a relative variance was raised, because the cells hardly vary.
+
+        Examples
+        --------
+        >>> from suffice import ExponentialDensity
+        >>> hours = Moments(np.array([[12.0]]), np.array([[[108.0]]]), np.array([[[0.0]]]))
+        >>> ExponentialDensity.fitted(hours, 0.0)
+        ((array([[108.]]),), array([[False]]))
         """
         complete = moments.completed(transformed(np.ones((1, 1)), cls.transforms)[0])
         with np.errstate(over="ignore", under="ignore"):
