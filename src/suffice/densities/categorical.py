@@ -115,7 +115,9 @@ class CategoricalDensity(Density):
 
     @classmethod
     def estimate(cls, stats: CategoryStats, alpha: Alphas = 1.0, unknown: str = "smooth") -> Self:
-        """Estimate p_i = (count_i + alpha) / sum over the categories that were declared, or seen in any class.
+        """Estimate the probabilities of the categories: (count + alpha) / the sum of this over all categories.
+
+        All categories are those that were declared, or seen in any class.
 
         Parameters
         ----------
@@ -131,6 +133,14 @@ class CategoricalDensity(Density):
         -------
         CategoricalDensity
             The density of the classes of the statistic.
+
+        Examples
+        --------
+        >>> fur = np.array(["black", "orange"], object)
+        >>> cats = CategoryStats(["female", "male"], [10, 4], (fur,), [[7, 3], [4, 0]])
+        >>> CategoricalDensity.estimate(cats).parameters()["probabilities"][0].round(3)  # (7 + 1) / (10 + 2), ...
+        array([[0.667, 0.333],
+               [0.833, 0.167]])
         """
         one_of("unknown", unknown, POLICIES)
         widths = np.diff(stats.bounds)
@@ -232,6 +242,12 @@ class CategoricalDensity(Density):
         dict
             "categories", a list of arrays (v,), and "probabilities", a list of arrays (k, v), one for each column;
             "unknown", the policy; "unknown_probabilities" (k, d), of a category that is not listed.
+
+        Examples
+        --------
+        >>> fur = CategoricalDensity.from_parameters(["black", "white"], [[0.5, 0.5]]).parameters()
+        >>> fur["categories"], fur["probabilities"], fur["unknown"]
+        ([array(['black', 'white'], dtype=object)], [array([[0.5, 0.5]])], 'smooth')
         """
         p, bounds = blank(np.exp(self.log_probability), self.seen), pairwise(self.bounds)
         return {
@@ -270,6 +286,13 @@ class CategoricalDensity(Density):
         LinearForm
             Center (p,), slopes (k, p) and constants (k,), for the categories of the first column, then those of the
             second and so on; DataError where a probability is zero.
+
+        Examples
+        --------
+        >>> fur = CategoricalDensity.from_parameters(["black", "white"], [[0.2, 0.8], [0.4, 0.6]])
+        >>> _, slopes, _ = fur.linear()
+        >>> np.exp(slopes[1] - slopes[0]).round(6), fur.linear_names(["fur"])
+        (array([2.  , 0.75]), ('fur_black', 'fur_white'))
         """
         refuse_zeros(bool(np.isneginf(self.log_probability).any()))
         p = self.log_probability.shape[1]
@@ -350,6 +373,13 @@ class CategoricalDensity(Density):
         -------
         array of int of shape (n, d)
             Indices; MISSING for missing values, UNKNOWN for unknown categories.
+
+        Examples
+        --------
+        >>> from suffice.sources import as_table
+        >>> fur = CategoricalDensity.from_parameters(["black", "white"], [[0.2, 0.8]])
+        >>> fur.indices(fur.read(as_table([["white"], [None], ["green"]]))).ravel()
+        array([ 1, -1, -2], dtype=int32)
         """
         if not x.direct:
             return x.values

@@ -114,7 +114,7 @@ class BernoulliDensity(CountDensity):
 
     @classmethod
     def estimate(cls, stats: CountStats, alpha: float | Sequence[float] = 1.0) -> Self:
-        """Estimate p = (present + alpha) / (rows + 2 alpha).
+        """Estimate the probabilities that features are present: (present + alpha) / (rows + 2 alpha).
 
         Parameters
         ----------
@@ -128,6 +128,14 @@ class BernoulliDensity(CountDensity):
         -------
         BernoulliDensity
             The density of the classes of the statistic.
+
+        Examples
+        --------
+        Laplace's rule of succession, for a sun that rose on 3 of 3 days:
+
+        >>> sun = CountStats(["sun"], [3], [[3]], presence=True)
+        >>> BernoulliDensity.estimate(sun).parameters(), BernoulliDensity.estimate(sun, alpha=0).parameters()
+        ({'probabilities': array([[0.8]])}, {'probabilities': array([[1.]])})
         """
         one, zero = log_shares(stats.count, stats.observed, of_columns(alpha, stats.n_features))
         return cls(one, zero, seen_classes(stats))
@@ -163,6 +171,11 @@ class BernoulliDensity(CountDensity):
         -------
         dict
             "probabilities" (k, d).
+
+        Examples
+        --------
+        >>> BernoulliDensity.from_parameters([[0.5, 0.25]]).parameters()
+        {'probabilities': array([[0.5 , 0.25]])}
         """
         return {"probabilities": blank(self.mean, self.seen)}
 
@@ -215,7 +228,7 @@ class BinomialDensity(CountDensity):
 
     @classmethod
     def estimate(cls, stats: CountStats, trials: Any, alpha: float = 0.0) -> Self:
-        """Estimate p = (successes + alpha) / (rows trials + 2 alpha).
+        """Estimate the probabilities of a success: (successes + alpha) / (rows trials + 2 alpha).
 
         Parameters
         ----------
@@ -230,6 +243,13 @@ class BinomialDensity(CountDensity):
         -------
         BinomialDensity
             The density of the classes of the statistic.
+
+        Examples
+        --------
+        Two rows of ten tosses, with 15 heads together:
+
+        >>> BinomialDensity.estimate(CountStats(["coin"], [2], [[15]]), trials=10).parameters()
+        {'trials': array([10.]), 'probabilities': array([[0.75]])}
         """
         trials = as_trials(trials, stats.n_features)
         rounds = np.broadcast_to(stats.observed * trials, stats.count.shape)
@@ -240,7 +260,7 @@ class BinomialDensity(CountDensity):
 
     @classmethod
     def from_parameters(cls, trials: Any, probabilities: Any) -> Self:
-        """Make a binomial density.
+        """Make a binomial density from the trials and the probabilities of a success.
 
         Parameters
         ----------
@@ -276,6 +296,11 @@ class BinomialDensity(CountDensity):
         -------
         dict
             "trials" (d,) and "probabilities" (k, d).
+
+        Examples
+        --------
+        >>> BinomialDensity.from_parameters(10, [0.5]).parameters()
+        {'trials': array([10.]), 'probabilities': array([[0.5]])}
         """
         return {"trials": self.trials, "probabilities": blank(np.exp(self.one), self.seen)}
 
@@ -332,7 +357,7 @@ class PoissonDensity(CountDensity):
 
     @classmethod
     def estimate(cls, stats: CountStats, alpha: float = 1.0) -> Self:
-        """Estimate rate = (sum + alpha m) / (rows + alpha), where m is the mean of all rows.
+        """Estimate the expected counts: (sum + alpha m) / (rows + alpha), where m is the mean of all rows.
 
         Parameters
         ----------
@@ -345,6 +370,13 @@ class PoissonDensity(CountDensity):
         -------
         PoissonDensity
             The density of the classes of the statistic.
+
+        Examples
+        --------
+        Deaths by the kick of a horse, 122 in 200 years of Prussian corps (Bortkiewicz, 1898):
+
+        >>> PoissonDensity.estimate(CountStats(["corps"], [200], [[122]]), alpha=0).parameters()
+        {'rates': array([[0.61]])}
         """
         events, rows = gamma_posterior(stats.count, stats.observed, alpha)
         rate = events / rows
@@ -384,6 +416,11 @@ class PoissonDensity(CountDensity):
         -------
         dict
             "rates" (k, d).
+
+        Examples
+        --------
+        >>> PoissonDensity.from_parameters([[0.61, 2.0]]).parameters()
+        {'rates': array([[0.61, 2.  ]])}
         """
         return {"rates": blank(self.mean, self.seen)}
 

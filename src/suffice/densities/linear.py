@@ -181,6 +181,13 @@ class LinearDensity(Density):
         -------
         tuple of arrays
             Their parts in the constant of the class, (d,), and in its violations, (d,).
+
+        Examples
+        --------
+        >>> from suffice import BernoulliDensity
+        >>> part, _ = BernoulliDensity.from_parameters([[0.5, 0.1]]).present(0)
+        >>> np.exp(part).round(6)  # both features are absent
+        array([0.5, 0.9])
         """
 
     @property
@@ -194,6 +201,13 @@ class LinearDensity(Density):
         -------
         LinearForm
             Center (d,), slopes (k, d) and constants (k,); DataError where a probability is zero.
+
+        Examples
+        --------
+        >>> from suffice import BernoulliDensity
+        >>> _, slopes, constants = BernoulliDensity.from_parameters([[0.5, 0.8]]).linear()
+        >>> np.exp(slopes).round(6), np.exp(constants).round(6)  # odds of presence, and that both are absent
+        (array([[1., 4.]]), array([0.1]))
         """
         refuse_zeros(self.has_zeros)
         slopes = [self.slopes.of_class(c) for c in range(self.n_classes)]

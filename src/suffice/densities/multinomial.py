@@ -49,7 +49,7 @@ class MultinomialDensity(CountDensity):
 
     @classmethod
     def estimate(cls, stats: CountStats, alpha: float | Sequence[float] = 1.0) -> Self:
-        """Estimate p_j = (count_j + alpha) / sum over all features.
+        """Estimate the probabilities of the features: (count + alpha) / the sum of this over all features.
 
         Parameters
         ----------
@@ -62,6 +62,13 @@ class MultinomialDensity(CountDensity):
         -------
         MultinomialDensity
             The density of the classes of the statistic.
+
+        Examples
+        --------
+        >>> words = CountStats(["ham", "spam"], [1, 1], [[4, 2, 0], [1, 2, 7]])
+        >>> MultinomialDensity.estimate(words).parameters()["probabilities"].round(3)  # (4 + 1) / (6 + 3), ...
+        array([[0.556, 0.333, 0.111],
+               [0.154, 0.231, 0.615]])
         """
         one = log_words(whole_counts(stats), of_columns(alpha, stats.n_features))
         return cls(one, np.broadcast_to(0.0, one.shape), seen_classes(stats), mean_length(stats))
@@ -105,6 +112,11 @@ class MultinomialDensity(CountDensity):
         -------
         dict
             "probabilities" (k, d) and "lengths" (k,).
+
+        Examples
+        --------
+        >>> MultinomialDensity.from_parameters([[0.5, 0.25, 0.25]], lengths=20).parameters()
+        {'probabilities': array([[0.5 , 0.25, 0.25]]), 'lengths': array([20.])}
         """
         return {"probabilities": blank(np.exp(self.one), self.seen), "lengths": blank(self.length, self.seen)}
 
@@ -136,6 +148,13 @@ class MultinomialDensity(CountDensity):
         -------
         rows
             Counts.
+
+        Examples
+        --------
+        >>> density = MultinomialDensity.from_parameters([[0.5, 0.3, 0.2]], lengths=20)
+        >>> drawn = density.sample(np.zeros(10_000, np.int64), np.random.default_rng(0)).dense()
+        >>> drawn.shape, drawn.mean(axis=0).round()
+        ((10000, 3), array([10.,  6.,  4.]))
         """
         return Counts(rng.multinomial(draw_poisson(self.length[code], rng), np.exp(self.one)[code]))
 

@@ -144,6 +144,16 @@ class TreeDensity(Density):
         -------
         TreeDensity
             The density of the classes of the statistic.
+
+        Examples
+        --------
+        >>> from suffice.tables.batch import Batch
+        >>> cats = [["black", "green"], ["black", "green"], ["white", "blue"], ["white", "blue"], ["white", "green"]]
+        >>> stats = PairStats.of(Batch.of(np.array(cats), ["cat"] * 5))
+        >>> tree = TreeDensity.estimate(stats, alpha=0)
+        >>> tree.parent, np.exp(tree.tables[1][0]).round(3)  # blue and green eyes of black cats and of white ones
+        (array([-1,  0]), array([[0.   , 1.   ],
+               [0.667, 0.333]]))
         """
         single = CategoricalDensity.estimate(stats.single, alpha, unknown)
         _warn(stats, joint, grows, range(stats.n_features) if names is None else names)
@@ -182,6 +192,17 @@ class TreeDensity(Density):
         -------
         TreeDensity
             The density of the classes of the statistic.
+
+        Examples
+        --------
+        >>> from suffice.tables.batch import Batch
+        >>> cats = [["black", "green"], ["black", "green"], ["white", "blue"], ["white", "blue"], ["white", "green"]]
+        >>> stats = PairStats.of(Batch.of(np.array(cats), ["cat"] * 5))
+        >>> single = CategoricalDensity.estimate(stats.single, alpha=0)
+        >>> tree = TreeDensity.of_tree(stats, single, 0, np.array([1, -1]), np.zeros(2))
+        >>> np.exp(tree.tables[0][0]).round(3)  # black and white fur of cats with blue eyes and with green ones
+        array([[0.   , 1.   ],
+               [0.667, 0.333]])
         """
         tables, unseen = [], []
         k, smooth, own = len(stats.classes), single.unknown == "smooth", pseudo_counts(alpha, stats.single)
@@ -232,6 +253,17 @@ class TreeDensity(Density):
         -------
         TreeDensity
             The density of k classes.
+
+        Examples
+        --------
+        >>> fur_and_eyes = TreeDensity.from_parameters(
+        ...     categories=[["black", "white"], ["blue", "green"]],
+        ...     probabilities=[[[0.5, 0.5]], [[0.4, 0.6]]],
+        ...     parents=[-1, 0],
+        ...     conditionals=[None, [[[0.1, 0.9], [0.7, 0.3]]]],
+        ... )
+        >>> np.exp(fur_and_eyes.log_likelihood([["white", "blue"]])).round(6)  # 0.5 0.7
+        array([[0.35]])
         """
         single = CategoricalDensity.from_parameters(categories, probabilities, unknown, unknown_probabilities)
         k, d = single.n_classes, single.n_features
@@ -271,6 +303,18 @@ class TreeDensity(Density):
             What a CategoricalDensity has, and "parents" (d,), -1 for roots; "conditionals", a list of arrays
             (k, v_parent, v), None for roots; "unknown_conditionals", the same of unknown categories, (k, v_parent);
             "information" (d,).
+
+        Examples
+        --------
+        >>> fur_and_eyes = TreeDensity.from_parameters(
+        ...     categories=[["black", "white"], ["blue", "green"]],
+        ...     probabilities=[[[0.5, 0.5]], [[0.4, 0.6]]],
+        ...     parents=[-1, 0],
+        ...     conditionals=[None, [[[0.25, 0.75], [0.5, 0.5]]]],
+        ... )
+        >>> fur_and_eyes.parameters()["parents"], fur_and_eyes.parameters()["conditionals"][1].round(6)
+        (array([-1,  0]), array([[[0.25, 0.75],
+                [0.5 , 0.5 ]]]))
         """
         shown = [
             None if p < 0 else blank(np.exp(own), self.seen) for p, own in zip(self.parent, self.tables, strict=True)
@@ -345,6 +389,19 @@ class TreeDensity(Density):
         -------
         array of int of shape (n, d)
             Indices; the number of categories for an unknown one, and -1 where it is missing or to be ignored.
+
+        Examples
+        --------
+        >>> from suffice.sources import as_table
+        >>> fur_and_eyes = TreeDensity.from_parameters(
+        ...     categories=[["black", "white"], ["blue", "green"]],
+        ...     probabilities=[[[0.5, 0.5]], [[0.4, 0.6]]],
+        ...     parents=[-1, 0],
+        ...     conditionals=[None, [[[0.1, 0.9], [0.7, 0.3]]]],
+        ... )
+        >>> fur_and_eyes.indices(fur_and_eyes.read(as_table([["white", "blue"], ["ginger", None]])))
+        array([[ 1,  0],
+               [ 2, -1]], dtype=int32)
         """
         found = self.single.indices(x)
         unknown = MISSING if self.single.unknown == "ignore" else np.array(self.width, np.int32)
@@ -408,6 +465,12 @@ class TreeDensity(Density):
         -------
         iterator of arrays of int
             Some of the indices at a time.
+
+        Examples
+        --------
+        >>> fur = TreeDensity.from_parameters([["black", "white"]], [[[0.2, 0.8]]], parents=[-1], conditionals=[None])
+        >>> [rows.tolist() for rows in fur.blocks_of(np.arange(3))]  # there is room for three rows
+        [[0, 1, 2]]
         """
         step = max(1, _CELLS // (self.n_classes * max([1, *self.width])))
         return (rows[start : start + step] for start in range(0, len(rows), step))
@@ -433,6 +496,18 @@ class TreeDensity(Density):
         -------
         array of shape (n, d)
             The shares of a row sum to its log p(x | class).
+
+        Examples
+        --------
+        >>> from suffice.sources import as_table
+        >>> fur_and_eyes = TreeDensity.from_parameters(
+        ...     categories=[["black", "white"], ["blue", "green"]],
+        ...     probabilities=[[[0.5, 0.5]], [[0.4, 0.6]]],
+        ...     parents=[-1, 0],
+        ...     conditionals=[None, [[[0.1, 0.9], [0.7, 0.3]]]],
+        ... )
+        >>> np.exp(fur_and_eyes.explain(fur_and_eyes.read(as_table([["white", "blue"]])), 0)).round(6)
+        array([[0.5, 0.7]])
         """
         x, shares, one = self.indices(X), np.zeros(X.values.shape), self.of_classes([c])
         for rows in self.blocks_of(np.arange(len(x))):

@@ -96,7 +96,9 @@ class TextDensity(Density):
         complement: bool | str = False,
         predictive: bool = False,
     ) -> Self:
-        """Estimate p(word) = (count + alpha) / sum over all words, or what the other models of counts have.
+        """Estimate the probabilities of the words: (count + alpha) / the sum of this over all words.
+
+        Where presence is counted, they are those of a Bernoulli density.
 
         Parameters
         ----------
@@ -115,6 +117,14 @@ class TextDensity(Density):
         -------
         TextDensity
             The density of the classes of the statistic.
+
+        Examples
+        --------
+        >>> from suffice.sources import as_source
+        >>> reviews = as_source(["a good film", "good, good!", "a bad film"], ["+", "+", "-"])
+        >>> density = TextDensity.estimate(WordStats.of(reviews.batch(0, 3)))
+        >>> density.vocabulary().tolist(), density.log_likelihood(["good"]).round(3)
+        (['bad', 'film', 'good'], array([[-0.56 , -1.609]]))
         """
         tokens = replace(stats.tokens) if tokens is None else tokens
         seen = seen_classes(stats)
@@ -165,7 +175,13 @@ class TextDensity(Density):
         Returns
         -------
         dict
-            "parts", "words", "tokens" and "seen".
+            "parts", "words", "tokens", "seen" and "weights".
+
+        Examples
+        --------
+        >>> density = TextDensity.from_parameters([{"good": 3, "film": 1}, {"bad": 2, "film": 1}])
+        >>> sorted(density.parameters()), density.parameters()["parts"]
+        (['parts', 'seen', 'tokens', 'weights', 'words'], (SparseCountDensity(2 classes, 3 features),))
         """
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
@@ -182,6 +198,14 @@ class TextDensity(Density):
         dict
             For each column: "words", the most telling ones of each class (k, 10); "categories", all words (v,);
             "probabilities" (k, v), or for complement weights "weights". Only words where such a table is too large.
+
+        Examples
+        --------
+        >>> density = TextDensity.from_parameters([{"good": 3, "film": 1}, {"bad": 2, "film": 1}])
+        >>> shown = density.labelled_parameters(["review"])
+        >>> shown["categories"][0].tolist(), shown["probabilities"][0].round(3)
+        (['bad', 'film', 'good'], array([[0.143, 0.286, 0.571],
+               [0.5  , 0.333, 0.167]]))
         """
         every = range(self.n_features)
         if self.tokens.hashed or any(part.n_features * self.n_classes > DENSE for part in self.parts):
@@ -216,6 +240,12 @@ class TextDensity(Density):
         -------
         array of str of shape (k, n)
             The most telling ones first.
+
+        Examples
+        --------
+        >>> density = TextDensity.from_parameters([{"good": 3, "film": 1}, {"bad": 2, "film": 1}])
+        >>> density.top_words(1).tolist()
+        [['good'], ['bad']]
         """
         table = self._by_class(column)
         if isinstance(self.parts[column], ComplementDensity):
@@ -244,6 +274,12 @@ class TextDensity(Density):
         -------
         array of str of shape (v,)
             In the order of their code points.
+
+        Examples
+        --------
+        >>> density = TextDensity.from_parameters([{"good": 3, "film": 1}, {"bad": 2, "film": 1}])
+        >>> density.vocabulary().tolist()
+        ['bad', 'film', 'good']
         """
         return self._columns[column].texts()
 
@@ -440,6 +476,14 @@ class TextDensity(Density):
         -------
         rows
             Text.
+
+        Examples
+        --------
+        >>> density = TextDensity.from_parameters([{"good": 3, "film": 1}, {"bad": 2, "film": 1}])
+        >>> texts = density.write(density.sample(np.zeros(1000, np.int64), np.random.default_rng(0)))
+        >>> words = " ".join(texts.ravel()).split()
+        >>> round(words.count("good") / len(words), 1)  # 4 / 7
+        0.6
         """
         if self.tokens.hashed or isinstance(self.parts[0], ComplementDensity):
             raise DataError("hashed words and complement weights are no probabilities of words: text cannot be drawn")
