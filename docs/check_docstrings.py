@@ -33,7 +33,7 @@ CHECKS = {
 EXAMPLES = (
     *("suffice.scoring.", "suffice.estimators.", "suffice.selection.", "suffice.metrics", "suffice.decisions"),
     *("suffice.stats.", "suffice.tables.", "suffice.plots.", "suffice.sklearn.", "suffice.errors", "suffice.server."),
-    *("suffice.schema", "suffice.unlabelled"),
+    *("suffice.densities.", "suffice.schema", "suffice.unlabelled"),
 )
 
 
