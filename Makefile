@@ -34,11 +34,16 @@ coverage: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest -n auto --cov --cov-report=term
 
 # Tests with the oldest versions that pyproject.toml allows, in a separate environment. Two checks of scikit-learn 1.6
-# are left out: one subtracts from integers in place, the other runs on models that do not support sparse matrices.
+# are left out: one subtracts from integers in place, the other runs on models that do not support sparse matrices. So are
+# comparisons with results, types and parameters that scikit-learn itself has changed since: of its discriminant analyses,
+# and of GaussianNB on float32.
+CHANGED := Discriminant and (attributes_and_results or types_of or no_counterpart or grid_search_gives)
 test-lowest: $(LOWEST)/test.stamp
 	$(LOWEST)/bin/python -m pytest -n auto tests/estimators tests/selection/test_search.py tests/selection/test_folds.py \
 		tests/selection/test_fold_statistics.py tests/kernels tests/laws tests/tables tests/test_cli.py tests/test_em.py \
-		-k "not check_positive_only_tag_during_fit and not check_sample_weight_equivalence_on_sparse_data"
+		tests/test_sklearn_names.py -k "not check_positive_only_tag_during_fit \
+		and not check_sample_weight_equivalence_on_sparse_data and not ($(CHANGED)) \
+		and not (GaussianNB and types_of) and not changed_by_hand"
 
 bench: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks

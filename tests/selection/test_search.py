@@ -377,7 +377,7 @@ def test_parameters_are_checked_as_grid_search_does(search: Any, name: str) -> N
         assert search(estimator, {}, pre_dispatch=[]).fit(*IRIS).best_score_ > 0.9
 
 
-@pytest.mark.parametrize("scoring", ["neg_log_cost", {"accuracy", "neg_log_cost"}], ids=str)
+@pytest.mark.parametrize("scoring", ["neg_log_cost", {"accuracy", "neg_log_cost"}], ids=["one", "several"])
 def test_names_of_our_scores_serve_every_estimator(scoring: Any) -> None:
     settings = {"scoring": scoring, "refit": "neg_log_cost"}
     found = [

@@ -239,6 +239,8 @@ class QuadraticDiscriminantAnalysis(Discriminant, theirs.QuadraticDiscriminantAn
     array([0.])
     """
 
+    solver, shrinkage, covariance_estimator = "svd", None, None  # which versions before 1.8 do not have
+
     def _is_ours(self) -> bool:
         if self.covariance_estimator is not None or self.shrinkage == "auto":
             return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from inspect import signature
 from typing import Any, Self
 
 import numpy as np
@@ -26,6 +27,7 @@ Array = NDArray[Any]
 _FEW = 100_000  # numbers in X, of which the optimum takes milliseconds: it does not depend on the order of sums
 _TOL = 1e-12  # of the gradient there: Newton's method gets there a step or two after it gets near
 _EPS = float(np.finfo(np.float64).eps)
+_L2 = signature(theirs.LogisticRegression).parameters["penalty"].default  # other versions have other names for it
 _WIDE = 500  # columns, of which the matrix of moments is no longer a small part of the work
 
 
@@ -47,6 +49,7 @@ class LogisticRegression(Linear, theirs.LogisticRegression):
     (1, 0)
     """
 
+    multi_class = "deprecated"  # from version 1.8 on, there is no such parameter
     _prior: Array
 
     @checks_parameters(prefer_skip_nested_validation=True)
@@ -92,7 +95,8 @@ class LogisticRegression(Linear, theirs.LogisticRegression):
 
     def _is_ours(self) -> bool:
         """Whether the parameters ask for what Newton's method finds: the default solver, and an L2 penalty."""
-        plain = self.solver == "lbfgs" and self.penalty == "deprecated" and self.l1_ratio == 0 and 1 / self.C > _EPS
+        plain = self.solver == "lbfgs" and self.penalty == _L2 and not self.l1_ratio and 1 / self.C > _EPS
+        plain = plain and self.multi_class == "deprecated"
         special = self.dual or self.verbose or self.n_jobs is not None or self.max_iter == 0
         return bool(plain and not special and not getattr(self, "_skl_callbacks", None))
 
