@@ -60,6 +60,16 @@ def test_it_equals_n_fits(kind, covariance, shrinkage):
     assert_it_equals_n_fits(GaussianClassifier(covariance, shrinkage), X, y, weight)
 
 
+@pytest.mark.parametrize("covariance", ["full", "diag", "spherical"])
+def test_a_row_without_which_a_class_hardly_varies(covariance):
+    """Enough for a closed form, but the variance is raised towards that of the other classes."""
+    X, y, _ = rows("plain")
+    own = np.flatnonzero(y == 2)
+    X[own, 3] = 2.0 + X[own, 3] / 500
+    X[own[0], 3] = 20.0
+    assert_it_equals_n_fits(GaussianClassifier(covariance), X, y)
+
+
 @pytest.mark.parametrize(("kind", "covariance", "shrinkage"), pairs(KINDS[:5], COVARIANCES, [None, 0.1]))
 def test_it_equals_n_fits_that_divide_as_r_does(kind, covariance, shrinkage):
     X, y, weight = rows(kind)

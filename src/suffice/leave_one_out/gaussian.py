@@ -96,13 +96,7 @@ class GaussianLeaveOneOut(LeaveOneOut):
         if full and (self._moves_target or self.ddof):
             return out, np.ones(len(X), bool)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            safe = self._closed(X, code, weight, out) & self._is_far
-        if not structure.tied and self.degenerate == "pooled":
-            away, n = X - self.moments.mean[code], self.moments.weight[code]
-            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-                rest = self.moments.variation[code] - (weight * n / (n - weight))[:, None] * away**2
-                safe &= ~self._is_degenerate(rest, (n - weight)[:, None]).any(axis=1)
-        wanting = ~safe
+            wanting = ~(self._closed(X, code, weight, out) & self._is_far)
         if structure.shape != "full" and wanting.any():
             out[wanting], wanting[wanting] = self._side_by_side(X[wanting], code[wanting], weight[wanting])
         idle = weight == 0
@@ -118,14 +112,28 @@ class GaussianLeaveOneOut(LeaveOneOut):
             return self._tied(X, code, weight, out)
         self.density.score(X, all=out)
         if self.density.structure.shape == "full" and not self.shrinkage:
-            return self._full(code, weight, out)
+            return self._full(X, code, weight, out)
         safe = np.empty(len(X), bool)
         for c in np.unique(code):
             rows = np.flatnonzero(code == c)
             out[rows, c], safe[rows] = self._own(X[rows], int(c), weight[rows])
-        return safe
+        return safe & self._vary_without(X, code, weight)
 
-    def _full(self, code: Array, w: Array, out: Array) -> Array:
+    def _vary_without(self, X: Array, code: Array, w: Array) -> Array:
+        """Whether the variances of the rows' own classes are not degenerate without them."""
+        if self.degenerate != "pooled":
+            return np.ones(len(X), bool)
+        away, n = X - self.moments.mean[code], self.moments.weight[code]
+        rest = self.moments.variation[code] - (w * n / (n - w))[:, None] * away**2
+        return np.asarray(~self._is_degenerate(rest, (n - w)[:, None]).any(axis=1))
+
+    @cached_property
+    def _least_share(self) -> Array:
+        """The share of the variances of each class, (k,), above which none of them is degenerate."""
+        least = SAFE * np.minimum(1.0, LARGE * self.moments.weight[:, None]) * self.unit**2
+        return np.asarray((least / self.moments.variation).max(axis=1))
+
+    def _full(self, X: Array, code: Array, w: Array, out: Array) -> Array:
         """Correct the scores of the rows' own classes. The scores themselves give the distances that are needed."""
         density, n, own = self.density, self.moments.weight[code], (np.arange(len(code)), code)
         rest, distance = n - w, 2 * (density.constant[code] - out[own])
@@ -133,7 +141,11 @@ class GaussianLeaveOneOut(LeaveOneOut):
         log_det = density.log_det[code] + density.n_features * np.log(n / rest) + np.log(share)
         out[own] = -0.5 * (density.n_features * _LOG_2PI + log_det + n / rest * distance / share)
         inverse = self._inverse[code] * rest / n
-        return np.asarray((share > np.maximum(SAFE * self.floor * inverse, FAINT)) & (rest > FAINT * n))
+        safe = np.asarray((share > np.maximum(SAFE * self.floor * inverse, FAINT)) & (rest > FAINT * n))
+        # No variance is left with a smaller share than the determinant.
+        doubtful = np.flatnonzero(safe & ~(share > self._least_share[code]))
+        safe[doubtful] = self._vary_without(X[doubtful], code[doubtful], w[doubtful])
+        return safe
 
     def _own(self, X: Array, c: int, w: Array) -> tuple[Array, Array]:
         """Scores (n,) of rows of class c by the class without them, and whether they may be trusted."""
