@@ -617,6 +617,9 @@ def test_a_sample_of_many_rows_changes_the_way_and_not_the_optimum(k, params, mo
     drawn = []
     sample = LogisticProblem.sample
     monkeypatch.setattr(LogisticProblem, "sample", lambda *args: drawn.append(sample(*args)) or drawn[-1])
+    LogisticClassifier(**params).fit(X, y, weight)
+    assert not drawn  # these are few cells
+    monkeypatch.setattr(problem, "_QUICK", 0)
     model = LogisticClassifier(**params).fit(X, y, weight)
     assert [found.n_rows < 1000 for found in drawn] == [True]
     if params.get("warm_start"):
@@ -628,7 +631,8 @@ def test_a_sample_of_many_rows_changes_the_way_and_not_the_optimum(k, params, mo
     np.testing.assert_allclose(model.intercept_, plain.intercept_, rtol=1e-8, atol=1e-8)
 
 
-def test_a_sample_serves_columns_that_nearly_follow_from_others_too():
+def test_a_sample_serves_columns_that_nearly_follow_from_others_too(monkeypatch):
+    monkeypatch.setattr(problem, "_QUICK", 0)
     rng = np.random.default_rng(0)
     y = rng.integers(2, size=10_000)
     X = rng.standard_normal((10_000, 2)) + y[:, None]

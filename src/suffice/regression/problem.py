@@ -23,6 +23,7 @@ _NEARLY = 0.01  # of the variance of a column: what others leave unexplained of 
 _PRODUCTS = 1 << 28  # of cells of rows, from which a Hessian is collected in each step
 _SAMPLED = 50  # rows of a sample for each unknown, which tell the curvature of all rows
 _SAMPLES = 8  # that all rows must make, for one to save work
+_QUICK = 1 << 20  # products of cells and outputs; a step with fewer takes no longer than one with a sample
 _FLOOR = 1e-8  # added to the curvature of a sample, in units of that of the prior: rounding may leave none
 _ROUGHLY = 1e-3  # the gradient at which a sample has told about as much as it can
 _STEPS = 10  # after which a search with a larger gradient needs other coordinates
@@ -142,7 +143,8 @@ class LogisticProblem:
     def _sample(self, coordinates: _Coordinates) -> LogisticProblem | None:
         """A sample that tells the curvature of all rows; None where it would save no work, or miss a rare class."""
         n = _SAMPLED * coordinates.scale.size
-        is_worth = not self.lasso and coordinates.is_small() and self.n_rows >= _SAMPLES * n
+        is_slow = self.n_rows * coordinates.scale.size >= _QUICK
+        is_worth = not self.lasso and is_slow and coordinates.is_small() and self.n_rows >= _SAMPLES * n
         return self.sample(n) if is_worth and n * self.prior.min() > self.n_columns else None
 
     def logits(self, slope: Array, intercept: Array) -> Array:
