@@ -643,6 +643,50 @@ def test_an_interrupt_leaves_the_best_so_far(monkeypatch):
     assert len(found.choice_.candidates) == 2
 
 
+@pytest.mark.parametrize("generative", [False, True])
+def test_an_interrupt_of_the_last_pass_leaves_the_model_of_the_sample(generative, monkeypatch, tmp_path):
+    passes, read = [], FileSource._reduce
+
+    def interrupted(*args):
+        passes.append(args)
+        if len(passes) == 2:
+            raise KeyboardInterrupt
+        return read(*args)
+
+    monkeypatch.setattr(FileSource, "_reduce", interrupted)
+    monkeypatch.setattr(automatic, "ROWS", 200)
+    PENGUINS.assign(bird=range(344)).to_parquet(tmp_path / "birds.parquet")
+    with pytest.warns(SufficeWarning), pytest.warns(UserWarning, match="fitted only to 200 rows on which models were"):
+        found = suffice.fit(tmp_path / "birds.parquet", "species", generative=generative)
+    assert len(passes) == 2
+    assert "is fitted only to 200 rows" in found.choice_.summary
+    assert len(found.choice_.candidates) > 1
+    assert np.mean(found.predict(BIRDS) == PENGUINS["species"]) > 0.95
+    found.save(tmp_path / "model")
+    assert suffice.load(tmp_path / "model").choice_ == found.choice_
+    if generative:
+        assert found.statistics_.weight.sum() == 200
+
+
+def test_an_interrupt_of_the_last_pass_over_a_table_in_memory_takes_some_rows(monkeypatch):
+    """Where models are compared on all rows, the last pass is over some of them."""
+    monkeypatch.setattr(automatic, "ROWS", 200)
+    fitted, n = GaussianClassifier._fit_inferred, []
+
+    def interrupted(self, source, *args):
+        n.append(source.n_rows)
+        if len(n) == 1:
+            raise KeyboardInterrupt
+        return fitted(self, source, *args)
+
+    monkeypatch.setattr(GaussianClassifier, "_fit_inferred", interrupted)
+    X, y = normal(300, (ROUND, WIDE))
+    order = np.random.default_rng(0).permutation(600)
+    with pytest.warns(UserWarning, match="fitted only to 200 rows"):
+        suffice.fit(X[order], y[order], cv=TimeSeriesSplit(4), generative=True)
+    assert n == [600, 200]
+
+
 def test_large_tables_and_files_are_compared_on_some_rows_and_learnt_from_all(monkeypatch, tmp_path):
     """Bins and powers come from the sample: files are read twice, once for the sample and once for the model."""
     passes, read = [], FileSource._reduce

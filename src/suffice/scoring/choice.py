@@ -51,6 +51,7 @@ class Choice:
     left_out: dict[str, str]  # columns that were left out, and why
     n_rows: int | None = None  # how many rows were held out, each once
     scoring: str = "log_loss"
+    fitted_rows: int | None = None  # to which the model is fitted, where the fit to all rows was interrupted
 
     @property
     def beats_baseline(self) -> bool:
@@ -94,6 +95,11 @@ class Choice:
             said.append(
                 f"The class frequencies alone have {self._value(baseline)}: the model is not better than these by "
                 "more than chance explains."
+            )
+        if self.fitted_rows is not None:
+            said.append(
+                f"The fit to all rows was interrupted: the model is fitted only to {self.fitted_rows} rows on which "
+                "models were compared."
             )
         return " ".join(said)
 
@@ -159,9 +165,10 @@ class Choice:
         """Return the table that `to_header` described."""
         *candidates, baseline = map(HeldOutResult.from_header, (*header["candidates"], header["baseline"]))
         more = {name: header[name] for name in ("n_rows", "scoring") if name in header}
-        n_rows, scoring = more.get("n_rows"), more.get("scoring", "log_loss")
+        n_rows, scoring, fitted_rows = more.get("n_rows"), more.get("scoring", "log_loss"), header.get("fitted_rows")
         untold = scoring == "cost" and any(each.cost is None for each in (*candidates, baseline))
-        if not candidates or scoring not in CRITERIA or untold or not isinstance(n_rows, int | None):
+        counts = all(isinstance(count, int | None) for count in (n_rows, fitted_rows))
+        if not candidates or scoring not in CRITERIA or untold or not counts:
             raise ValueError("the models that were tried are not told as they should be")
         left_out = {str(name): str(reason) for name, reason in dict(header["left_out"]).items()}
-        return cls(tuple(candidates), baseline, int(header["folds"]), left_out, n_rows, scoring)
+        return cls(tuple(candidates), baseline, int(header["folds"]), left_out, n_rows, scoring, fitted_rows)

@@ -22,7 +22,7 @@ from ..schema import Schema
 from ..scoring.choice import Choice, HeldOutResult
 from ..scoring.notes import ColumnNotes
 from ..sources import as_source
-from ..sources.base import ColumnsSource
+from ..sources.base import ColumnsSource, Source
 from ..sources.frames.arrays import ArraySource
 from ..sources.labelled import check_classes, labelled
 from ..sources.sampling import sampled
@@ -135,12 +135,20 @@ def fit(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SufficeWarning)  # of candidates
         search.run(candidates(trial, families, n_jobs, generative, calibrate, search), time_limit)
-    best = search.best
-    if left_out and whole.names is not None:
-        names = tuple(name for name in whole.names if name not in left_out)
-        whole = ColumnsSource(whole, [whole.names.index(name) for name in names], names)
-    model: LLRClassifier = best.candidate.fitted(whole)._set_target(target)
-    model.choice_ = choice = search.choice(left_out)
+    best, choice = search.best, search.choice(left_out)
+    try:
+        model: LLRClassifier = best.candidate.fitted(_without(whole, left_out))
+    except KeyboardInterrupt:
+        some = source if trial.is_sample else sampled(source, ROWS, random_state)
+        warnings.warn(
+            f"interrupted: the chosen model is fitted only to {some.n_rows} rows on which models were compared",
+            UserWarning,
+            stacklevel=2,
+        )
+        model = best.candidate.fitted(_without(some, left_out))
+        choice = replace(choice, fitted_rows=some.n_rows)
+    model._set_target(target)
+    model.choice_ = choice
     model.column_notes_ = ColumnNotes.of(trial.schema, left_out)
     if calibrate and best.held_out is not None and (calibration := best.candidate.calibration(best.held_out)):
         model.calibration_ = calibration.aligned(trial.classes, model.classes_)  # a sample may lack some
@@ -152,6 +160,14 @@ def fit(
             stacklevel=2,
         )
     return model
+
+
+def _without(source: Source, left_out: Collection[str]) -> Source:
+    """Return a source without the columns that are left out."""
+    if not left_out or source.names is None:
+        return source
+    names = tuple(name for name in source.names if name not in left_out)
+    return ColumnsSource(source, [source.names.index(name) for name in names], names)
 
 
 def _grouped(source: ArraySource, name: str) -> tuple[ArraySource, Array]:
