@@ -481,7 +481,8 @@ def test_a_page_is_not_written_in_parts(tmp_path, monkeypatch):
 )
 def test_files_that_tell_nonsense_of_the_choice_are_refused(change):
     """So that no report stumbles over them."""
-    header = suffice.fit(*rng_table(40), time_limit=0).choice_.to_header()
+    with pytest.warns(UserWarning, match="the time limit ended the search"):
+        header = suffice.fit(*rng_table(40), time_limit=0).choice_.to_header()
     assert Choice.from_header(header).to_header() == header
     with pytest.raises((ValueError, TypeError, KeyError)):
         Choice.from_header(header | change)

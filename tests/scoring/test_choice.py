@@ -1,5 +1,10 @@
 """The table of an automatic choice goes into model files and comes back."""
 
+import json
+from dataclasses import replace
+
+import pytest
+
 from suffice.scoring.choice import Choice, HeldOutResult
 
 CHOICE = Choice(
@@ -8,7 +13,11 @@ CHOICE = Choice(
 
 
 def test_a_header_gives_the_table_back():
-    assert Choice.from_header(CHOICE.to_header()) == CHOICE
+    for choice in (CHOICE, replace(CHOICE, ended_by="time_limit", fitted_rows=5000)):
+        assert Choice.from_header(json.loads(json.dumps(choice.to_header()))) == choice
+    for other in ({"ended_by": "luck"}, {"fitted_rows": "some"}):
+        with pytest.raises(ValueError, match="not told as they should be"):
+            Choice.from_header(CHOICE.to_header() | other)
 
 
 def test_files_of_0_1_call_the_log_loss_a_log_cost():

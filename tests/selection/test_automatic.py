@@ -579,9 +579,14 @@ def test_the_cheapest_model_is_chosen_by_a_cost():
 
 
 def test_a_time_limit_leaves_the_best_so_far():
-    found = suffice.fit(PENGUINS, "species", time_limit=0)
+    with pytest.warns(UserWarning, match="^the time limit ended the search: the only model that was tried so far is"):
+        found = suffice.fit(PENGUINS, "species", time_limit=0)
     assert len(found.choice_.candidates) == 1
     assert found.predict(BIRDS).shape == (344,)
+    assert "The time limit ended the search: other models were not tried." in found.choice_.summary
+    within = suffice.fit(PENGUINS, "species", time_limit=600).choice_  # no warning
+    assert within.ended_by is None
+    assert "time limit" not in within.summary
 
 
 def test_a_time_limit_chooses_no_mixture_that_is_not_clearly_better(monkeypatch):
@@ -595,7 +600,8 @@ def test_a_time_limit_chooses_no_mixture_that_is_not_clearly_better(monkeypatch)
     monkeypatch.setattr(automatic._Search, "_try", timed)
     monkeypatch.setattr(automatic, "time", SimpleNamespace(monotonic=lambda: clock[0], perf_counter=lambda: 0.0))
     monkeypatch.setattr(automatic, "_CHANCE", 1e9)
-    found = suffice.fit(*clusters(1000), time_limit=0.5)
+    with pytest.warns(UserWarning, match=r"^the time limit ended the search: the best of the \d+ models that were tried"):
+        found = suffice.fit(*clusters(1000), time_limit=0.5)
     assert ["Mixture" in name for name in tried] == [False] * (len(tried) - 1) + [True]
     assert not isinstance(found, MixtureClassifier)
     assert not any("Mixture" in one.name for one in found.choice_.candidates)
@@ -641,6 +647,7 @@ def test_an_interrupt_leaves_the_best_so_far(monkeypatch):
     with pytest.warns(UserWarning, match="interrupted: the best of the 2 models"):
         found = suffice.fit(PENGUINS, "species")
     assert len(found.choice_.candidates) == 2
+    assert "An interrupt ended the search" in found.choice_.summary
 
 
 @pytest.mark.parametrize("generative", [False, True])

@@ -147,7 +147,11 @@ def tell(fitted: Any, out: Output, as_json: bool, report: Output | None) -> None
     choice = getattr(fitted, "choice_", None)
     if as_json:
         facts = {"model": type(fitted).__name__, "columns": fitted.n_features_in_, "classes": fitted.classes_.tolist()}
-        tried = None if choice is None else {"scoring": choice.scoring, "candidates": choice.rows()}
+        tried = (
+            None
+            if choice is None
+            else {"scoring": choice.scoring, "candidates": choice.rows(), "ended_by": choice.ended_by}
+        )
         where = {} if report is None else {"report": str(locate(report.path))}
         out.done("", facts | {"choice": tried} | where)
         return

@@ -13,6 +13,7 @@ from ..text import filled, folded, numbered
 ROUNDING = 1e-9  # differences of losses that are none
 SURE = 1.96  # standard errors on both sides of a 95 % interval
 CRITERIA = {"log_loss": "log loss", "error": "error rate", "cost": "mean cost"}
+ENDS = {"time_limit": "The time limit", "interrupt": "An interrupt"}  # of a search, before all models were tried
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,7 @@ class Choice:
     left_out: dict[str, str]  # columns that were left out, and why
     n_rows: int | None = None  # how many rows were held out, each once
     scoring: str = "log_loss"
+    ended_by: str | None = None  # what ended the search before all models were tried, of `ENDS`
     fitted_rows: int | None = None  # to which the model is fitted, where the fit to all rows was interrupted
 
     @property
@@ -72,6 +74,8 @@ class Choice:
             f"{best.name} was chosen from {numbered(len(self.candidates), 'model')} by its {how}: {self._value(best)}"
             + (", with calibrated scores." if best.calibrated else ".")
         ]
+        if self.ended_by is not None:
+            said.append(f"{ENDS[self.ended_by]} ended the search: other models were not tried.")
         if len(self.candidates) > 1:
             second = self.candidates[1]
             low, high = (second.worse + sign * SURE * second.uncertainty for sign in (-1, 1))
@@ -164,11 +168,12 @@ class Choice:
     def from_header(cls, header: Mapping[str, Any]) -> Choice:
         """Return the table that `to_header` described."""
         *candidates, baseline = map(HeldOutResult.from_header, (*header["candidates"], header["baseline"]))
-        more = {name: header[name] for name in ("n_rows", "scoring") if name in header}
-        n_rows, scoring, fitted_rows = more.get("n_rows"), more.get("scoring", "log_loss"), header.get("fitted_rows")
+        n_rows, scoring = header.get("n_rows"), header.get("scoring", "log_loss")
+        ended_by, fitted_rows = header.get("ended_by"), header.get("fitted_rows")
         untold = scoring == "cost" and any(each.cost is None for each in (*candidates, baseline))
         counts = all(isinstance(count, int | None) for count in (n_rows, fitted_rows))
-        if not candidates or scoring not in CRITERIA or untold or not counts:
+        known = scoring in CRITERIA and ended_by in (None, *ENDS)
+        if not candidates or not known or untold or not counts:
             raise ValueError("the models that were tried are not told as they should be")
         left_out = {str(name): str(reason) for name, reason in dict(header["left_out"]).items()}
-        return cls(tuple(candidates), baseline, int(header["folds"]), left_out, n_rows, scoring, fitted_rows)
+        return cls(tuple(candidates), baseline, int(header["folds"]), left_out, n_rows, scoring, ended_by, fitted_rows)

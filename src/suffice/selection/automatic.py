@@ -29,6 +29,7 @@ from ..sources.sampling import sampled
 from ..tables.features import with_features
 from ..tables.labels import SoftLabels, encode
 from ..tables.table import encoded, looked_at
+from ..text import numbered
 from ..threads import single_threaded_blas
 from .candidates import candidates
 from .held_out import HeldOut, Trial, splits_of
@@ -92,7 +93,8 @@ def fit(
         What is minimised on held-out rows. A cost, in the form that `predict` takes, chooses the model whose decisions
         cost least.
     time_limit : float, default=None
-        Seconds after which no further candidate is tried.
+        Seconds after which no further candidate is tried. If that ends the search, a warning and `choice_.summary`
+        say so.
     random_state : int, default=0
         Another number makes other folds.
     skip_unlabelled : bool, default=False
@@ -241,6 +243,7 @@ class _Search:
         self.trial, self.criterion, self.calibrate = trial, criterion, calibrate
         self._tried: dict[str, _Tried] = {}  # by name
         self.failed: list[Exception] = []
+        self.ended_by: str | None = None  # what ended the search before all models were tried, of `ENDS`
 
     def run(self, models: Generator[Candidate], time_limit: float | None) -> None:
         """Try candidates until there are no more, the time is over, or the user interrupts with Ctrl-C."""
@@ -249,7 +252,8 @@ class _Search:
             with progress("Trying models", 1.0) as advance, single_threaded_blas(), closing(models):
                 for model in models:
                     if self.tried and time_limit is not None and time.monotonic() - start > time_limit:
-                        return
+                        self.ended_by = "time_limit"
+                        break
                     try:
                         found = self._try(model)
                     except (UnfitError, np.linalg.LinAlgError) as error:
@@ -257,15 +261,16 @@ class _Search:
                         continue
                     self._tried[found.name] = found
                     best = f"best so far: {self.best.name} ({self.best.value:.4g})"
-                    advance(0.0, f"{len(self.tried)} models tried; {best}")
+                    advance(0.0, f"{numbered(len(self.tried), 'model')} tried; {best}")
         except KeyboardInterrupt:
             if not self.tried:
                 raise
-            warnings.warn(
-                f"interrupted: the best of the {len(self.tried)} models that were tried so far is fitted",
-                UserWarning,
-                stacklevel=3,
-            )
+            self.ended_by = "interrupt"
+        if self.ended_by is not None:
+            why = "interrupted" if self.ended_by == "interrupt" else "the time limit ended the search"
+            n = len(self.tried)
+            which = f"the best of the {n} models that were" if n > 1 else "the only model that was"
+            warnings.warn(f"{why}: {which} tried so far is fitted", UserWarning, stacklevel=3)
 
     def _try(self, model: Candidate) -> _Tried:
         """Try a candidate on all held-out rows, unless those of the first splits show that it is not the best."""
@@ -339,7 +344,7 @@ class _Search:
         others = [self._result(one) for one in self.tried if one is not self.best]
         tried = (self._result(self.best), *sorted(others, key=lambda one: one.worse))
         n, folds = int(np.count_nonzero(trial.counted)), len(trial.splits)
-        return Choice(tried, self._result(baseline), folds, left_out, n, name)
+        return Choice(tried, self._result(baseline), folds, left_out, n, name, ended_by=self.ended_by)
 
     def _result(self, one: _Tried) -> HeldOutResult:
         mean, best = self.trial.mean, self.best.losses
