@@ -1,5 +1,6 @@
 """The automatic model: what it tries, what it takes, and the table that says why."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 from importlib import resources
 from types import SimpleNamespace
@@ -35,6 +36,7 @@ from suffice.errors import (
     DecisionError,
     MissingLabelsError,
     SingularWarning,
+    SkippedWarning,
     SufficeWarning,
 )
 from suffice.selection import automatic, held_out, mixtures
@@ -540,6 +542,42 @@ def test_groups_are_held_out_together():
     np.testing.assert_array_equal(named.predict_proba(pd.DataFrame(X).add_prefix("x")), found.predict_proba(X))
 
 
+@pytest.mark.parametrize("by_name", [True, False], ids=["name", "array"])
+@pytest.mark.parametrize("form", ["table", "file", "file with rows to leave out"])
+def test_rows_of_a_group_are_held_out_together_in_a_sample(form, by_name, monkeypatch, tmp_path):
+    """Rows with groups are sampled as others are: files are not read into memory."""
+    trials, trial_of = [], automatic._trial
+    monkeypatch.setattr(automatic, "_trial", lambda *args: trials.append(trial_of(*args)) or trials[-1])
+    monkeypatch.setattr(FileSource, "in_memory", lambda self: pytest.fail("all rows are read into memory"))
+    monkeypatch.setattr(automatic, "ROWS", 200)
+    data = PENGUINS.assign(number=np.arange(344) + 0.5)  # it tells the rows of the sample
+    groups, without = np.array([f"flock {i // 4}" for i in range(344)]), "leave out" in form
+    if without:
+        data["species"] = data["species"].where(np.arange(344) % 7 > 0)
+    if by_name:
+        data, groups = data.assign(flock=groups), "flock"
+    if form != "table":
+        data.to_parquet(tmp_path / "birds.parquet", row_group_size=50)
+        data = tmp_path / "birds.parquet"
+    with pytest.warns(SkippedWarning) if without else nullcontext():
+        found = suffice.fit(data, "species", groups=groups, generative=True, skip_unlabelled=without)
+    ((trial, _),) = trials
+    number = trial.source.table.columns()[found.feature_names_in_.tolist().index("number")].floats()
+    assert len(number) == found.choice_.n_rows == 200
+    for train, test in trial.splits:
+        assert not set(number[train] // 4) & set(number[test] // 4)
+    assert found.statistics_.weight.sum() == (294 if without else 344)
+    assert found.choice_.left_out == ({"flock": "it holds the groups"} if by_name else {})
+
+
+@pytest.mark.parametrize("groups", [np.arange(343), "floc"], ids=["array", "name"])
+def test_wrong_groups_are_refused(groups, tmp_path):
+    PENGUINS.assign(flock=np.arange(344) // 4).to_parquet(tmp_path / "birds.parquet")
+    what = "did you mean 'flock'" if isinstance(groups, str) else "one value for each of the 344 rows"
+    with pytest.raises(DataError, match=what):
+        suffice.fit(tmp_path / "birds.parquet", "species", groups=groups)
+
+
 def test_rows_may_be_split_by_time():
     X, y = normal(300, (ROUND, WIDE))
     order = np.random.default_rng(0).permutation(600)
@@ -600,7 +638,9 @@ def test_a_time_limit_chooses_no_mixture_that_is_not_clearly_better(monkeypatch)
     monkeypatch.setattr(automatic._Search, "_try", timed)
     monkeypatch.setattr(automatic, "time", SimpleNamespace(monotonic=lambda: clock[0], perf_counter=lambda: 0.0))
     monkeypatch.setattr(automatic, "_CHANCE", 1e9)
-    with pytest.warns(UserWarning, match=r"^the time limit ended the search: the best of the \d+ models that were tried"):
+    with pytest.warns(
+        UserWarning, match=r"^the time limit ended the search: the best of the \d+ models that were tried"
+    ):
         found = suffice.fit(*clusters(1000), time_limit=0.5)
     assert ["Mixture" in name for name in tried] == [False] * (len(tried) - 1) + [True]
     assert not isinstance(found, MixtureClassifier)

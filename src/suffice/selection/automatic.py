@@ -25,14 +25,14 @@ from ..sources import as_source
 from ..sources.base import ColumnsSource, Source
 from ..sources.frames.arrays import ArraySource
 from ..sources.labelled import check_classes, labelled
-from ..sources.sampling import sampled
+from ..sources.sampling import placed_sample, sampled
 from ..tables.features import with_features
 from ..tables.labels import SoftLabels, encode
 from ..tables.table import encoded, looked_at
 from ..text import numbered
 from ..threads import single_threaded_blas
 from .candidates import candidates
-from .held_out import HeldOut, Trial, splits_of
+from .held_out import HeldOut, Trial, groups_of, splits_of
 from .models import Candidate, UnfitError
 
 Array = NDArray[Any]
@@ -85,7 +85,8 @@ def fit(
         too.
     cv : int, splitter or iterable of (train, test), default=None
         The number of folds, or how to split the rows, as in scikit-learn: TimeSeriesSplit() for rows in the order of
-        time. Each row is held out at most once. None means ten folds, and five for 400 rows or more.
+        time. Each row is held out at most once. None means ten folds, and five for 400 rows or more. A splitter or
+        pairs of rows need all rows in memory, and models are compared on all of them.
     groups : array-like of shape (n,) or str, default=None
         Rows of one group, such as one patient, are held out together: the group of each row, or the name of their
         column, which is then not learnt from.
@@ -121,12 +122,19 @@ def fit(
     whole = as_source(data, None if target is None else given_labels(target, fit), sample_weight, n_jobs)
     if skip_unlabelled:
         whole = labelled(whole)
-    every = groups is not None or not (cv is None or isinstance(cv, Integral))  # which are about all rows
-    source = whole.in_memory().array_source() if every else sampled(whole, ROWS, random_state)
-    check_classes(whole, source.y)
     own: dict[str, str] = {}
     if isinstance(groups, str):
+        _check_column(groups, whole.names or ())
         own = {groups: "it holds the groups"}
+    every = not (cv is None or isinstance(cv, Integral))  # a splitter is about all rows
+    if every:
+        source = whole.in_memory().array_source()
+    else:
+        source, places, n_rows = placed_sample(whole, ROWS, random_state)
+        if groups is not None and not own:
+            groups = groups_of(groups, n_rows)[places]
+    check_classes(whole, source.y)
+    if own:
         source, groups = _grouped(source, groups)
     trial, left_out = _trial(source, families, cv, groups, random_state)
     left_out |= own
@@ -172,12 +180,16 @@ def _without(source: Source, left_out: Collection[str]) -> Source:
     return ColumnsSource(source, [source.names.index(name) for name in names], names)
 
 
+def _check_column(groups: str, names: Collection[str]) -> None:
+    """Raise an error if there is no column of this name."""
+    if groups not in names:
+        known = f"the columns are {listed(names, 10)}{alike(groups, names)}"
+        raise DataError(f"{remedy('groups=', '--groups ')}{groups!r}: there is no such column; {known}")
+
+
 def _grouped(source: ArraySource, name: str) -> tuple[ArraySource, Array]:
     """Return the source without the column of the groups, and the group of each row, (n,)."""
     names = source.names or ()
-    if name not in names:
-        known = f"the columns are {listed(names, 10)}{alike(name, names)}"
-        raise DataError(f"{remedy('groups=', '--groups ')}{name!r}: there is no such column; {known}")
     distinct, code = looked_at(source.table.columns()[names.index(name)]).coded()
     rest = source.table.take([j for j, other in enumerate(names) if other != name])
     return source.with_table(rest), np.array([*distinct.tolist(), None], object)[code]

@@ -209,7 +209,7 @@ def splits_of(cv: Any, groups: Any, code: Array, weight: Array, seed: int) -> tu
         Another seed makes other folds.
     """
     n = len(code)
-    groups = None if groups is None else _groups(groups, n)
+    groups = None if groups is None else groups_of(groups, n)
     if isinstance(cv, bool | float | str) or (isinstance(cv, Integral) and cv < 2):
         raise DataError(
             f"cv={cv!r} must be an integer of at least 2, a splitter such as KFold(5), or (train, test) rows"
@@ -232,7 +232,7 @@ def splits_of(cv: Any, groups: Any, code: Array, weight: Array, seed: int) -> tu
     return [(np.flatnonzero(fold != i), np.flatnonzero(fold == i)) for i in folds], groups is None
 
 
-def _groups(groups: Any, n: int) -> Array:
+def groups_of(groups: Any, n: int) -> Array:
     """Return the index of each row's group, (n,)."""
     given = np.asarray(groups)
     if given.shape != (n,):

@@ -147,30 +147,54 @@ def sampled(source: Source, n: int, seed: int) -> ArraySource:
     ArraySource
         The rows, in the order of the source.
     """
+    return placed_sample(source, n, seed)[0]
+
+
+def placed_sample(source: Source, n: int, seed: int) -> tuple[ArraySource, Array, int]:
+    """Take rows into memory, as `sampled` does, and tell where they stand in the table.
+
+    Parameters
+    ----------
+    source, n, seed
+        As in `sampled`.
+
+    Returns
+    -------
+    rows : ArraySource
+        The rows, in the order of the source.
+    positions : array of int of shape (rows,)
+        The position of each in the table, from 0; rows that the source leaves out are counted.
+    n_rows : int
+        How many rows the table has.
+    """
     whole, where = source.whole_table()
     if where is None and isinstance(source, LocalSource):
-        found, weights = _some_of(source.array_source(), n, np.random.default_rng(seed))
+        n_rows = source.n_rows
+        found, places, weights = _some_of(source.array_source(), n, np.random.default_rng(seed))
     else:
         chosen = _chosen_rows(whole, n, seed, where, by_class=True)
         found, weights = _together([batch for batch, _, _ in chosen.parts], source), chosen.weights
+        places, n_rows = np.concatenate([own for _, _, own in chosen.parts]), chosen.n_read
     if found.n_rows > n and weights:
         found = _weighted(found, weights)
     found.n_jobs = source.n_jobs
-    return found
+    return found, places, n_rows
 
 
-def _some_of(found: ArraySource, n: int, rng: np.random.Generator) -> tuple[ArraySource, Counter[Any] | None]:
-    """Return some rows of a table in memory, and the weights of the classes in all rows."""
+def _some_of(found: ArraySource, n: int, rng: np.random.Generator) -> tuple[ArraySource, Array, Counter[Any] | None]:
+    """Return some rows of a table in memory, where they stand, and the weights of the classes in all rows."""
+    places = np.arange(found.n_rows)
     if found.n_rows > n and found.weight is not None:
-        found = _rows_of(found, np.flatnonzero(found.weight))
+        places = np.flatnonzero(found.weight)
+        found = _rows_of(found, places)
     if found.n_rows <= n:
-        return found, None
+        return found, places, None
     rows, weights = np.zeros(found.n_rows, bool), _class_weights(found)
     rows[rng.choice(len(rows), n, replace=False)] = True
     if weights and len(weights) <= n:
         code = distinct_labels(np.asarray(found.y))[1]
         rows[_of_rare_classes(code, rows, rng.random(len(rows)), n, len(weights))] = True
-    return _rows_of(found, np.flatnonzero(rows)), weights
+    return _rows_of(found, np.flatnonzero(rows)), places[rows], weights
 
 
 def _class_weights(rows: Batch | ArraySource) -> Counter[Any] | None:
