@@ -306,6 +306,30 @@ class TestCompare:
         parts = [difference[frame["species"] == label] for label in model.classes]
         error = np.sqrt(sum(len(part) * part.var() for part in parts)) / len(frame)
         assert found[1]["interval"] == pytest.approx(difference.mean() + 1.96 * error * np.array([-1, 1]))
+        shown = run("compare", *args).splitlines()[-1].split()
+        alone = -np.log(prior[np.searchsorted(model.classes, frame["species"])])
+        assert shown[:2] + shown[-1:] == ["class", "frequencies", "baseline"]
+        assert shown[2] == f"{alone.mean():.4f}"
+        assert shown[3] == f"{np.mean(frame['species'] != model.classes[prior.argmax()]):.2%}"
+        assert shown[4] == f"{alone.mean() - losses[best].mean():.4f}"
+
+    def test_models_that_know_nothing_are_told(self, tmp_path, monkeypatch):
+        """Random labels: the losses of models differ from that of the class frequencies by chance alone."""
+        monkeypatch.chdir(tmp_path)
+        rng = np.random.default_rng(0)
+        for name in ("train", "test"):
+            frame = pd.DataFrame(rng.normal(size=(300, 2)), columns=list("ab")).assign(y=rng.choice(["u", "v"], 300))
+            frame.to_csv(f"{name}.csv", index=False)
+        for columns in "ab":
+            run("fit", "train.csv", "-t", "y", "--model", "gaussian", "--columns", columns, "-o", columns)
+        says = "No model is better than the {} by more than chance explains.\n"
+        assert run("compare", "test.csv", "-m", "a", "-m", "b").endswith(says.format("class frequencies"))
+        assert run("compare", "test.csv", "-m", "a", "-m", "b", "--prior", "uniform").endswith(
+            says.format("prior alone")
+        )
+        shown = " ".join(run("evaluate", "a", "test.csv").split())
+        assert re.search(r"without data 0\.69\d+: the model is not clearly better", shown)
+        assert suffice.load_model("a").evaluate("test.csv", "y").beats_prior is False
 
     def test_errors(self):
         assert "at least two models" in refused("compare", PENGUINS, "-m", "tied.safetensors")

@@ -107,6 +107,23 @@ def test_figures_have_the_intervals_of_others():
     )
 
 
+@pytest.mark.parametrize(
+    ("shift", "says"),
+    [
+        (0.0, "On these rows the model is not better than the prior alone by more than chance explains."),
+        (-2.0, "On these rows the model does worse than the prior alone."),
+        (2.0, ""),
+    ],
+)
+def test_a_model_that_knows_nothing_is_told(shift, says, tmp_path):
+    rng = np.random.default_rng(0)
+    y, new = np.arange(400) % 2, np.arange(200) % 2
+    model = GaussianClassifier("tied").fit(rng.normal(size=(400, 2)) + abs(shift) * y[:, None], y)
+    text = text_of(written(tmp_path, model, rng.normal(size=(200, 2)) + shift * new[:, None], new))
+    assert says in text
+    assert bool(says) == ("the prior alone" in text)
+
+
 @pytest.mark.parametrize("share", [0.5, 0.2])
 def test_intervals_of_many_rows_are_as_wide_as_those_of_a_bootstrap(share, monkeypatch):
     rng = np.random.default_rng(0)

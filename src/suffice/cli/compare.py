@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from . import options
 from .data import Data, reads_data
 from .options import UsageError
 from .output import as_json_text
+
+if TYPE_CHECKING:
+    from ..scoring.comparison import Compared
 
 
 @click.command(epilog="Example: suffice compare test.csv -m birds.safetensors -m simple.safetensors")
@@ -31,7 +36,8 @@ def compare(
 ) -> None:
     """Compare models on the same labelled, held-out rows.
 
-    The best one by the log loss comes first. The 95% interval of the difference tells whether the order is certain.
+    The best one by the log loss comes first, and the class frequencies alone come last, as the baseline. The 95%
+    interval of the difference from the best one tells whether the order is certain.
     Without --prior, all models decide with that of the first.
     """
     from ..scoring import load_model
@@ -45,21 +51,28 @@ def compare(
     first = loaded[models[0]]
     case, labels = options.application(prior, cost, first.classes), options.target_of(target, first, models[0])
     with data.opened() as rows:
-        found = compared(loaded, rows, labels, case.prior, case.cost, weight, skip_unlabelled)
+        found, alone = compared(loaded, rows, labels, case.prior, case.cost, weight, skip_unlabelled)
     if as_json:
         own = ({"model": one.name, "worse": one.worse, "interval": [one.low, one.high]} for one in found)
         print(as_json_text([facts | one.evaluation.to_dict() for facts, one in zip(own, found, strict=True)]))
         return
-    table = [("model", "log loss", "error", "worse by", "95% interval", "")]
+    table: list[tuple[str, ...]] = [("model", "log loss", "error", "worse by", "95% interval", "")]
     for one in found:
-        figures = one.evaluation
-        interval = "" if one is found[0] else f"{one.low:+.4f} to {one.high:+.4f}"
         mark = "equal" if abs(one.worse) <= ROUNDING else "not certain" if one.low <= 0 else "clear"
-        mark = "best" if one is found[0] else mark
-        shown = f"{figures.log_loss:.4f}", f"{figures.error_rate:.2%}"
-        table.append((one.name, *shown, "" if one is found[0] else f"{one.worse:.4f}", interval, mark))
+        table.append(_line(one, one.name, "best" if one is found[0] else mark))
+    baseline = "class frequencies" if prior is None else "prior alone"
+    table.append(_line(alone, baseline, "baseline"))
     whose = f"the prior of {models[0]}" if prior is None else "the prior"
     shares = ", ".join(f"{label} {p:.3g}" for label, p in zip(first.classes, first._as_prior(case.prior), strict=True))
     said = f"{found[0].evaluation.rows} rows; the log loss is in nats, with the classes weighted by {whose}: {shares}"
     print(f"{filled(said, width())}\n")
     print(folded(table, width()))
+    if alone.low <= ROUNDING:
+        said = f"No model is better than the {baseline} by more than chance explains."
+        print(f"\n{filled(said, width())}")
+
+
+def _line(one: Compared, name: str, mark: str) -> tuple[str, ...]:
+    """A line of the table; of the best model, there is no difference to tell."""
+    apart = ("", "") if mark == "best" else (f"{one.worse:.4f}", f"{one.low:+.4f} to {one.high:+.4f}")
+    return name, f"{one.evaluation.log_loss:.4f}", f"{one.evaluation.error_rate:.2%}", *apart, mark

@@ -23,12 +23,14 @@ def advice(rows: ReportRows, found: Evaluation, columns: list[ColumnFacts], outl
             "The model is not better than the class frequencies by more than chance explains. Collect more rows, or "
             "columns that say more about the classes, before you use it."
         )
-    elif (
-        found.log_loss is not None and found.log_loss_of_prior is not None and found.log_loss > found.log_loss_of_prior
-    ):
+    elif found.beats_prior is False:
+        ends, alone = found.log_loss_interval, found.log_loss_of_prior
+        by_chance = ends is not None and alone is not None and ends[0] <= alone
+        how = "is not better than the prior alone by more than chance explains"
+        how = how if by_chance else "does worse than the prior alone"
         yield (
-            "On these rows the model does worse than the prior alone. Check that they come from the same source as the "
-            "training rows and that the labels mean the same; then fit again."
+            f"On these rows the model {how}. Check that they come from the same source as the training rows and that "
+            "the labels mean the same; then fit again."
         )
     few = [classes[c] for c in np.flatnonzero(rows.by_class < _FEW)]
     if few:

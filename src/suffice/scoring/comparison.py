@@ -39,8 +39,8 @@ def compared(
     cost: Any,
     weight: Any = None,
     skip_unlabelled: bool = False,
-) -> list[Compared]:
-    """Evaluate models on the same rows and rank them by the log loss, best first.
+) -> tuple[list[Compared], Compared]:
+    """Evaluate models on the same rows and rank them by the log loss, best first; and the prior alone, as the baseline.
 
     Parameters
     ----------
@@ -62,20 +62,31 @@ def compared(
                 f"{listed(first.classes)}"
             )
     used = first._as_prior(prior)
-    found, losses = {}, {}
+    given = used if prior is None else prior
+    found = {}
     for name, model in models.items():
         scores, labels, weights = scored_rows(model, X, y, weight, skip_unlabelled)
-        kept = weights > 0
-        scores, labels, weights = scores[kept], labels[kept], weights[kept]
-        found[name] = figures(model, scores, labels, weights, used if prior is None else prior, cost)
-        code = positions(labels, model.classes)
-        posterior = log_posterior(scores + np.log(np.maximum(used, 1e-300)), np.log(np.maximum(used, 1e-300)))
-        losses[name] = -posterior[np.arange(len(code)), code]
-    if any(evaluation.log_loss is None for evaluation in found.values()):
+        rows = labels[weights > 0], weights[weights > 0]
+        found[name] = _judged(model, scores[weights > 0], *rows, used, given, cost)
+    alone = _judged(model, np.zeros((len(rows[0]), len(used))), *rows, used, given, cost)
+    if alone[0].log_loss is None:
         raise DataError("some classes have no rows: the log loss that models are compared by is not known")
-    best = min(found, key=lambda name: found[name].log_loss or 0.0)
-    ranked = []
-    for name, evaluation in found.items():
-        mean, error = weighted_mean(losses[name] - losses[best], code, weights, used) if name != best else (0.0, 0.0)
-        ranked.append(Compared(name, evaluation, mean, mean - SURE * error, mean + SURE * error))
-    return sorted(ranked, key=lambda one: one.evaluation.log_loss or 0.0)
+    best = min(found, key=lambda name: found[name][0].log_loss or 0.0)
+    code = positions(rows[0], model.classes)
+
+    def told(name: str, evaluation: Evaluation, losses: Array) -> Compared:
+        mean, error = weighted_mean(losses - found[best][1], code, rows[1], used) if name != best else (0.0, 0.0)
+        return Compared(name, evaluation, mean, mean - SURE * error, mean + SURE * error)
+
+    ranked = [told(name, *own) for name, own in found.items()]
+    return sorted(ranked, key=lambda one: one.evaluation.log_loss or 0.0), told("", *alone)
+
+
+def _judged(
+    model: Model, scores: Array, labels: Array, weight: Array, used: Array, prior: Any, cost: Any
+) -> tuple[Evaluation, Array]:
+    """Evaluate scores (n, k), and return the log loss of each row, (n,), too."""
+    log_prior = np.log(np.maximum(used, 1e-300))
+    posterior = log_posterior(scores + log_prior, log_prior)
+    losses = -posterior[np.arange(len(labels)), positions(labels, model.classes)]
+    return figures(model, scores, labels, weight, prior, cost), losses

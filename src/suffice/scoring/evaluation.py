@@ -131,6 +131,19 @@ class Evaluation:
         known = {name: value for name, value in asdict(self).items() if value is not None}
         return {name: None if _is_infinite(value) else value for name, value in known.items()}
 
+    @property
+    def beats_prior(self) -> bool | None:
+        """Whether the log loss is clearly below that of the prior alone; None if these are not known."""
+        if self.log_loss is None or self.log_loss_of_prior is None:
+            return None
+        return self.log_loss < self.log_loss_of_prior and not self._is_level
+
+    @property
+    def _is_level(self) -> bool:
+        """Whether the log loss of the prior alone lies within the interval of the model's."""
+        ends, alone = self.log_loss_interval, self.log_loss_of_prior
+        return ends is not None and alone is not None and ends[0] <= alone <= ends[1]
+
     def _facts(self) -> list[tuple[str, str]]:
         facts = [("rows", f"{self.rows}")]
         if self.weight != self.rows:
@@ -143,6 +156,7 @@ class Evaluation:
         else:
             alone = f"without data {_number(self.log_loss_of_prior)}"
             worse = ", which is better" if self.log_loss > self.log_loss_of_prior else ""
+            worse = ": the model is not clearly better" if self._is_level else worse
             loss = f"{_number(self.log_loss)} nats{_between([*map(_number, self.log_loss_interval or ())])}"
             facts.append(("log loss", f"{loss}, classes weighted by the prior; {alone}{worse}"))
         more = {
