@@ -7,6 +7,7 @@ import pty
 import re
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -282,6 +283,46 @@ class TestSearch:
         assert "use suffice fit" in refused("search", PENGUINS, "-t", "species", "--model", "auto", "--grid", "a=1")
         assert "--grid beta=1" in refused("search", PENGUINS, "-t", "species", "--grid", "beta=1")
         assert "covariance" in refused("search", "no.csv", "-t", "species", "--grid", "covariance=full,fulll")
+
+
+@pytest.mark.parametrize(
+    ("commands", "says"),
+    [
+        (
+            ["fit known.csv -t y --model categorical --set unknown=error", "predict model.safetensors new.csv"],
+            "use --set unknown=smooth or --set unknown=ignore, or learn such rows first$",
+        ),
+        (
+            ["fit gaps.csv -t y --model gaussian --set predictive=true"],
+            "such as --model mixed, or --model gaussian without --set missing=error, predictive=true, ",
+        ),
+        (["fit gaps.csv -t y --model gaussian --set ddof=1 --set missing=error"], "such as --model mixed, or --model"),
+        (
+            ["fit copies.csv -t y --model gaussian"],
+            "or use suffice reduce, --set shrinkage=0.5, --set covariance=tied or --model gaussian with --set predic",
+        ),
+        (
+            ["fit gaps.csv -t y --model mixed --set shrinkage=oas"],
+            "shrinkage='oas' needs --set covariance=full or --set covariance=tied; ",
+        ),
+    ],
+)
+def test_remedies_are_options(commands, says, tmp_path, monkeypatch):
+    """Whoever writes no Python cannot follow a remedy in it."""
+    monkeypatch.chdir(tmp_path)
+    for name, cell in {"known": "u", "new": "w"}.items():
+        Path(f"{name}.csv").write_text("word,y\n" + f"{cell},a\nv,b\n" * 9)
+    Path("gaps.csv").write_text("x,z,y\n" + ",1,a\n2,3,b\n4,,a\n5,1,b\n3,2,a\n6,9,b\n")
+    Path("copies.csv").write_text("x,z,y\n" + "".join(f"{i % 7},{i % 7},{'ab'[i % 2]}\n" for i in range(40)))
+    with warnings.catch_warnings(record=True, action="always") as told:
+        try:
+            for command in commands:
+                run(*command.split())
+            (said,) = {str(each.message) for each in told}
+        except SufficeError as error:
+            said = str(error)
+    assert re.search(says, said)
+    assert not re.search(r'[a-z]="|=True|=False', said)
 
 
 class TestCompare:

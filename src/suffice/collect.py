@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .checkpoint import Checkpoint, described
-from .errors import DataError, MissingLabelsError, listed
+from .errors import DataError, MissingLabelsError, listed, remedy
 from .pushdown import aggregated
 from .sources import Source
 from .sources.labelled import refuse_missing_labels
@@ -103,12 +103,16 @@ def refuse_nonfinite(source: Source) -> None:
         np.isnan,
         "NaN",
         "remove these rows, impute the values first, or use a model that accepts missing values, such as "
-        'MixedClassifier, or GaussianClassifier without missing="error", predictive=True, ddof=1 and shrinkage="loo" '
-        'or "ledoit_wolf"',
+        + remedy(
+            'MixedClassifier, or GaussianClassifier without missing="error", predictive=True, ddof=1 and '
+            'shrinkage="loo" or "ledoit_wolf"',
+            "--model mixed, or --model gaussian without --set missing=error, predictive=true, ddof=1 and shrinkage=loo "
+            "or ledoit_wolf",
+        ),
     )
 
 
-def refuse_cells(source: Source, is_bad: Callable[[Array], Array], what: str, remedy: str) -> None:
+def refuse_cells(source: Source, is_bad: Callable[[Array], Array], what: str, instead: str) -> None:
     """Raise an error that names the columns with bad cells and counts them, if there are any."""
 
     def count(batch: Batch) -> np.ndarray:
@@ -122,5 +126,5 @@ def refuse_cells(source: Source, is_bad: Callable[[Array], Array], what: str, re
         more = f" and {len(found) - 8} more" if len(found) > 8 else ""
         raise DataError(
             f"X contains {what} in {rows} row{'s' if rows > 1 else ''}, "
-            f"in columns {', '.join(found[:8])}{more}; {remedy}"
+            f"in columns {', '.join(found[:8])}{more}; {instead}"
         )

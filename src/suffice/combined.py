@@ -11,7 +11,7 @@ from typing import Any
 from . import leave_one_out
 from .category_choices import checked_categories, checked_pairs
 from .densities import MixtureDensity, ProductDensity
-from .errors import DataError, SingularWarning
+from .errors import DataError, SingularWarning, as_parameter, remedy
 from .families import FAMILIES
 from .projection import DiscriminantRecipe, PrincipalRecipe
 from .recipe import Blocks, Choices, Features, Names, Recipe
@@ -125,8 +125,9 @@ class Clusters(Mixed):
         if singular:  # it speaks of classes, which components are not
             warnings.warn(
                 "some components have almost no variance in some direction, and a variance floor was applied; use "
-                "fewer components, pseudo_rows=1 or shrinkage, or remove columns that are constant or follow from "
-                "others",
+                f"fewer components, {as_parameter('pseudo_rows', 1)} or "
+                f"{remedy('shrinkage', as_parameter('shrinkage', 0.5))}, or remove columns that are constant "
+                "or follow from others",
                 SingularWarning,
                 stacklevel=5,
             )

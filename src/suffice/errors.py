@@ -183,6 +183,20 @@ def as_family(column: str | int, family: str) -> str:
     return remedy(f"families={{{column!r}: {family!r}}}", f"--families {quote(f'{column}={family}')}")
 
 
+def as_parameter(name: str, *values: Any) -> str:
+    """Return how to give a parameter one of some values.
+
+    >>> as_parameter("unknown", "smooth", "ignore")
+    'unknown="smooth" or "ignore"'
+    >>> with for_commands():
+    ...     as_parameter("unknown", "smooth", "ignore"), as_parameter("predictive", False)
+    ('--set unknown=smooth or --set unknown=ignore', '--set predictive=false')
+    """
+    python = " or ".join(f'"{value}"' if isinstance(value, str) else repr(value) for value in values)
+    command = " or ".join(f"--set {name}={str(value).lower()}" for value in values)
+    return remedy(f"{name}={python}", command)
+
+
 def one_of(name: str, value: Any, known: Collection[str]) -> str:
     """Return a choice if it is among the known names; otherwise raise an error that lists them.
 

@@ -39,7 +39,7 @@ from .densities import (
 from .densities.categorical import POLICIES
 from .densities.counts import check_alpha, check_alphas, one_alpha
 from .densities.transformed import TransformedDensity
-from .errors import DataError, one_of
+from .errors import DataError, as_parameter, one_of
 from .gaussian_choices import check_gaussian, layout_of, learns_from_missing
 from .recipe import Blocks, Choices, Features, Names, Recipe
 from .stats import (
@@ -138,7 +138,8 @@ def _gaussian(statistics: Any, choices: Choices, names: Names) -> GaussianDensit
     if choices.get("predictive"):
         if statistics.has_missing:
             raise DataError(
-                "predictive=True cannot learn from rows with missing values; use predictive=False, or impute them first"
+                f"{as_parameter('predictive', True)} cannot learn from rows with missing values; use "
+                f"{as_parameter('predictive', False)}, or impute them first"
             )
         return StudentDensity.estimate(statistics, covariance, floor=floor, names=names)
     more = ("floor_by", "start", "lenient", "shrinkage_target")

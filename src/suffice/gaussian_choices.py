@@ -8,7 +8,7 @@ from typing import Any
 from .densities.covariance import STRUCTURES
 from .densities.degenerate import TREATMENTS
 from .densities.shrinkage import TARGETS
-from .errors import DataError, one_of
+from .errors import DataError, as_parameter, one_of
 from .recipe import Choices
 
 
@@ -23,7 +23,9 @@ def check_gaussian(choices: dict[str, Any]) -> None:
         if shrinkage == "loo" and (shape == "spherical" or (covariance, target) == ("tied_diag", "variances")):
             raise DataError(f'shrinkage="loo" has no effect on covariance={covariance!r}; leave it out')
         if shrinkage != "loo" and shape != "full":
-            raise DataError(f'shrinkage={shrinkage!r} needs covariance="full" or "tied"; give a number instead')
+            raise DataError(
+                f"shrinkage={shrinkage!r} needs {as_parameter('covariance', 'full', 'tied')}; give a number instead"
+            )
     elif shrinkage is not None and not (isinstance(shrinkage, Real) and 0 <= float(shrinkage) <= 1):
         raise DataError(f"shrinkage={shrinkage!r} must be a number from 0 to 1")
     if not (isinstance(floor, Real) and 0 < float(floor) < 1):

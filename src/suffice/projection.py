@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import DataError, SingularWarning
+from .errors import DataError, SingularWarning, remedy
 from .recipe import Blocks, Choices, Features, Names, Recipe
 from .stats import CollectMoments, CollectTogether, MomentStats
 from .stats.bundle import Collector
@@ -139,7 +139,7 @@ def discriminants(moments: MomentStats) -> Projection:
     if not real.all():
         warnings.warn(
             f"the classes have no variance in {int((~real).sum())} of {len(real)} directions, which are left out; "
-            "use PCA first, or drop columns that follow from others",
+            f"{remedy('use PCA first', 'use --method pca first')}, or drop columns that follow from others",
             SingularWarning,
             stacklevel=2,
         )

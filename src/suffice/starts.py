@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from . import kernels
 from .densities import Density
 from .em import Estimate, Loop, Mixture, softly
-from .errors import DataError, listed, remedy
+from .errors import DataError, as_parameter, listed, remedy
 from .stats import Statistics
 from .stats.bundle import Collector
 from .tables.batch import Batch
@@ -234,7 +234,8 @@ class Search:
             soft = np.hstack([np.delete(soft, j, axis=1), halves])
             settled = self.sample.loop(self.tol, _SPLIT_STEPS).maximise(self.sample.statistic(soft))
             if len(settled.weight) < soft.shape[1]:
-                raise DataError(f'init="lbg" finds no {k} components in these rows; use init="k-means++"')
+                one, other = as_parameter("init", "lbg"), as_parameter("init", "k-means++")
+                raise DataError(f"{one} finds no {k} components in these rows; use {other}")
             soft = self.sample.responsibilities(settled)
         return self.sample.statistic(soft)
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .. import kernels
 from ..decisions import log
-from ..errors import DataError, listed, one_of
+from ..errors import DataError, as_parameter, listed, one_of, remedy
 from ..stats import CategoryStats
 from ..stats.categories import CELLS, DIRECT
 from ..tables import vocabulary as vocabularies
@@ -358,7 +358,8 @@ class CategoricalDensity(Density):
             value = distinct[code[met[:, j].argmax()]]
             raise DataError(
                 f"column {table.column_name(int(j))} holds {listed([value])}, which was never seen in training; "
-                'use unknown="smooth" or "ignore", or learn such rows first; unknown_cells shows all of them'
+                f"use {as_parameter('unknown', 'smooth', 'ignore')}, or learn such rows first"
+                + remedy("; unknown_cells shows all of them", "")
             )
 
     def indices(self, x: Codes) -> Array:

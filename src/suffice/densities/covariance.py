@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
-from ..errors import DataError, SingularWarning, listed
+from ..errors import DataError, SingularWarning, as_parameter, listed, remedy
 from ..kernels.reference import triangular_inverse
 from ..stats import MomentStats
 from ..stats.scatter import refuse_overflow
@@ -224,12 +224,14 @@ def warn_of_floor(kind: Structure, owners: Array, names: Sequence[Any], floored:
         owner = "all classes" if kind.tied else f"class {listed([owners[g]])}"
         lines.append(f"{owner} in columns {listed([names[j] for j in np.flatnonzero(columns).tolist()], 8)}")
     more = f" and {len(floored) - 5} more classes" if len(floored) > 5 else ""
-    remedy = "use PCA or shrinkage"
+    reduced = "suffice reduce or" if kind.tied else "suffice reduce,"
+    instead = remedy("PCA or shrinkage", f"{reduced} {as_parameter('shrinkage', 0.5)}")
     if not kind.tied:
-        remedy += ', covariance="tied" or a predictive Gaussian model'
+        predictive = remedy("a predictive Gaussian model", f"--model gaussian with {as_parameter('predictive', True)}")
+        instead += f", {as_parameter('covariance', 'tied')} or {predictive}"
     warnings.warn(
         f"almost no variance in some direction: {'; '.join(lines)}{more}. {done}; "
-        f"remove columns that are constant or follow from others, or {remedy}",
+        f"remove columns that are constant or follow from others, or use {instead}",
         SingularWarning,
         stacklevel=6,
     )

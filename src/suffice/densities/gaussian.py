@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
-from ..errors import DataError
+from ..errors import DataError, as_parameter
 from ..stats import MomentStats, PatternStats
 from .base import Density, LinearForm
 from .covariance import (
@@ -175,8 +175,9 @@ class GaussianDensity(Density):
         kind = self.structure
         if kind.shape == "full" and stats.has_missing:
             raise DataError(
-                f"ddof=1 needs complete rows for covariance={kind.name!r}; use ddof=0, leave rows with missing values "
-                'out, or take covariance="diag"'
+                f"{as_parameter('ddof', 1)} needs complete rows for covariance={kind.name!r}; use "
+                f"{as_parameter('ddof', 0)}, leave rows with missing values out, or take "
+                f"{as_parameter('covariance', 'diag')}"
             )
         return self._scaled(unbiased_factor(np.broadcast_to(stats.column_weight, self.mean.shape), kind))
 

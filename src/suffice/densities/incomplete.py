@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ConvergenceWarning, DataError, SufficeWarning, listed
+from ..errors import ConvergenceWarning, DataError, SufficeWarning, as_parameter, listed, remedy
 from ..stats import MomentStats, PatternStats
 from .covariance import Structure, neutral, whitened
 
@@ -86,7 +86,8 @@ def completed(
         return moments
     warnings.warn(
         f"the covariances have not converged after {_STEPS} steps: there are too few rows, or too many of their cells "
-        'are missing; use shrinkage, or covariance="tied" or "diag"',
+        f"are missing; use {remedy('shrinkage', as_parameter('shrinkage', 0.5))}, or "
+        f"{as_parameter('covariance', 'tied', 'diag')}",
         ConvergenceWarning,
         stacklevel=6,
     )

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
-from ..errors import DataError
+from ..errors import DataError, as_parameter
 from ..stats import CountStats
 from ..tables.table import Sparse
 from .base import Density, LinearForm
@@ -68,7 +68,8 @@ class PredictiveCounts(LinearDensity):
     def linear(self) -> LinearForm:
         """Posterior predictives are not linear in x: DataError."""
         raise DataError(
-            f"log p(x | class) is not linear in x for {self!r}; use the plug-in model, without predictive=True"
+            f"log p(x | class) is not linear in x for {self!r}; use the plug-in model, without "
+            + as_parameter("predictive", True)
         )
 
     def explain(self, X: Counts, c: int) -> Array:
@@ -160,7 +161,9 @@ class PolyaDensity(PredictiveCounts, MultinomialDensity):
         return np.zeros(self.n_features)
 
     def draw(self, X: Counts, code: Array, rng: np.random.Generator) -> Counts:  # noqa: ARG002
-        raise DataError("predictive multinomial models cannot draw missing counts; use predictive=False")
+        raise DataError(
+            "predictive multinomial models cannot draw missing counts; use " + as_parameter("predictive", False)
+        )
 
     def sample(self, code: Array, rng: np.random.Generator) -> Counts:
         share = rng.standard_gamma(self.posterior[code])
@@ -171,7 +174,7 @@ class PolyaDensity(PredictiveCounts, MultinomialDensity):
         return Counts(rng.multinomial(draw_poisson(self.length[code], rng), share))
 
     def typicality(self, X: Counts) -> Array:  # noqa: ARG002
-        raise DataError("typicality is not defined for predictive=True; use the plug-in model")
+        raise DataError(f"typicality is not defined for {as_parameter('predictive', True)}; use the plug-in model")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from .. import kernels
 from ..decisions import log
-from ..errors import ColumnWarning, DataError
+from ..errors import ColumnWarning, DataError, remedy
 from ..stats.pairs import PairStats
 from ..tables import vocabulary as vocabularies
 from ..tables.table import Table
@@ -614,7 +614,8 @@ def _warn(stats: PairStats, joint: Sequence[tuple[int, int]], grows: bool, names
         if grows:
             why += ", or are too many,"
             what += (
-                ", keep fewer columns, or name the pairs that matter with joint= and leave structure out; all pairs "
+                f", keep fewer columns, or name the pairs that matter with {remedy('joint=', '--set joint')} and leave "
+                f"{remedy('structure', '--set structure')} out; all pairs "
                 "share the room for tables, columns next to each other first"
             )
         warnings.warn(

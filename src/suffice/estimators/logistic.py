@@ -244,8 +244,8 @@ class LogisticClassifier(LLRClassifier):
         )
         if not found.success:
             warnings.warn(
-                f"the optimiser was not done after {found.nit} step{'s' * (found.nit != 1)}; raise max_iter, or bring "
-                "the columns to one scale",
+                f"the optimiser was not done after {found.nit} step{'s' * (found.nit != 1)}; raise "
+                f"{remedy('max_iter', '--set max_iter')}, or bring the columns to one scale",
                 ConvergenceWarning,
                 stacklevel=3,
             )

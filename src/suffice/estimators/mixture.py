@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state
 from .. import em
 from ..combined import CLUSTERS
 from ..densities import Density
-from ..errors import ComponentWarning, DataError, one_of
+from ..errors import ComponentWarning, DataError, as_parameter, one_of
 from ..scoring.model import Model
 from ..sources import Source
 from ..sources.sampling import sample_rows
@@ -503,7 +503,7 @@ def warn_of_lost(found: int, asked: int) -> None:
     if found < asked:
         warnings.warn(
             f"{asked - found} of {asked} components lost their rows to others and are left out; use fewer components, "
-            "or pseudo_rows=1",
+            f"or {as_parameter('pseudo_rows', 1)}",
             ComponentWarning,
             stacklevel=4,
         )

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..decisions import log
 from ..densities import CategoricalDensity
 from ..densities.categorical import MISSING, UNKNOWN, Alphas, pseudo_counts
-from ..errors import DataError, listed
+from ..errors import DataError, as_parameter, listed
 from ..stats import CategoryStats
 from ..stats.base import faint
 from ..tables.table import Table
@@ -79,7 +79,7 @@ class CategoricalLeaveOneOut(LeaveOneOut):
                 value = self.statistics.categories[j][index[gone.argmax()]]
                 raise DataError(
                     f"column {table.column_name(j)} holds {listed([value])} in only one row, so that it is an "
-                    'unknown category when this row is left out; use unknown="smooth" or "ignore"'
+                    f"unknown category when this row is left out; use {as_parameter('unknown', 'smooth', 'ignore')}"
                 )
             mass = left(totals[c], w) + pseudo.sum()
             pooled[rows] |= gone | (mass == 0)

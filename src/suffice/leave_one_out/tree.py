@@ -15,7 +15,7 @@ from ..densities.categorical import Alphas, pseudo_counts
 from ..densities.dependence import entropy_terms, heaviest_trees, informations, weight_matrices
 from ..densities.messages import TableTerms, upwards
 from ..densities.tree import mixed
-from ..errors import DataError, listed
+from ..errors import DataError, as_parameter, listed
 from ..stats import PairStats
 from ..stats.base import faint
 from ..tables.table import Table
@@ -46,7 +46,7 @@ class TreeLeaveOneOut(LeaveOneOut):
             value = self.statistics.categories[j][x[gone[:, j].argmax(), j]]
             raise DataError(
                 f"column {table.column_name(j)} holds {listed([value])} in only one row, so that it is an unknown "
-                'category when this row is left out; use unknown="smooth" or "ignore"'
+                f"category when this row is left out; use {as_parameter('unknown', 'smooth', 'ignore')}"
             )
         if policy == "ignore":  # such a cell is summed over then, and the table with it is another one
             alone = alone | gone.any(axis=1)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import decisions
-from ..errors import ImpossibleWarning
+from ..errors import ImpossibleWarning, remedy
 
 Array = NDArray[Any]
 
@@ -55,7 +55,7 @@ class Application:
             rows = "1 row has" if count == 1 else f"{count} rows have"
             warnings.warn(
                 f"{rows} probability zero under every class, so that the prior alone decides; check for values that a "
-                "family cannot have, or use alpha > 0 where categories or counts are new",
+                f"family cannot have, or use {remedy('alpha', '--set alpha')} > 0 where categories or counts are new",
                 ImpossibleWarning,
                 stacklevel=3,
             )

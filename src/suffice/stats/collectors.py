@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DataError, FamilyError, as_family, listed, remedy
+from ..errors import DataError, FamilyError, as_family, as_parameter, listed, remedy
 from ..tables.batch import Batch
 from ..tables.features import Feature
 from ..tables.labels import SoftLabels
@@ -63,8 +63,9 @@ class CollectGaussian:
         missing = np.isnan(X).any(axis=0)
         if missing.any() and not np.isinf(X).any():
             raise DataError(
-                f'column {_names(batch, missing)} has missing values, from which shrinkage="ledoit_wolf" cannot be '
-                'computed; use shrinkage="oas" or a number, or impute them first'
+                f"column {_names(batch, missing)} has missing values, from which "
+                f"{as_parameter('shrinkage', 'ledoit_wolf')} cannot be computed; use "
+                f"{as_parameter('shrinkage', 'oas')} or a number, or impute them first"
             )
         return moments  # whoever collects reports what is wrong
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
-from ..errors import StatisticsError, not_known
+from ..errors import LIKE, StatisticsError, not_known, remedy
 from ..kernels.reference import present_rows
 from ..tables.batch import Batch
 from ..tables.labels import positions, same, union
@@ -350,7 +350,10 @@ class MomentStats(Statistics):
         if self.layout != other.layout:
             raise StatisticsError(
                 f"statistics of different models ({self.layout!r} and {other.layout!r} moments) cannot be merged; "
-                "use the same covariance= and shrinkage= for both, or convert the richer one with to_layout()"
+                + remedy(
+                    "use the same covariance= and shrinkage= for both, or convert the richer one with to_layout()",
+                    LIKE[1],
+                )
             )
 
     def plus(self, *others: Self) -> Self:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
-from ..errors import DataError, PrecisionWarning, StatisticsError
+from ..errors import DataError, PrecisionWarning, StatisticsError, as_parameter
 from ..tables.batch import Batch
 from ..tables.labels import SoftLabels, encode, positions, same
 from ..tables.missing import patterns, suspects
@@ -351,7 +351,7 @@ def refuse_many(groups: int, d: int) -> None:
     if groups * d**2 > _CELLS:
         raise DataError(
             f"cells are missing in {groups} different ways, which is too many to keep a matrix of {d} columns by "
-            f'{d} for each; use covariance="diag" or "tied_diag", or impute the values first'
+            f"{d} for each; use {as_parameter('covariance', 'diag', 'tied_diag')}, or impute the values first"
         )
 
 
