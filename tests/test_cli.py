@@ -530,6 +530,39 @@ class TestLayouts:
             with pytest.raises(DataError, match=f"--scoring {given} is not known; give log_loss, error, or costs"):
                 run("fit", "plain.csv", "-t", "art", "--scoring", given, "--force")
 
+    def test_inspect_says_what_a_choice_is_worth(self, tmp_path):
+        rng = np.random.default_rng(0)
+        table = pd.DataFrame(rng.normal(size=(80, 2)), columns=["a", "b"]).assign(y=rng.choice(["u", "v"], 80))
+        with pytest.warns(BaselineWarning):
+            suffice.fit(table, "y").save(tmp_path / "m")
+        text = " ".join(run("inspect", tmp_path / "m")[1].split())
+        assert "the model is not better than these by more than chance explains." in text
+
+    @pytest.mark.parametrize("method", ["affine", "pav"])
+    def test_inspect_shows_the_map_of_a_calibrator(self, method, tmp_path, rng):
+        y = np.arange(200) % 2
+        fitted = suffice.LLRCalibrator(method=method).fit(rng.normal(size=200) + y, np.array(["u", "v"])[y])
+        fitted.save(tmp_path / "m")
+        text = run("inspect", tmp_path / "m")[1]
+        assert text == run("inspect", tmp_path / "m", "--parameters")[1]
+        if method == "affine":
+            assert f"scale\nx0  {fitted.map_.scale[0]:.6g}\n" in f"{text}\n"
+            assert re.search(rf"offset\nu +0\nv +{fitted.map_.offset[1]:.6g}$", text, re.MULTILINE)
+        found = json.loads(run("inspect", tmp_path / "m", "--json")[1])["parameters"]
+        assert set(found) == ({"scale", "offset"} if method == "affine" else {"edges", "llr"})
+
+    def test_inspect_shows_what_columns_are_learnt_as(self, tmp_path, rng):
+        x = rng.normal(size=200)
+        table = pd.DataFrame({"x": x, "text": [f"{value:.2f}" for value in x], "word": ["p", "q"] * 100})
+        model = suffice.LogisticClassifier(families={"x": "curve", "text": "curve"}).fit(table, x > 0.5)
+        model.save(tmp_path / "m")
+        table = run("inspect", tmp_path / "m")[1].partition("\n\ncolumn ")[2].partition("\n\n")[0]
+        assert [" ".join(line.split()) for line in f"column {table}".splitlines()] == [
+            " ".join(line.split()) for line in str(model.schema_).splitlines()
+        ]
+        assert re.search(r"^x +curve +number; \d+ bins +asked for$", table, re.MULTILINE)
+        assert json.loads(run("inspect", tmp_path / "m", "--json")[1])["learnt_as"].keys() == {"x", "text"}
+
     def test_inspect_shows_the_calibration(self, messy):
         run("fit", "plain.csv", "-t", "art", "--drop", "id", "-o", "c")
         clf = suffice.load("c")

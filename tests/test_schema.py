@@ -227,6 +227,8 @@ def test_it_prints_what_columns_are_learnt_as():
     lines = ["column  family       learnt as  because", "height  binned       3 bins     asked for"]
     assert str(found).splitlines()[:2] == lines
     assert "<td>height</td><td>binned</td><td>3 bins</td><td>asked for</td>" in found._repr_html_()
+    curve = str(schema(FRAME[["height"]], {"height": "curve"})).splitlines()[1]
+    assert curve.split() == ["height", "curve", "number;", "3", "bins", "asked", "for"]
 
 
 def test_whole_floats_with_missing_cells_are_judged_as_integers():

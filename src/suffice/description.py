@@ -14,7 +14,7 @@ from .errors import ModelFileError
 from .families import family_of
 from .stats.patterns import class_weights
 from .storage import locate
-from .tables.features import features_from_arrays
+from .tables.features import Feature, as_learnt, features_from_arrays
 
 Array = NDArray[Any]
 Shapes = dict[str, tuple[int, ...]]
@@ -40,6 +40,7 @@ class Description:
     calibration: dict[str, Any] | None = None  # of the scores
     reasons: dict[str, str] = field(default_factory=dict)  # why columns have their families
     left_out: dict[str, str] = field(default_factory=dict)  # why columns of the training data were left out
+    learnt_as: dict[str, str] = field(default_factory=dict)  # what is made of columns that are not learnt as they are
 
 
 def describe(path: str | os.PathLike[str]) -> Description:
@@ -62,7 +63,7 @@ def _model(
     path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str, Array], shapes: Shapes, size: int
 ) -> Description:
     params = {name: arrayfile.restored(value) for name, value in header["params"].items()}
-    classes, families = _classes(header, arrays), _families(arrays)
+    classes, families, features = _classes(header, arrays), _families(arrays), _features(arrays)
     names = header["names"] or [f"x{j}" for j in range(_n_features(path, arrays, shapes))]
     one = family_of(header["estimator"])
     columns = [(name, families.get(j, "drop") if families else one) for j, name in enumerate(names)]
@@ -70,6 +71,7 @@ def _model(
     more: dict[str, Any] = {name: header.get(name) for name in ("choice", "calibration")}
     notes = header.get("column_notes") or {}
     more |= {name: {str(key): str(why) for key, why in notes.get(name, {}).items()} for name in ("reasons", "left_out")}
+    more["learnt_as"] = {name: as_learnt(features, j) for j, name in enumerate(names) if as_learnt(features, j)}
     return Description("model", header["estimator"], header["version"], size, params, columns, classes, prior, **more)
 
 
@@ -101,9 +103,13 @@ def _families(arrays: dict[str, Array]) -> dict[int, str]:
     families = {name: name.rpartition(":")[2].split(".")[0] for name in blocks}
     own = {int(j): families[name] for name, array in blocks.items() for j in array.reshape(-1)}
     own |= {int(j): family for name, family in _ENCODED.items() if name in arrays for j in arrays[name].reshape(-1)}
+    return own | {feature.source: feature.asked for feature in _features(arrays)}
+
+
+def _features(arrays: dict[str, Array]) -> tuple[Feature, ...]:
+    """What is made of columns before it is learnt."""
     derived = [array for name, array in arrays.items() if name.rpartition(":")[2] == "features"]
-    features = features_from_arrays({"features": derived[0]}) if derived else ()
-    return own | {feature.source: feature.asked for feature in features}
+    return features_from_arrays({"features": derived[0]}) if derived else ()
 
 
 def _n_features(path: str | os.PathLike[str], arrays: dict[str, Array], shapes: Shapes) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import singledispatch
 from typing import Any, Protocol, Self
@@ -78,6 +78,15 @@ class SavedMap:
 
     def to_arrays(self) -> dict[str, Array]:
         return {"n_features": np.array(self.n_features), **self.arrays}
+
+    def labelled_parameters(self, names: Sequence[Any]) -> dict[str, Any]:  # noqa: ARG002  as those of densities
+        """The scales and offsets of the map, or its steps, by name."""
+        return dict(self.arrays)
+
+    @property
+    def shared_parameters(self) -> frozenset[str]:
+        """The names of those that all classes share."""
+        return frozenset(self.arrays) - {"offset"}
 
     @classmethod
     def from_arrays(cls, classes: Array, arrays: Mapping[str, Array]) -> Self:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .errors import ColumnWarning, DataError, FamilyError, ParameterError, alike, as_family, listed, not_known, remedy
 from .families import FAMILIES
-from .tables.features import DERIVED, Feature, Steps, at, derived
+from .tables.features import DERIVED, Feature, Steps, as_learnt, at, derived
 from .tables.parsing import ORDERS, temporal
 from .tables.recognition import (
     are_whole,
@@ -384,8 +384,7 @@ class Schema:
         rows += [(name, DROP, reason) for name, reason in self.others.items()]
         if not self.features:
             return [*rows]
-        own = [[str(f) for f in self.features if f.source == j] for j in range(len(rows) - 1)]
-        learnt = ["learnt as", *("; ".join(each) or "-" for each in own)]
+        learnt = ["learnt as", *(as_learnt(self.features, j) or "-" for j in range(len(rows) - 1))]
         return [(name, family, each, reason) for (name, family, reason), each in zip(rows, learnt, strict=True)]
 
     def __str__(self) -> str:

@@ -36,6 +36,7 @@ def inspect(file: str, as_json: bool, parameters: bool) -> None:
     from ..description import describe
 
     found = describe(file)
+    parameters = parameters or found.kind == "LLRCalibrator"  # which is nothing but a few of them
     learnt, shared = _parameters(file) if parameters else ({}, frozenset())
     edges = _edges(file) if found.params.get("structure") or found.params.get("joint") else []
     if as_json:
@@ -142,9 +143,10 @@ def _text(found: Description) -> str:
     if found.rows is not None:
         facts.append(("rows so far", f"{found.rows}, of {found.files} files"))
     prior: Sequence[float | None] = found.prior or [None] * len(found.classes)
-    why = [[found.reasons.get(name, "")] if found.reasons else [] for name, _ in found.columns]
-    columns = [(name, family or "", *own) for (name, family), own in zip(found.columns, why, strict=True)]
-    heading = ("column", "family", *(["because"] if found.reasons else []))
+    more = [("learnt as", found.learnt_as, "-"), ("because", found.reasons, "")]
+    told = [each for each in more if each[1]]
+    columns = [(name, family or "", *(own.get(name, none) for _, own, none in told)) for name, family in found.columns]
+    heading = ("column", "family", *(title for title, *_ in told))
     classes = [
         (label, "" if weight is None else counted(weight), "" if p is None else f"{p:.4g}")
         for (label, weight), p in zip(found.classes, prior, strict=True)
@@ -167,7 +169,7 @@ def _text(found: Description) -> str:
         from ..scoring.choice import Choice
 
         tried = Choice.from_header(found.choice)
-        parts.append(f"models that were tried, with the log loss in nats\n{tried.table(width())}")
+        parts.append(f"models that were tried, with the log loss in nats\n{tried.folded(width())}")
     return "\n\n".join(parts)
 
 

@@ -14,7 +14,7 @@ from ..errors import DataError, SufficeError
 from ..families import family_of
 from ..schema import DROP
 from ..scoring.model import Model
-from ..tables.features import Feature, read
+from ..tables.features import Feature, as_learnt, read
 from ..tables.summary import ColumnSummary
 from ..tables.table import ArrayColumn, Column, Frame, looked_at
 from .rows import COLUMNS, DrawnRows, score
@@ -74,7 +74,7 @@ def families_of(model: Model) -> list[str]:
     known = density.families_of_columns() or dict.fromkeys(density.columns_read, family_of(model.owner) or "")
     found = []
     for j in range(density.n_features):
-        steps = "; ".join(filter(None, map(str, _features(model, j))))
+        steps = as_learnt(model.density.features, j)
         found.append(known.get(j, DROP) + (f" ({steps})" if steps else ""))
     return found
 

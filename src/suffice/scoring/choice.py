@@ -78,15 +78,7 @@ class Choice:
             said.append(f"{ENDS[self.ended_by]} ended the search: other models were not tried.")
         if len(self.candidates) > 1:
             second = self.candidates[1]
-            low, high = (second.worse + sign * SURE * second.uncertainty for sign in (-1, 1))
-            certain = "is not certain" if low <= 0 else "is clear"
-            if abs(second.worse) <= ROUNDING:
-                said.append(f"The next best, {second.name}, is as good.")
-            else:
-                said.append(
-                    f"The next best, {second.name}, is worse by {second.worse:.3g} (95% interval {low:.2g} to "
-                    f"{high:.2g}): which of the two is better {certain}."
-                )
+            said.append(self._against(second))
         if self.beats_baseline:
             wrong = f"about {100 * best.error:.1f}%"
             if best.error == 0 and self.n_rows:  # the upper end of the exact 95% interval
@@ -106,6 +98,25 @@ class Choice:
                 "models were compared."
             )
         return " ".join(said)
+
+    def _against(self, second: HeldOutResult) -> str:
+        """How far the chosen model is from the next best."""
+        name, ends = second.name, [second.worse + sign * SURE * second.uncertainty for sign in (-1, 1)]
+        certain = "is not certain" if ends[0] <= 0 else "is clear"
+        if abs(second.worse) <= ROUNDING:
+            return f"The next best, {name}, is as good."
+        if second.worse < 0:  # it was worse than the best so far, which had some folds in common with it
+            low, high = -ends[1], -ends[0]
+            return (
+                f"The next best, {name}, was given up after {second.folds} of {self.folds} folds, on which another "
+                f"model was clearly better; it is better there than the chosen model by {-second.worse:.3g} (95% "
+                f"interval {low:.2g} to {high:.2g})."
+            )
+        low, high = ends
+        return (
+            f"The next best, {name}, is worse by {second.worse:.3g} (95% interval {low:.2g} to {high:.2g}): which of "
+            f"the two is better {certain}."
+        )
 
     def _value(self, result: HeldOutResult) -> str:
         if self.scoring == "error":

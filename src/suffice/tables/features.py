@@ -9,7 +9,7 @@ one column for each feature.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -59,9 +59,11 @@ class Feature:
 
         >>> str(Feature(0, "price", "gaussian", "log", (("number", "."), ("log", 0.5))))
         'number, logarithm'
+        >>> str(Feature(0, "price", "gaussian", "curve", ()))
+        'number'
         """
         told = self.steps[-1:] if self.steps and self.steps[-1][0] == "part" else self.steps
-        return ", ".join(_IN_WORDS[name](*parameters) for name, *parameters in told)
+        return ", ".join(_IN_WORDS[name](*parameters) for name, *parameters in told) or "number"
 
     @property
     def reads(self) -> Steps:
@@ -202,6 +204,11 @@ def features_to_arrays(features: Sequence[Feature]) -> dict[str, Array]:
     """Return features as JSON, in an array; nothing where there are none."""
     text = json.dumps([[*vars(feature).values()] for feature in features])
     return {"features": np.frombuffer(text.encode(), np.uint8)} if features else {}
+
+
+def as_learnt(features: Iterable[Feature], column: int) -> str:
+    """What is made of a column before it is learnt, in words; nothing if it is learnt as it is."""
+    return "; ".join(str(feature) for feature in features if feature.source == column)
 
 
 def features_from_arrays(arrays: Mapping[str, Array], n_features: int = 1 << 31) -> tuple[Feature, ...]:
