@@ -292,6 +292,32 @@ def test_every_kind_of_table_leads_to_the_same_model(as_table):
     np.testing.assert_allclose(there.predict_proba(as_table(BIRDS)), here.predict_proba(BIRDS), rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("as_table", "kind"),
+    [(pd.DataFrame, pd.DataFrame), (pl.from_pandas, pl.DataFrame), (pa.Table.from_pandas, pa.Table)],
+    ids=["pandas", "polars", "arrow"],
+)
+def test_the_table_comes_back_in_the_library_of_the_data(as_table, kind, tmp_path):
+    model = suffice.fit(as_table(PENGUINS), "species", generative=True)
+    table, rows = model.choice_.tidy(), model.choice_.rows()
+    assert type(table) is kind
+    arrow = pa.Table.from_pandas(table) if kind is pd.DataFrame else pa.table(table)
+    assert arrow.column_names == list(rows[0])
+    for name in ("candidate", "log_loss", "error", "worse", "calibrated", "chosen"):
+        assert arrow[name].to_pylist() == [row[name] for row in rows]
+    model.save(tmp_path / "model")
+    assert type(suffice.load(tmp_path / "model").choice_.tidy()) is pa.Table
+
+
+def test_the_table_of_arrays_and_files_is_of_arrow(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    assert type(suffice.fit(X, y, generative=True).choice_.tidy()) is pa.Table
+    PENGUINS.to_parquet(tmp_path / "birds.parquet")
+    table = suffice.fit(tmp_path / "birds.parquet", "species", generative=True).choice_.tidy()
+    assert type(table) is pa.Table
+    assert table.schema.field("cost").type == table.schema.field("log_loss").type == pa.float64()
+
+
 def test_labels_may_be_a_column_or_an_array():
     frame = load_iris(as_frame=True).frame
     by_name = suffice.fit(frame, "target")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from html import escape
 from statistics import NormalDist
 from typing import Any
@@ -54,6 +54,7 @@ class Choice:
     scoring: str = "log_loss"
     ended_by: str | None = None  # what ended the search before all models were tried, of `ENDS`
     fitted_rows: int | None = None  # to which the model is fitted, where the fit to all rows was interrupted
+    library: str | None = field(default=None, compare=False, repr=False)  # of the table that the rows came in
 
     @property
     def beats_baseline(self) -> bool:
@@ -138,6 +139,32 @@ class Choice:
         named = ({"candidate": each.name} | asdict(each) | {"chosen": each is self.candidates[0]} for each in tried)
         return [{name: value for name, value in row.items() if name != "name"} for row in named]
 
+    def tidy(self) -> Any:
+        """Return the table as one of a library of tables, with the columns of `rows`; the baseline comes last.
+
+        Returns
+        -------
+        table of the library of the data (of Arrow, if these are an array or a file, or the model was loaded)
+            A line for each model.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import suffice
+        >>> table = pd.DataFrame({"x": [0.5, 1.5, 0.7, 1.2, 3.5, 4.5, 3.9, 4.4], "y": list("aaaabbbb")})
+        >>> found = suffice.fit(table, "y", generative=True).choice_.tidy()
+        >>> type(found).__name__, found["candidate"].iloc[-1]
+        ('DataFrame', 'class frequencies')
+        """
+        import pyarrow as pa
+
+        from ..tables.libraries import in_library
+
+        rows = self.rows()
+        types = {"candidate": pa.string(), "calibrated": pa.bool_(), "chosen": pa.bool_(), "folds": pa.int64()}
+        schema = pa.schema([(name, types.get(name, pa.float64())) for name in rows[0]])
+        return in_library(pa.Table.from_pylist(rows, schema), None, self.library)
+
     def _cells(self) -> Iterator[tuple[str, ...]]:
         costs = ["cost"] if self.scoring == "cost" else []
         yield "candidate", "log loss", "error", *costs, ""
@@ -173,7 +200,7 @@ class Choice:
 
     def to_header(self) -> dict[str, Any]:
         """Return the table as values for JSON."""
-        return asdict(self)
+        return {name: value for name, value in asdict(self).items() if name != "library"}
 
     @classmethod
     def from_header(cls, header: Mapping[str, Any]) -> Choice:

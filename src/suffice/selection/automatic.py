@@ -28,6 +28,7 @@ from ..sources.labelled import check_classes, labelled
 from ..sources.sampling import placed_sample, sampled
 from ..tables.features import with_features
 from ..tables.labels import SoftLabels, encode
+from ..tables.readers import library
 from ..tables.table import encoded, looked_at
 from ..text import numbered
 from ..threads import single_threaded_blas
@@ -145,7 +146,7 @@ def fit(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SufficeWarning)  # of candidates
         search.run(candidates(trial, families, n_jobs, generative, calibrate, search), time_limit)
-    best, choice = search.best, search.choice(left_out)
+    best, choice = search.best, replace(search.choice(left_out), library=library(whole.frame))
     try:
         model: LLRClassifier = best.candidate.fitted(_without(whole, left_out))
     except KeyboardInterrupt:
