@@ -37,7 +37,7 @@ from suffice import (
     metrics,
 )
 from suffice.cli import app, main
-from suffice.cli.options import prior_of
+from suffice.cli.options import StoppedError, prior_of
 from suffice.errors import BaselineWarning, ColumnWarning, DataError, EmptyClassWarning, FormatWarning, StatisticsError
 from suffice.scoring.calibrated import Calibration
 
@@ -499,6 +499,17 @@ class TestLayouts:
         assert output.startswith("Models by held-out error rate, with the log loss in nats:")
         assert choice.folded(80) in output
         assert choice.table(80) in run("inspect", "model.safetensors")[1]
+
+    def test_an_interrupt_of_the_report_tells_of_the_model(self, tmp_path, monkeypatch):
+        def interrupted(*args):
+            raise KeyboardInterrupt
+
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr("suffice.cli.report.report_of_fit", interrupted)
+        Path("rows.csv").write_text("x,y\n" + "1,a\n2,a\n5,b\n6,b\n" * 5)
+        with pytest.raises(StoppedError, match=r"^interrupted; the model is in .*m, without a report$"):
+            run("fit", "rows.csv", "-t", "y", "--model", "gaussian", "-o", "m", "--report", "r.html")
+        assert suffice.load("m").classes_.tolist() == ["a", "b"]
 
     def test_rows_of_a_group_are_held_out_together(self, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)

@@ -13,7 +13,7 @@ from ..scoring.choice import CRITERIA
 from ..storage import locate
 from . import options
 from .data import Data, labelled_rows, note_left_out, read_as, reads_data, telling
-from .options import UsageError
+from .options import StoppedError, UsageError
 from .output import Output, writes
 
 
@@ -136,7 +136,10 @@ def fit(
         if reported is not None:
             from .report import report_of_fit
 
-            report_of_fit(fitted, given, target, weight, reported, skip_unlabelled)
+            try:
+                report_of_fit(fitted, given, target, weight, reported, skip_unlabelled)
+            except KeyboardInterrupt:
+                raise StoppedError(f"interrupted; the model is in {locate(out.path)}, without a report") from None
     tell(fitted, out, as_json, reported)
 
 
