@@ -523,6 +523,9 @@ class TestLayouts:
         found = suffice.load("model.safetensors")
         assert found.feature_names_in_.tolist() == ["a", "b", "c"]
         assert found.choice_.left_out == {"patient": "it holds the groups"}
+        with pytest.warns(BaselineWarning):
+            run("fit", "visits.csv", "-t", "ill", "--groups", "patient", "--columns", "a,b", "-o", "some")
+        assert suffice.load("some").feature_names_in_.tolist() == ["a", "b"]
         for option, message in {
             ("--groups", "patent"): "--groups 'patent': there is no such column; .*; did you mean 'patient'",
             ("--groups", "patient", "--report", "r.html"): "--report does not hold out rows by --groups",

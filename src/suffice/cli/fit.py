@@ -88,6 +88,8 @@ def fit(
     how |= {"calibrate": False if no_calibrate else None, "generative": generative or None}
     search = {name: value for name, value in how.items() if value is not None}
     of_families, wanted = options.families_of(families), options.names(columns)
+    if groups is not None and wanted is not None and groups not in wanted:
+        wanted = [*wanted, groups]  # to be read, though nothing is learnt from it
     kind, own = (None, {}) if model == "auto" else estimator_of(model, of_families)
     liked: Any = None
     if like is not None:
