@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .checkpoint import Checkpoint, described
-from .errors import DataError, MissingLabelsError, listed, remedy
+from .errors import DataError, MissingLabelsError, listed, remedy, instead_of_infinity
 from .pushdown import aggregated
 from .sources import Source
 from .sources.labelled import refuse_missing_labels
@@ -97,7 +97,7 @@ def refuse_nonfinite(source: Source) -> None:
 
     Called only when a result shows that there must be some: looking first would be a pass of its own.
     """
-    refuse_cells(source, np.isinf, "infinity", "remove these rows or replace the values")
+    refuse_cells(source, np.isinf, "infinity", instead_of_infinity())
     refuse_cells(
         source,
         np.isnan,
@@ -112,14 +112,21 @@ def refuse_nonfinite(source: Source) -> None:
     )
 
 
-def refuse_cells(source: Source, is_bad: Callable[[Array], Array], what: str, instead: str) -> None:
-    """Raise an error that names the columns with bad cells and counts them, if there are any."""
+def count_cells(source: Source, is_bad: Callable[[Array], Array]) -> list[int]:
+    """Return how many rows have bad cells, followed by how many such cells each column has."""
 
     def count(batch: Batch) -> np.ndarray:
         bad = (is_bad(X) for X in _in_pieces(batch))
         return np.asarray(np.sum([[cells.any(axis=1).sum(), *cells.sum(axis=0)] for cells in bad], axis=0))
 
-    rows, *cells = source.reduce(count, operator.add)
+    counts: list[int] = source.reduce(count, operator.add).tolist()
+    return counts
+
+
+def refuse_cells(source: Source, is_bad: Callable[[Array], Array], what: str, instead: str) -> None:
+    """Raise an error that names the columns with bad cells and counts them, if there are any."""
+
+    rows, *cells = count_cells(source, is_bad)
     if rows:
         names = source.names or range(len(cells))
         found = [f"{name!r} ({n})" for name, n in zip(names, cells, strict=True) if n]

@@ -197,6 +197,14 @@ def as_parameter(name: str, *values: Any) -> str:
     return remedy(f"{name}={python}", command)
 
 
+def instead_of_infinity() -> str:
+    """Return what to do about infinite numbers."""
+    return "remove these rows or make the values missing, as in " + remedy(
+        "X.replace([np.inf, -np.inf], np.nan) of pandas; a model that suffice.fit chooses reads them as missing values",
+        "--na inf --na=-inf for CSV files; a model that suffice fit chooses by itself reads them as missing values",
+    )
+
+
 def one_of(name: str, value: Any, known: Collection[str]) -> str:
     """Return a choice if it is among the known names; otherwise raise an error that lists them.
 

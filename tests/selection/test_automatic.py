@@ -397,7 +397,6 @@ NUMBERS = pd.DataFrame({"x": [1.0, 2.0, 3.0, 4.0], "y": ["a", "a", "b", "b"]})
         (NUMBERS[["x"]], ["a", "b"], "4"),
         (NUMBERS[["y"]], "y", "0 feature"),
         ([[1.0], [2.0]], SoftLabels(["a", "b"], np.full((2, 2), 0.5)), "soft labels"),
-        (NUMBERS.assign(x=[1.0, np.inf, 2.0, 3.0]), "y", "infin"),
     ],
 )
 def test_what_cannot_be_used_is_named(data, target, says):
@@ -782,8 +781,9 @@ def test_missing_values_that_the_sample_lacks_are_learnt(monkeypatch):
     found = suffice.fit(X, y, generative=True)
     assert "predictive=True" in found.choice_.candidates[0].name  # which would not be tried if values were missing
     assert found.statistics_.weight.sum() == 900
-    with pytest.raises(DataError, match="infinity"):
-        suffice.fit(X.replace(np.nan, np.inf), y, generative=True)
+    with pytest.warns(ColumnWarning, match=r"infinite numbers are read as missing values, in columns 'b' \(1\)$"):
+        other = suffice.fit(X.replace(np.nan, np.inf), y, generative=True)
+    np.testing.assert_allclose(other.means_, found.means_)
 
 
 @pytest.mark.parametrize("generative", [False, True])
@@ -959,3 +959,71 @@ def test_a_choice_is_forgotten_with_its_rows():
     X, y = load_iris(return_X_y=True)
     for change in (lambda model: model.partial_fit(X, y), lambda model: model.fit(X, y)):
         assert not hasattr(change(suffice.fit(X, y, generative=True)), "choice_")
+
+
+def with_infinity(n, rng, share=0.05):
+    """Rows with infinite cells in columns that are read in different ways."""
+    x, r, k = rng.normal(size=n), np.exp(2 * rng.normal(size=n)), rng.integers(0, 4, n).astype(float)
+    y = np.where(x + rng.normal(size=n) + 2 * (k == 2) - np.log(r) > 0, "a", "b")
+    frame = pd.DataFrame({"x": x, "r": r, "k": k, "t": np.where(rng.random(n) < 0.4, "u", "v"), "y": y})
+    some = rng.random((3, n)) < share
+    frame.loc[some[0], "r"], frame.loc[some[1], "r"], frame.loc[some[2], "k"] = np.inf, -np.inf, np.inf
+    return frame
+
+
+@pytest.mark.parametrize("generative", [False, True])
+@pytest.mark.parametrize("kind", ["frame", "file"])
+def test_infinite_cells_are_missing_values(rng, tmp_path, kind, generative):
+    table, new = with_infinity(1000, rng), with_infinity(200, rng)
+    n = np.isinf(table[["r", "k"]]).sum()
+    if kind == "file":
+        table.to_csv(tmp_path / "table.csv", index=False)
+        table = str(tmp_path / "table.csv")
+    with pytest.warns(ColumnWarning, match=rf"missing values, in columns 'r' \({n['r']}\), 'k' \({n['k']}\)$") as told:
+        clf = suffice.fit(table, "y", generative=generative)
+    assert len(told) == 1
+    clf.save(tmp_path / "model.safetensors")
+    missing, n = new.replace([np.inf, -np.inf], np.nan), np.isinf(new[["r", "k"]]).sum()
+    verbs = ["predict_proba", "llr", *(["explain", "typicality"] if generative else [])]
+    for model in (
+        clf,
+        suffice.load(tmp_path / "model.safetensors"),
+        suffice.load_model(tmp_path / "model.safetensors"),
+    ):
+        for verb in verbs:
+            with pytest.warns(ColumnWarning, match=rf"'r' \({n['r']}\), 'k' \({n['k']}\)$") as told:
+                found = getattr(model, verb)(new.drop(columns="y"))
+            assert len(told) == 1
+            np.testing.assert_allclose(found, getattr(model, verb)(missing.drop(columns="y")))
+        with pytest.warns(ColumnWarning, match="infinite numbers are read as missing"):
+            found = model.evaluate(new, "y")
+        assert found.log_loss == pytest.approx(model.evaluate(missing, "y").log_loss)
+    if generative:
+        with pytest.warns(ColumnWarning, match="infinite numbers are read as missing"):
+            filled = clf.impute(new.drop(columns="y"))
+        pd.testing.assert_frame_equal(filled, clf.impute(missing.drop(columns="y")))
+
+
+@pytest.mark.parametrize("generative", [False, True])
+def test_infinity_that_a_sample_has_not_shown_is_missing_too(rng, generative):
+    table = with_infinity(12_000, rng, 0.0)
+    table.loc[rng.choice(12_000, 2, replace=False), "x"] = np.inf
+    with pytest.warns(ColumnWarning, match=r"infinite numbers are read as missing values, in columns 'x' \(2\)$"):
+        clf = suffice.fit(table, "y", generative=generative)
+    with pytest.warns(ColumnWarning, match=r"'x' \(2\)$"):
+        clf.predict(table.drop(columns="y"))
+
+
+def test_a_model_that_is_named_refuses_infinity_and_names_the_remedy(rng):
+    table = with_infinity(300, rng)
+    for model in (suffice.MixedClassifier(), suffice.LogisticClassifier()):
+        with pytest.raises(suffice.errors.DataError, match=r"infinity.*X\.replace\(.*suffice\.fit chooses"):
+            model.fit(table, "y")
+
+
+def test_rows_without_infinity_are_not_looked_through(rng, monkeypatch):
+    from suffice.scoring import reading
+
+    clf = suffice.fit(*load_iris(return_X_y=True))
+    monkeypatch.setattr(reading, "without_infinity", None)
+    clf.predict(load_iris().data)

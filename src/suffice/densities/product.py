@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
-from ..errors import DataError, EmptyClassWarning, listed
+from ..errors import DataError, EmptyClassWarning, listed, instead_of_infinity
 from ..stats import BundleStats
 from ..tables.features import (
     Feature,
@@ -384,7 +384,7 @@ class ProductDensity(Density):
     def _refuse_infinity(self, name: str, x: Array) -> None:
         found = np.flatnonzero(np.isinf(x).any(axis=0))
         columns = listed([self.names[self._sources[name][i]] for i in found])
-        raise DataError(f"column {columns} holds infinity; remove these rows or make the values missing")
+        raise DataError(f"column {columns} holds infinity; {instead_of_infinity()}")
 
     def marginal(self, X: BlockRows) -> Array:
         return np.asarray(sum(part.marginal(X.parts[name]) for name, part in self.parts.items()))

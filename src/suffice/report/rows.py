@@ -162,7 +162,8 @@ def drawn_rows(
     weight = np.ones(len(code)) if held.weight is None else np.asarray(held.weight, np.float64)
     if scores is None:
         scores = score(model, held.table, source)
-    table = Reading(model._scorer, held.table.names, source.decimal).with_numbers(held.table)
+    reading = Reading(model._scorer, held.table.names, source.decimal, model.takes_infinity)
+    table = reading.with_numbers(reading.finite(held.table) or held.table)
     rows = np.flatnonzero(weight > 0)
     if not len(rows):
         raise DataError("all weights are zero: there is nothing to report on")
@@ -173,7 +174,7 @@ def drawn_rows(
 def score(model: Model, table: Table, source: Source | None = None) -> Array:
     """Return the scores (n, k) of rows; if some cannot be scored, an error names what they hold in their source."""
     out, scorer = np.empty((len(table), len(model.classes))), model._scorer
-    reading = Reading(scorer, table.names, source.decimal if source else None)
+    reading = Reading(scorer, table.names, source.decimal if source else None, model.takes_infinity)
     if not in_steps(scorer, reading, table, out, lambda x, part: scorer.score(x, all=part, relative=True)) and source:
         refuse(source)
     if source:

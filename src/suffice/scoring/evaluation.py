@@ -262,7 +262,7 @@ def scores_of(model: Model, source: Source, y: Any) -> tuple[Array, Array, Array
         weights = np.ones(len(batch)) if batch.weight is None else batch.weight
         return [(np.asarray(batch.y), scores, weights)]
 
-    parts = reduce_scores(source, model._scorer, of, lambda a, b: [*a, *b])
+    parts = reduce_scores(source, model._scorer, of, lambda a, b: [*a, *b], takes_infinity=model.takes_infinity)
     labels, scores, weights = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     return class_codes(labels, model.classes, y), scores, weights
 

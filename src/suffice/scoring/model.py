@@ -283,15 +283,15 @@ class Model:
             return density.is_complete(x)
 
         if not tidy:
-            return self._table(X, "llr", shares, columns)
+            return self._table(X, "llr", shares, columns, looks=True)
         source = self._source(X).in_memory()  # once: to convert a table may take longer than to score it
         d = density.n_features
         factors = np.ones(d) if self.calibration is None else self.calibration.factors(d)
-        reading = Reading(density, source.names, source.decimal)
+        reading = self._reading(source)
         found = density.explain_parts(reading(source.batch(0, source.n_rows).table), i, j)
         parts = [(column, row, name, share * factors[column]) for column, row, name, share in found]
         offset = 0.0 if self.calibration is None else self.calibration.share(i, j)
-        table = tidy_shares(self._table(source, "llr", shares, columns), source, self.names, parts, offset)
+        table = tidy_shares(self._table(source, "llr", shares, columns, looks=True), source, self.names, parts, offset)
         return in_library(table, None, library(source.frame))
 
     def typicality(self, X: Any) -> Any:
@@ -321,7 +321,7 @@ class Model:
             out[:] = density.typicality(x)
             return density.is_complete(x)
 
-        return self._table(X, "typicality", tail)
+        return self._table(X, "typicality", tail, looks=True)
 
     def score_samples(self, X: Any, prior: Prior = None) -> Any:
         """Compute log p(x) over all classes.
@@ -658,7 +658,7 @@ class Model:
             raise DataError("the prior is zero for every class with rows; give another prior")
         source = self._source(X, y).in_memory()
         batch = source.batch(0, source.n_rows)
-        reading = Reading(density, source.names, source.decimal)
+        reading = self._reading(source)
         rows = reading(batch.table)
         reading.warn()
         posterior = density.class_probabilities(rows, log_prior)
@@ -708,7 +708,8 @@ class Model:
                [ True]])
         """
         density, source = self._generative("unknown_cells"), self._source(X).in_memory()
-        return density.unknown_cells(source.batch(0, source.n_rows).table)
+        table = source.batch(0, source.n_rows).table
+        return density.unknown_cells(self._reading(source).finite(table) or table)
 
     # Tables of any size, where the data are, and files.
 
@@ -904,6 +905,11 @@ class Model:
         return with_whole(rows, whole)
 
     @property
+    def takes_infinity(self) -> bool:
+        """Whether infinite numbers are missing values, as they are for models that were chosen automatically."""
+        return self.column_notes is not None and self.column_notes.takes_infinity
+
+    @property
     def left_out(self) -> frozenset[str]:
         """The columns that the training data had, but the model does not read: labels, and what was left out."""
         notes, choice = self.column_notes, self.choice
@@ -956,11 +962,22 @@ class Model:
         return self._source(X).here()
 
     def _column(self, X: Any, name: str, work: Callable[[Any, Array], bool], dtype: Any = np.float64) -> Any:
-        return score_rows(self._source(X), self.density, work, RowResults(name, dtype=dtype))
+        return score_rows(self._source(X), self.density, work, RowResults(name, dtype=dtype), self.takes_infinity)
 
-    def _table(self, X: Any, name: str, work: Callable[[Any, Array], bool], labels: Sequence[Any] | None = None) -> Any:
+    def _table(
+        self,
+        X: Any,
+        name: str,
+        work: Callable[[Any, Array], bool],
+        labels: Sequence[Any] | None = None,
+        looks: bool = False,
+    ) -> Any:
         results = RowResults(name, self.classes.tolist() if labels is None else labels)
-        return score_rows(self._source(X), self.density, work, results)
+        return score_rows(self._source(X), self.density, work, results, self.takes_infinity, looks)
+
+    def _reading(self, source: Source) -> Reading:
+        """What reads rows of which every cell is looked at anyway."""
+        return Reading(self.density, source.names, source.decimal, self.takes_infinity, looks=True)
 
     def _pair(self, a: Any, b: Any) -> tuple[int, int]:
         """The indices of two classes; of two in all, the default is both."""

@@ -22,16 +22,20 @@ class ColumnNotes:
         Why columns of the training data were left out, by name.
     whole : frozenset of str
         The columns that held whole numbers, or days without a time, in the training data.
+    takes_infinity : bool
+        Whether infinite numbers are missing values, as in the automatic choice.
     """
 
     reasons: Mapping[str, str] = field(default_factory=dict)
     left_out: Mapping[str, str] = field(default_factory=dict)
     whole: frozenset[str] = frozenset()
+    takes_infinity: bool = False
 
     @classmethod
-    def of(cls, schema: Schema, left_out: Mapping[str, str] | None = None) -> ColumnNotes:
+    def of(cls, schema: Schema, left_out: Mapping[str, str] | None = None, takes_infinity: bool = False) -> ColumnNotes:
         """Return what a schema tells of its columns."""
-        return cls(dict(zip(schema.names, schema.reasons, strict=True)), dict(left_out or {}), schema.whole)
+        reasons = dict(zip(schema.names, schema.reasons, strict=True))
+        return cls(reasons, dict(left_out or {}), schema.whole, takes_infinity)
 
     def schema(self, names: tuple[str, ...], families: tuple[str, ...], features: tuple[Feature, ...] = ()) -> Schema:
         """Return the schema of columns whose families a model has learnt."""
@@ -44,7 +48,12 @@ class ColumnNotes:
 
     def to_header(self) -> dict[str, Any]:
         """Return them as values for JSON."""
-        return {"reasons": dict(self.reasons), "left_out": dict(self.left_out), "whole": sorted(self.whole)}
+        return {
+            "reasons": dict(self.reasons),
+            "left_out": dict(self.left_out),
+            "whole": sorted(self.whole),
+            "takes_infinity": self.takes_infinity,
+        }
 
     @classmethod
     def from_header(cls, header: Mapping[str, Any]) -> ColumnNotes:
@@ -53,4 +62,4 @@ class ColumnNotes:
         whole = frozenset(header["whole"])
         if not all(isinstance(text, str) for text in (*reasons.values(), *left_out.values(), *whole)):
             raise ValueError("what it says of its columns is not text")
-        return cls(reasons, left_out, whole)
+        return cls(reasons, left_out, whole, bool(header.get("takes_infinity", False)))  # which older files lack

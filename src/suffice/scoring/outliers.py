@@ -54,7 +54,7 @@ def outliers(
     kept = keep or []
     source, features = sources_of(model, X, kept, as_written)
     repeated = RepeatedColumns(source, indices_of(kept, source) if kept else [])
-    reading = Reading(density, features.names, features.decimal)
+    reading = Reading(density, features.names, features.decimal, model.takes_infinity, looks=True)
     results = pa.schema([("row", pa.int64()), ("typicality", pa.float64()), ("class", _type(model))])
     refuse_taken(results.names, repeated.schema.names)
     labels, complete = pa.array(plain_labels(model.classes)), []

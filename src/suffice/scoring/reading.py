@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ..densities.scorer import Scorer
 from ..errors import ColumnWarning, DataError, listed
 from ..tables.features import Steps, read
+from ..tables.infinity import infinite_cells, without_infinity
 from ..tables.parsing import EXAMPLES, ORDERS, WORDS, date_mark, words_of
 from ..tables.table import ArrayColumn, Frame, Table, looked_at
 
@@ -40,11 +41,25 @@ class Reading:
         The names of their columns.
     decimal : str or None
         The decimal mark of text, where the source knows it.
+    takes_infinity : bool
+        Whether infinite numbers are missing values.
+    looks : bool
+        Whether to look for them in all columns. Otherwise whoever scores the rows asks for `finite` ones where infinite
+        numbers keep them from being scored: a look at every cell may take as long as its score.
     """
 
-    def __init__(self, density: Scorer, names: tuple[str, ...] | None, decimal: str | None = None) -> None:
+    def __init__(
+        self,
+        density: Scorer,
+        names: tuple[str, ...] | None,
+        decimal: str | None = None,
+        takes_infinity: bool = False,
+        looks: bool = False,
+    ) -> None:
         self.density, self.names, self.decimal = density, names, decimal or "."
+        self.takes_infinity, self.looks = takes_infinity, looks
         self.seen: list[tuple[int, int, int, dict[Any, int]]] = []  # appended to by many threads
+        self.infinite: list[Array] = []  # how many cells of each column, likewise
 
     @cached_property
     def plain(self) -> dict[int, Steps]:
@@ -63,7 +78,35 @@ class Reading:
 
     def __call__(self, table: Table) -> Any:
         """Return rows in the form that the density scores."""
+        return self.read(self.looked_through(table))
+
+    def read(self, table: Table) -> Any:
+        """Return rows that were looked through in the form that the density scores."""
         return self.density.read(self.readable(table))
+
+    def looked_through(self, table: Table) -> Table:
+        """Return rows with missing values in place of infinity, in the columns where scores would not show it."""
+        if self.takes_infinity and (columns := self._looked_through):
+            return self._finite(table, columns) or table
+        return table
+
+    @cached_property
+    def _looked_through(self) -> Sequence[int]:
+        """The columns in which infinity has to be looked for: features such as bins take it for a large number."""
+        every = self.density.columns_read
+        derived = {feature.source for feature in self.density.features}
+        return every if self.looks else [j for j in every if j in derived]
+
+    def finite(self, table: Table) -> Table | None:
+        """Return rows with missing values in place of infinity; None where there is none, or where it is an error."""
+        return self._finite(table, self.density.columns_read) if self.takes_infinity else None
+
+    def _finite(self, table: Table, columns: Iterable[int]) -> Table | None:
+        found, n_cells = without_infinity(table, columns)
+        if not n_cells.any():
+            return None
+        self.infinite.append(n_cells)
+        return found
 
     def readable(self, table: Table) -> Table:
         """Return rows with numbers in the columns that the density reads as numbers, also where the rows have text."""
@@ -125,6 +168,9 @@ class Reading:
 
     def warn(self) -> None:
         """Warn of cells that could not be read; it is an error if none of the cells of a column could."""
+        if self.infinite:
+            n_cells = np.sum(self.infinite, axis=0).tolist()
+            warnings.warn(infinite_cells(n_cells, self.names or range(len(n_cells))), ColumnWarning, stacklevel=4)
         for j, message in self.messages().items():
             if self._is_other(j):
                 raise DataError(f"{message}; give the column that the model has learnt, or leave its cells empty")

@@ -38,10 +38,28 @@ def in_steps(
     if not density.reads_sparse:
         step = min(step, max(1, _CELLS // density.n_read))
     if len(table) <= step:  # nothing has to be cut off
-        return work(read(table), out)
+        return _worked(read, table, out, work)
     rows = (slice(start, start + step) for start in range(0, len(table), step))
-    finite = [work(read(table[part]), out[part]) for part in rows]  # every part is written
+    finite = [_worked(read, table[part], out[part], work) for part in rows]  # every part is written
     return all(finite)
+
+
+def _worked(read: Callable[[Table], Any], table: Table, out: Array, work: Callable[[Any, Array], bool]) -> bool:
+    """What `work(read(table), out)` writes; where this fails, and infinity is a missing value, again without it."""
+    if not isinstance(read, Reading):
+        return work(read(table), out)
+    table = read.looked_through(table)
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):  # of infinity
+            if work(read.read(table), out):
+                return True
+    except DataError:
+        if (finite := read.finite(table)) is None:
+            raise
+    else:
+        if (finite := read.finite(table)) is None:
+            return False
+    return work(read.read(finite), out)
 
 
 def refuse(source: Source) -> None:
@@ -52,7 +70,14 @@ def refuse(source: Source) -> None:
     raise DataError("some values are too large to be scored; rescale the columns")
 
 
-def score_rows(source: Source, density: Scorer, work: Callable[[Any, Array], bool], results: RowResults) -> Any:
+def score_rows(
+    source: Source,
+    density: Scorer,
+    work: Callable[[Any, Array], bool],
+    results: RowResults,
+    takes_infinity: bool = False,
+    looks: bool = False,
+) -> Any:
     """One row of results for each row of a source, in a table or column of its own kind.
 
     Parameters
@@ -65,8 +90,10 @@ def score_rows(source: Source, density: Scorer, work: Callable[[Any, Array], boo
         ``work(x, out)`` writes the results of some rows, and returns whether all of them could be scored.
     results : RowResults
         What the results are.
+    takes_infinity, looks : bool
+        As in `Reading`; to look is needed where work does not refuse infinity.
     """
-    reading = Reading(density, source.names, source.decimal)
+    reading = Reading(density, source.names, source.decimal, takes_infinity, looks)
     found = source.map_rows(lambda batch, out: in_steps(density, reading, batch.table, out, work), results, refuse)
     reading.warn()
     return found
@@ -86,6 +113,7 @@ def reduce_scores(
     relative: bool = True,
     run: Run[T] | None = None,
     strict: bool = False,
+    takes_infinity: bool = False,
 ) -> T:
     """Merge ``of(batch, scores)`` over the batches of a source, in the order of its rows.
 
@@ -105,13 +133,15 @@ def reduce_scores(
         What results are merged into.
     strict : bool
         Whether cells that cannot be read are an error, rather than missing values with a warning.
+    takes_infinity : bool
+        As in `Reading`.
     """
     own = source if features is None else features
 
     def table_of(batch: Batch) -> Table:
         return batch.table if features is None else features.of(batch.table)
 
-    reading = Reading(density, own.names, own.decimal)
+    reading = Reading(density, own.names, own.decimal, takes_infinity and not strict)
 
     def scored(batch: Batch) -> T:
         scores = np.empty((len(batch), density.n_classes))

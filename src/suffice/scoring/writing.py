@@ -132,6 +132,7 @@ def write_scores(
             "relative": results.relative,
             "run": Run[Any](sink),
             "strict": strict,
+            "takes_infinity": model.takes_infinity,
         }
         reduce_scores(source, results.scorer, written, operator.iadd, **how)
         sink.flush()

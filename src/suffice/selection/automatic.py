@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Collection, Generator
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Integral
 from typing import Any
 
@@ -14,22 +15,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import decisions
-from ..errors import BaselineWarning, DataError, SufficeWarning, alike, listed, remedy
+from ..collect import count_cells
+from ..errors import BaselineWarning, ColumnWarning, DataError, SufficeWarning, alike, listed, remedy
 from ..estimators.classifier import LLRClassifier
 from ..estimators.table_estimator import given_labels
 from ..progress import progress
-from ..schema import Schema
+from ..schema import DROP, Schema
 from ..scoring.choice import Choice, HeldOutResult
 from ..scoring.notes import ColumnNotes
 from ..sources import as_source
 from ..sources.base import ColumnsSource, Source
+from ..sources.converted import ConvertedSource
 from ..sources.frames.arrays import ArraySource
 from ..sources.labelled import check_classes, labelled
 from ..sources.sampling import placed_sample, sampled
 from ..tables.features import with_features
+from ..tables.infinity import infinite_cells, without_infinity
 from ..tables.labels import SoftLabels, encode
 from ..tables.readers import library
-from ..tables.table import encoded, looked_at
+from ..tables.table import Table, encoded, looked_at
 from ..text import numbered
 from ..threads import single_threaded_blas
 from .candidates import candidates
@@ -70,7 +74,8 @@ def fit(
     Parameters
     ----------
     data : table of shape (n, d)
-        An array, a data frame, a path or any other table. Values can be missing.
+        An array, a data frame, a path or any other table. Values can be missing; infinite numbers count as missing,
+        with a warning, and so they do in rows that the model scores.
     target : str or array-like of shape (n,)
         The name of the column with the labels, or the labels.
     sample_weight : array-like of shape (n,) or str, default=None
@@ -135,6 +140,8 @@ def fit(
         if groups is not None and not own:
             groups = groups_of(groups, n_rows)[places]
     check_classes(whole, source.y)
+    table, infinite = without_infinity(source.table)
+    source = source.with_table(table) if infinite.any() else source
     if own:
         source, groups = _grouped(source, groups)
     trial, left_out = _trial(source, families, cv, groups, random_state)
@@ -147,8 +154,9 @@ def fit(
         warnings.simplefilter("ignore", SufficeWarning)  # of candidates
         search.run(candidates(trial, families, n_jobs, generative, calibrate, search), time_limit)
     best, choice = search.best, replace(search.choice(left_out), library=library(whole.frame))
+    fitted = partial(_fitted, best.candidate, trial, bool(infinite.any()))
     try:
-        model: LLRClassifier = best.candidate.fitted(_without(whole, left_out))
+        model: LLRClassifier = fitted(_without(whole, left_out))
     except KeyboardInterrupt:
         some = source if trial.is_sample else sampled(source, ROWS, random_state)
         warnings.warn(
@@ -156,11 +164,10 @@ def fit(
             UserWarning,
             stacklevel=2,
         )
-        model = best.candidate.fitted(_without(some, left_out))
-        choice = replace(choice, fitted_rows=some.n_rows)
+        model, choice = fitted(_without(some, left_out)), replace(choice, fitted_rows=some.n_rows)
     model._set_target(target)
     model.choice_ = choice
-    model.column_notes_ = ColumnNotes.of(trial.schema, left_out)
+    model.column_notes_ = ColumnNotes.of(trial.schema, left_out, takes_infinity=True)
     if calibrate and best.held_out is not None and (calibration := best.candidate.calibration(best.held_out)):
         model.calibration_ = calibration.aligned(trial.classes, model.classes_)  # a sample may lack some
     if not choice.beats_baseline:
@@ -186,6 +193,38 @@ def _check_column(groups: str, names: Collection[str]) -> None:
     if groups not in names:
         known = f"the columns are {listed(names, 10)}{alike(groups, names)}"
         raise DataError(f"{remedy('groups=', '--groups ')}{groups!r}: there is no such column; {known}")
+
+
+def _fitted(candidate: Candidate, trial: Trial, infinite: bool, whole: Source) -> Any:
+    """Return the model of all rows. Infinite numbers are missing values, where rows hold some: `infinite` says whether
+    those do that candidates were compared on."""
+    found = [infinite]
+
+    def finite(table: Table) -> Table:
+        rows, n_cells = without_infinity(table)
+        found.append(bool(n_cells.any()))
+        return rows
+
+    source = ConvertedSource(whole, finite)
+    source.frame = whole.frame
+    # No cell is looked at before the model has failed, unless its features would take infinity for a large number.
+    looks = infinite or whole.checkpoint is not None or (trial.is_sample and candidate.has_features)
+    tries = [source] if looks else [whole, source]
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):
+            model = candidate.fitted(tries[0])
+    except DataError:
+        if len(tries) == 1 or not any(count_cells(whole, np.isinf)):
+            raise
+        model = candidate.fitted(source)
+    if any(found):
+        families = dict(zip(trial.schema.names, trial.schema.families, strict=True))
+        names = whole.names or range(whole.n_features)
+        _, *n_cells = count_cells(whole, np.isinf)
+        read = [n * (families.get(str(name)) != DROP) for name, n in zip(names, n_cells, strict=True)]
+        if any(read):
+            warnings.warn(infinite_cells(read, names), ColumnWarning, stacklevel=3)
+    return model
 
 
 def _grouped(source: ArraySource, name: str) -> tuple[ArraySource, Array]:

@@ -58,6 +58,11 @@ class Candidate(ABC):
         """Whether the scores of some splits take less time than those of all."""
         return True
 
+    @property
+    def has_features(self) -> bool:
+        """Whether features such as bins are among what it learns from rows as they come."""
+        return False
+
     @abstractmethod
     def scores(self, trial: Trial, splits: range) -> Array:
         """Return scores (n, k) of the rows that some splits hold out, and 0 for others.
@@ -160,6 +165,10 @@ class StatisticCandidate(Candidate):
     def name(self) -> str:  # type: ignore[override]
         return in_python(self.estimator)
 
+    @property
+    def has_features(self) -> bool:
+        return bool(self.view.schema.features)
+
     def scores(self, trial: Trial, splits: range) -> Array:
         return self.sums.scores(trial, splits, self.estimator)
 
@@ -187,6 +196,10 @@ class WeightedCandidate(Candidate):
         self.base, self.name = base, f"{base.name}  # columns weighted"
         self._known: Array | None = None  # the shares of columns
         self._fits: dict[int, Weighting] = {}  # by the part of the rows that each leaves out
+
+    @property
+    def has_features(self) -> bool:
+        return self.base.has_features
 
     def scores(self, trial: Trial, splits: range) -> Array:
         """Return the scores (n, k) of rows that some splits hold out, with weights that were fitted to other rows."""

@@ -36,7 +36,8 @@ class ConvertedSource(Source):
         self.in_order, self.decimal, self.checkpoint = source.in_order, source.decimal, source.checkpoint
 
     def reduce(self, map_batch: Callable[[Batch], T], merge: Callable[[T, T], T], run: Run[T] | None = None) -> T:
-        return self.source.reduce(lambda batch: map_batch(replace(batch, table=self.of(batch.table))), merge, run)
+        of = self.of  # without this source, which a cluster could not send to its workers
+        return self.source.reduce(lambda batch: map_batch(replace(batch, table=of(batch.table))), merge, run)
 
     def head(self, n: int) -> Table:
         return self.of(self.source.head(n))

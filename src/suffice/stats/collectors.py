@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DataError, FamilyError, as_family, as_parameter, listed, remedy
+from ..errors import DataError, FamilyError, as_family, as_parameter, listed, remedy, instead_of_infinity
 from ..tables.batch import Batch
 from ..tables.features import Feature
 from ..tables.labels import SoftLabels
@@ -84,9 +84,7 @@ class CollectGaussianBlock(CollectGaussian):
             return moments
         infinite = np.isinf(batch.X).any(axis=0)
         if infinite.any():
-            raise DataError(
-                f"column {_names(batch, infinite)} holds infinity; remove these rows or make the values missing"
-            )
+            raise DataError(f"column {_names(batch, infinite)} holds infinity; {instead_of_infinity()}")
         raise DataError("the values or their weights are too large: sums of squares overflow; rescale them")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, listed
+from ..errors import DataError, listed, instead_of_infinity
 from ..tables.table import Table
 
 Array = NDArray[Any]
@@ -44,7 +44,7 @@ class Support:
         found = np.flatnonzero(infinite if infinite.any() else outside)
         names = [table.names[j] if table.names else int(j) for j in found]
         if infinite.any():
-            raise DataError(f"column {listed(names)} holds infinity; remove these rows or make the values missing")
+            raise DataError(f"column {listed(names)} holds infinity; {instead_of_infinity()}")
         raise DataError(
             f"column {listed(names)} holds values that are {self.fault} in {n_rows} row{'s' * (n_rows != 1)}; the "
             f"{family} family needs {self.needs}; choose another family, such as 'gaussian'"

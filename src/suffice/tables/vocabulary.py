@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError
+from ..errors import DataError, instead_of_infinity
 
 Array = NDArray[Any]
 
@@ -57,7 +57,7 @@ def _name(value: Any) -> Any:
     if not isinstance(value, float):
         return value
     if math.isinf(value):
-        raise DataError("a category cannot be infinite")
+        raise DataError(f"a category cannot be infinite; {instead_of_infinity()}")
     return int(value) if value.is_integer() else value
 
 
