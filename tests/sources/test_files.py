@@ -425,6 +425,7 @@ def test_what_is_wrong_is_said(tmp_path, monkeypatch):
         "array.json": '[{"x": 1, "label": "a"},\n{"x": 2, "label": "b"}]\n',
     }.items():
         (tmp_path / name).write_text(text)
+    pq.write_table(pa.table({"x": ["one"], "label": ["a"]}), tmp_path / "words.parquet")
     (tmp_path / "nothing").mkdir()
     (tmp_path / "d" / "k=1").mkdir(parents=True)
     for path in ("d/k=1/a.csv", "d/b.csv"):
@@ -435,7 +436,9 @@ def test_what_is_wrong_is_said(tmp_path, monkeypatch):
         ("no*.csv", FileNotFoundError, r"no file matches 'no\*\.csv'"),
         ("nothing", FileNotFoundError, "there is no table in 'nothing'"),
         (["a.csv", "other.csv"], DataError, r"other\.csv has other columns than a\.csv: only one of them has 'z'"),
-        (["a.csv", "words.csv"], DataError, r"column 'x' is string in words\.csv, but int64 in a\.csv"),
+        (["a.csv", "words.csv"], DataError, r"this model needs numbers, but column 'x' \(string\)"),
+        (["words.parquet", "a.csv"], DataError, r"column 'x' is int64 in a\.csv, but string in words\.parquet"),
+        (["a.csv", "words.parquet"], DataError, r"column 'x' is string in words\.parquet, but int64 in a\.csv"),
         ("null.csv", MissingLabelsError, "y has 2 missing labels"),
         ("header.csv", DataError, r"there is no row in 'header\.csv'"),
         ("empty.csv", DataError, r"there is nothing to read in 'empty\.csv'"),
@@ -478,6 +481,32 @@ def test_what_is_wrong_is_said(tmp_path, monkeypatch):
         files([])
     monkeypatch.setenv("HOME", str(tmp_path))
     assert clf.fit("~/a.csv", "label").means_.tolist() == [[2], [3]]
+
+
+@pytest.mark.parametrize(
+    ("first", "other"),
+    [
+        (["3", "5"], ["abc", "7"]),
+        (["1", "2"], ['"1,234"', '"5,678"']),
+        (["1", "0"], ["yes", "no"]),
+        (["2021-01-02", "2021-01-03"], ["02/13/2021", "02/14/2021"]),
+        (["true", "false"], ["1", "0"]),
+        (["1.5", "2"], ["2021-01-02", "2021-01-03"]),
+    ],
+)
+@pytest.mark.parametrize("turned", [False, True])
+def test_cells_that_look_like_other_types_in_other_files_are_text(tmp_path, first, other, turned):
+    """As they are, where these rows are in one file."""
+    parts = [other, first] if turned else [first, other]
+    for name, cells in zip("ab", parts, strict=True):
+        lines = [f"{cell},{label}\n" for cell, label in zip(cells * 10, ["u", "v", "v"] * 10, strict=False)]
+        (tmp_path / f"{name}.csv").write_text("x,y\n" + "".join(lines))
+    source = as_source(str(tmp_path / "*.csv"), "y")
+    (column,) = source.in_memory().table.columns()
+    assert column.kind == "text"
+    assert [*map(str, column.values.to_pylist())] == [cell.strip('"') for cells in parts for cell in cells * 10]
+    swapped = as_source(str(tmp_path / "*.csv"), "x")  # also of labels
+    assert set(swapped.in_memory().y) == {cell.strip('"') for cells in parts for cell in cells}
 
 
 def test_words_are_not_paths():

@@ -15,12 +15,16 @@ from .given import Files
 
 
 def agreed_columns(files: Files, found: list[File], y: str | None, weight: str | None) -> tuple[list[File], Any]:
-    """Return the readable files and their common columns, or raise an error that names a file with other columns."""
+    """Return the readable files and their common columns, or raise an error that names a file with other columns.
+
+    Where text looks like one type in some files and like another one in others, it stays text, as in a single file.
+    """
     types = {name: type_of(kind) for name, kind in files.types.items()}
     guessed = dict.fromkeys(files.texts | files.verbatim, pa.string()) | types
     agreed: dict[str, Any] = {}
     kept: list[File] = []
     first: File | None = None
+    typed: set[str] = set(types)  # columns whose types are not guessed
     for file in found:
         try:
             form = files.format_for(file)
@@ -39,11 +43,15 @@ def agreed_columns(files: Files, found: list[File], y: str | None, weight: str |
                 f"{file.path} has other columns than {first.path}: only one of them has {listed(differ)}; name the "
                 f"columns that you want, as in {remedy('suffice.files(path, columns=[...])', '--columns a,b')}"
             )
+        typed |= set() if form.guesses_types else set(own.names)
         for column in own:
             name, kind, known = column.name, column.type, agreed.get(column.name, column.type)
             try:
                 agreed[name] = types.get(name) or common_type(known, kind)
             except TypeError:
+                if name not in typed:
+                    agreed[name] = pa.string()
+                    continue
                 if files.columns and name not in (*files.columns, y, weight):
                     continue  # nobody asks for it
                 raise DataError(
