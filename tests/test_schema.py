@@ -284,6 +284,8 @@ REAL = {
     "durations": (pd.to_timedelta(NUMBERS, unit="s"), "gaussian", "timedelta64[ns] in seconds"),
     "times of the day": ([f"{i % 24}:{i % 60:02}" for i in range(N)], "gaussian", "str of durations in seconds"),
     "durations as text": (pd.to_timedelta(NUMBERS, unit="s").astype(str), "gaussian", "str of durations in seconds"),
+    "whole days as pandas writes them": ([f"{i} days" for i in range(N)], "gaussian", "str of durations in seconds"),
+    "ISO 8601 durations": ([f"P{i % 3}DT{i}M" for i in range(N)], "gaussian", "str of durations in seconds"),
     "times": ([dt.time(i % 24, i % 60) for i in range(N)], "gaussian", "object in seconds"),
     "constant": ([3] * N, "drop", "all values are the same"),
     "constant number": ([0.5] * N, "drop", "all values are the same"),
@@ -407,6 +409,9 @@ ASKED_OF_TEXT = {
     "poisson": (["1", "2", ""] * 9, "poisson", [1, 2, np.nan]),
     "clock": (["13:05", "1:05 PM", "12:00 am"] * 9, "gaussian", [47100, 47100, 0]),
     "durations": (["0 days 00:01:01", "26:00:00.5", "7"] * 9, "gaussian", [61, 93600.5, 7]),
+    "whole days": (["1 day", "-386 days", "soon"] * 9, "gaussian", [86400, -33350400, np.nan]),
+    "ISO 8601": (["P1DT2H", "PT5M", "-P2W", "PT1.5S", "P-2DT18H0M0S"] * 9, "gaussian", [93600, 300, -1209600]),
+    "no durations": (["PT", "P", "days", "1Y", "PT1H"] * 9, "gaussian", [np.nan, np.nan, np.nan]),
     "bernoulli": (["yes", "no", "YES"] * 9, "bernoulli", [1, 0, 1]),
     "gaussian dates": (["1970-01-03", "1970-02-01", ""] * 9, "gaussian", [2, 31, np.nan]),
     "the day first, as some cells tell": (["01/02/1970", "02/02/1970", "31/01/1970"] * 9, "date", [31, 32, 30]),
@@ -478,3 +483,14 @@ def test_inference_stays_fast(monkeypatch):
     table = as_table(np.random.default_rng(0).normal(size=(10_000, 3)))
     monkeypatch.setattr(np, "unique", None)
     assert Schema.of(table).families == ("gaussian",) * 3
+
+
+@pytest.mark.parametrize("unit", ["D", "h", "s", "ms"])
+def test_durations_are_the_same_in_a_file_of_text(tmp_path, unit):
+    frame = pd.DataFrame({"v": pd.to_timedelta(np.arange(-20, 400), unit=unit)})
+    frame["iso"] = [value.isoformat() for value in frame["v"]]
+    frame.to_csv(tmp_path / "durations.csv", index=False)
+    seconds = frame["v"].dt.total_seconds()
+    table = as_table(str(tmp_path / "durations.csv"))
+    for feature, column in zip(schema(table).features, table.columns(), strict=True):
+        np.testing.assert_allclose(feature.values(column), seconds)

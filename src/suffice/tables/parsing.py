@@ -20,6 +20,7 @@ from .table import ArrayColumn, Column
 Array = NDArray[Any]
 
 DAY = 86_400_000_000  # microseconds
+_SECONDS = (604_800, 86_400, 3600, 60, 1)  # of a week, a day, an hour, a minute and a second
 _CENTURY = 69  # the first year of two digits that lies in the last century, as in POSIX
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
@@ -58,6 +59,10 @@ _NAMED = re.compile(  # a day before or after the name of the month, or none
     re.IGNORECASE,
 )
 _DURATION = re.compile(r"(?:(-?\d+) days?,? )?([-+]?)(\d+):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?(?:\s*([AaPp])[Mm])?")
+_DAYS = re.compile(r"(-?\d+) days?")  # as pandas and databases write whole days
+_ISO_DURATION = re.compile(
+    r"([-+]?)P(?=[-T\d])(?:(\d+)W)?(?:(-?\d+)D)?(?:T(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?"
+)
 ORDERS = (*_DATES, "named")  # of year, month and day; "named" are those with names of months
 # What is written in each way: with a decimal mark, or with an order of year, month and day.
 EXAMPLES = {".": "1,234.5", ",": "1.234,5"}
@@ -199,8 +204,16 @@ def duration_of(word: Any) -> float:
     (836.0, -30.0, 86401.5)
     >>> duration_of("13:05"), duration_of("1:05 pm")  # two numbers are hours and minutes
     (47100.0, 47100.0)
+    >>> duration_of("386 days"), duration_of("P1DT2H"), duration_of("-PT0.5S")
+    (33350400.0, 93600.0, -0.5)
     """
-    found = _DURATION.fullmatch(str(word).strip())
+    text = str(word).strip()
+    if (whole := _DAYS.fullmatch(text)) is not None:
+        return float(whole[1]) * 86_400
+    if (parts := _ISO_DURATION.fullmatch(text)) is not None:
+        own = (float(part or 0) * seconds for part, seconds in zip(parts.groups()[1:], _SECONDS, strict=True))
+        return sum(own) * (-1 if parts[1] == "-" else 1)
+    found = _DURATION.fullmatch(text)
     if found is None:
         return np.nan
     days, sign, hours, minutes, seconds, half = found.groups()
