@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .checkpoint import Checkpoint, described
-from .errors import DataError, MissingLabelsError, listed, remedy, instead_of_infinity
+from .errors import DataError, MissingLabelsError, instead_of_infinity, listed, remedy
 from .pushdown import aggregated
 from .sources import Source
 from .sources.labelled import refuse_missing_labels

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
-from ..errors import DataError, EmptyClassWarning, listed, instead_of_infinity
+from ..errors import DataError, EmptyClassWarning, instead_of_infinity, listed
 from ..stats import BundleStats
 from ..tables.features import (
     Feature,

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DataError, FamilyError, as_family, as_parameter, listed, remedy, instead_of_infinity
+from ..errors import DataError, FamilyError, as_family, as_parameter, instead_of_infinity, listed, remedy
 from ..tables.batch import Batch
 from ..tables.features import Feature
 from ..tables.labels import SoftLabels

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, listed, instead_of_infinity
+from ..errors import DataError, instead_of_infinity, listed
 from ..tables.table import Table
 
 Array = NDArray[Any]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError
+from .moments import moments_coded
 from .table import ArrayColumn, CodedColumn, Column, Frame, Rows, column_names, without_missing
 
 Array = NDArray[Any]
@@ -48,13 +49,17 @@ class ArrowColumn(Column):
     def coded(self) -> tuple[Array, Array]:
         import pyarrow as pa
 
-        if self.kind == "other":
+        is_moment = pa.types.is_temporal(self.values.type) and not pa.types.is_interval(self.values.type)
+        if self.kind == "other" and not is_moment:
             raise DataError(f"{self.dtype} is neither numbers nor categories; convert it to text first")
-        values = self.values.combine_chunks()
+        values = (in_microseconds(self.values) if is_moment else self.values).combine_chunks()
         if isinstance(values, pa.ChunkedArray):  # of no chunks, or more than fit one
             values = pa.concat_arrays(values.chunks) if values.num_chunks else pa.array([], values.type)
         if not pa.types.is_dictionary(values.type):
             values = values.dictionary_encode()
+        if is_moment:
+            codes = values.indices.cast(pa.int32()).fill_null(-1).to_numpy(zero_copy_only=False)
+            return moments_coded(values.dictionary.to_pylist(), codes)
         distinct = np.empty(len(values.dictionary), object)
         distinct[:] = values.dictionary.to_pylist()
         code = values.indices.cast(pa.int32()).fill_null(-1).to_numpy(zero_copy_only=False)
@@ -76,6 +81,19 @@ class ArrowColumn(Column):
 
     def bytes_per_row(self) -> float:
         return self.values.nbytes / max(len(self), 1) if self.kind in ("text", "other") else 0.0
+
+
+def in_microseconds(values: Any) -> Any:
+    """Timestamps, times of the day and durations in the unit that Python has, too; dates as they are."""
+    import pyarrow as pa
+
+    types, kind = pa.types, values.type
+    if getattr(kind, "unit", None) != "ns":
+        return values
+    if types.is_time(kind):
+        return values.cast(pa.time64("us"), safe=False)
+    other = pa.timestamp("us", kind.tz) if types.is_timestamp(kind) else pa.duration("us")
+    return values.cast(other, safe=False)
 
 
 def arrow_column(values: Any, dtype: str) -> ArrowColumn:

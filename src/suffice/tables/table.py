@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from .. import kernels
 from ..errors import DataError, FamilyError, as_family, remedy
 from .labels import is_missing
+from .moments import moment_texts
 from .vocabulary import vocabulary
 
 Array = NDArray[Any]
@@ -83,6 +84,8 @@ class ArrayColumn(Column):
         return as_float(self.values)
 
     def coded(self) -> tuple[Array, Array]:
+        if self.values.dtype.kind in "mM":
+            return moment_texts(self.values)
         if self.kind == "other":
             raise DataError(f"{self.dtype} is neither numbers nor categories; convert it to text first")
         try:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, instead_of_infinity
+from .moments import is_moment, moment_text, moment_word
 
 Array = NDArray[Any]
 
@@ -45,13 +46,15 @@ def _are_exact(values: Array) -> bool:
 
 
 def _named(values: Array) -> list[Any]:
-    items: list[Any] = values.tolist()
+    items: list[Any] = list(values) if values.dtype.kind in "mM" else values.tolist()  # which makes numbers of some
     return items if set(map(type, items)) == {str} else [_name(item) for item in items]  # words name themselves
 
 
 def _name(value: Any) -> Any:
     """Return a value as a category: whole numbers become integers."""
-    value = value.item() if isinstance(value, np.generic) else value
+    value = value.item() if isinstance(value, np.generic) and not is_moment(value) else value
+    if is_moment(value):
+        return moment_text(value)
     if isinstance(value, bytes):
         return value.decode("utf-8", "surrogateescape")
     if not isinstance(value, float):
@@ -150,7 +153,17 @@ class CategoryIndex:
             index = self._own
         else:
             items, index = [text(item) for item in items], self._by_text
-        return np.fromiter(map(index.get, items, repeat(-1)), np.intp, len(items))
+        found = np.fromiter(map(index.get, items, repeat(-1)), np.intp, len(items))
+        unknown = np.flatnonzero(found < 0)
+        if len(unknown) and self._by_moment:  # which text files may write in another way
+            found[unknown] = [self._by_moment.get(moment_word(items[i]), -1) for i in unknown]
+        return found
+
+    @cached_property
+    def _by_moment(self) -> dict[str | None, int]:
+        """The same for dates and times, in the form that `moment_text` gives them; empty for other categories."""
+        index = {moment_word(name): i for i, name in reversed([*enumerate(self._names)])}
+        return {} if None in index else index
 
     @cached_property
     def _own(self) -> dict[Any, int]:
