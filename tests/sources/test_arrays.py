@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 
+import suffice
 from suffice import GaussianClassifier, MomentStats, kernels
 from suffice.errors import DataError
 from suffice.sources import Source, as_source, base
@@ -255,6 +256,22 @@ def test_labels_may_be_a_column_of_the_table(rng, build, place, pieces):
     assert clf.feature_names_in_.tolist() == NAMES
     twice = GaussianClassifier().partial_fit(table, "kind").partial_fit(table, y="kind")
     assert twice.statistics_.weight.tolist() == [60, 60, 60]
+
+
+@pytest.mark.filterwarnings("ignore::suffice.errors.BaselineWarning")
+@pytest.mark.parametrize("label", [4, np.int64(4)], ids=["int", "NumPy"])
+def test_labels_may_be_a_column_with_a_number_for_a_label(rng, label):
+    """As pandas numbers the columns of a file without a header."""
+    X = quarters(rng)
+    frame = pd.DataFrame(X, columns=range(X.shape[1])).assign(**{"4": WORDS}).rename(columns={"4": 4})
+    clf = GaussianClassifier().fit(frame, label)
+    is_the_model_of(clf, X, np.array(WORDS))
+    assert clf.evaluate(frame, label).log_loss == clf.evaluate(X, WORDS).log_loss
+    weighted = GaussianClassifier().fit(frame.assign(weight=2.0).rename(columns={"weight": 7}), label, sample_weight=7)
+    assert weighted.statistics_.weight.tolist() == [60, 60, 60]
+    chosen = suffice.fit(frame, label)
+    assert chosen.n_features_in_ == 4
+    assert set(chosen.predict(frame.drop(columns=label))) <= set(WORDS)
 
 
 @pytest.mark.parametrize("build", [pd.DataFrame, pl.DataFrame, pa.table])

@@ -76,8 +76,8 @@ def fit(
     data : table of shape (n, d)
         An array, a data frame, a path or any other table. Values can be missing; infinite numbers count as missing,
         with a warning, and so they do in rows that the model scores.
-    target : str or array-like of shape (n,)
-        The name of the column with the labels, or the labels.
+    target : str, int or array-like of shape (n,)
+        The name of the column with the labels, which may be a number in pandas, or the labels.
     sample_weight : array-like of shape (n,) or str, default=None
         Row weights, not negative, or the name of their column. They count in the model and in its evaluation.
     families : dict, str or Schema, default="auto"

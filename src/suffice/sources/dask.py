@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..errors import DataError
 from ..tables.batch import check_ndim
-from ..tables.readers import is_of
+from ..tables.readers import is_label, is_of
 from ..tables.table import Table
 from .base import SPREAD, RowResults
 from .cluster import ClusterSource, OfPart, Outcome, merged, part_outcome, part_source, tree, wanted_columns
@@ -59,7 +59,7 @@ class DaskSource(ClusterSource):
     def _beside(self, what: str, column: Any) -> list[Any]:
         """The labels or weights of every partition."""
         n = self.X.npartitions
-        if column is None or isinstance(column, str):
+        if column is None or isinstance(column, str | int | np.integer):  # a label
             return [column] * n
         if not (is_of(column, "dask.dataframe", "Series") or is_of(column, "dask.array", "Array")):
             raise DataError(
@@ -83,7 +83,7 @@ class DaskFrame(DaskSource):
         features = wanted_columns(columns, y, weight, names)
         if not features:
             raise DataError(f"0 feature(s) (shape={(0, 0)}) while a minimum of 1 is required.")
-        used = [*features, *(name for name in (y, weight) if isinstance(name, str))]
+        used = [*features, *(name for name in (y, weight) if is_label(name, columns))]
         self.X, self.y, self.weight = X if used == columns else X[used], y, weight
         self.features = self.X if features == used else self.X[features]
         self.frame = self.features._meta

@@ -179,11 +179,11 @@ def is_of(thing: Any, module: str, *kinds: str) -> bool:
 
 
 def _split(
-    X: Any, y: Any, weight: Any, columns: list[Any], select: Callable[[list[Any]], Any], column: Callable[[str], Any]
+    X: Any, y: Any, weight: Any, columns: list[Any], select: Callable[[list[Any]], Any], column: Callable[[Any], Any]
 ) -> tuple[Any, Any, Any]:
     """Features, labels and weights of a table; the latter two may be names of columns."""
     features = feature_columns(columns, y, weight)
-    y, weight = (column(name) if isinstance(name, str) else name for name in (y, weight))
+    y, weight = (column(name) if is_label(name, columns) else name for name in (y, weight))
     return X if len(features) == len(columns) else select(features), y, weight
 
 
@@ -193,13 +193,18 @@ def feature_columns(columns: list[Any], y: Any, weight: Any) -> list[Any]:
         repeated = sorted({str(name) for name in columns if columns.count(name) > 1})
         raise DataError(f"column names must be unique, but {listed(repeated)} appears more than once")
     for what, name in (("labels", y), ("weights", weight)):
-        is_number = type(name) is int and name in columns
-        if is_number or (isinstance(name, str) and name not in columns):
-            meant = f"; {RENAME}" if is_number or name in map(str, columns) else alike(name, map(str, columns))
+        if isinstance(name, str) and name not in columns:
+            meant = f"; {RENAME}" if name in map(str, columns) else alike(name, map(str, columns))
             known = f"the columns are {listed(columns, 10)}"
-            raise DataError(f"there is no column {str(name)!r} to take the {what} from; {known}{meant}")
-    used = [name for name in (y, weight) if isinstance(name, str)]
+            raise DataError(f"there is no column {name!r} to take the {what} from; {known}{meant}")
+    used = [name for name in (y, weight) if is_label(name, columns)]
     return [name for name in columns if name not in used]
+
+
+def is_label(name: Any, columns: list[Any]) -> bool:
+    """Whether something is the label of a column, rather than its values; labels of pandas may be whole numbers."""
+    is_whole = isinstance(name, int | np.integer) and not isinstance(name, bool)
+    return isinstance(name, str) or (is_whole and name in columns)
 
 
 def as_column(values: Any) -> Any:
