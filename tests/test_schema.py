@@ -1,6 +1,7 @@
 """Which columns go to which family: by their types, and as somebody asks."""
 
 import datetime as dt
+import re
 import uuid
 
 import numpy as np
@@ -494,3 +495,40 @@ def test_durations_are_the_same_in_a_file_of_text(tmp_path, unit):
     table = as_table(str(tmp_path / "durations.csv"))
     for feature, column in zip(schema(table).features, table.columns(), strict=True):
         np.testing.assert_allclose(feature.values(column), seconds)
+
+
+MANY = range(N)
+UNITS = {
+    "after a blank": (
+        [f"{i} kg" for i in MANY],
+        r"remove 'kg' from its cells, as X\['x'\]\.str\.removesuffix\(' kg'\)",
+    ),
+    "a letter": ([f"{i / 10:.1f}K" for i in MANY], r"remove 'K' .* X\['x'\]\.str\.removesuffix\('K'\)"),
+    "before": ([f"EUR {i}.12" for i in MANY], r"remove 'EUR' .* X\['x'\]\.str\.removeprefix\('EUR '\)"),
+    "thousands": ([f"{1000 + i:,} USD" for i in MANY], "remove 'USD'"),
+    "decimal commas": ([f"{i},25 cm" for i in MANY], "remove 'cm'"),
+    "signs": ([f"{i} km/h" for i in MANY], "remove 'km/h'"),
+    "few others": (["none", *(f"{i} kg" for i in MANY)], "remove 'kg'"),
+}
+NO_UNITS = {
+    "few words": [f"{i % FEW} kg" for i in MANY],
+    "numbered things": [f"Room {i % 60}" for i in MANY],
+    "codes": [f"u{i}" for i in MANY],
+    "versions": [f"v1.{i}" for i in MANY],
+    "other letters": [f"{i}{'ABC'[i % 3]}" for i in MANY],
+    "addresses": [f"{i} Main Street" for i in MANY],
+    "leading zeros": [f"{i:03} kg" for i in MANY],
+    "many others": [f"{i} kg" if i % 5 else f"about {i}" for i in MANY],
+}
+
+
+@pytest.mark.parametrize(("values", "remedy"), UNITS.values(), ids=UNITS)
+def test_numbers_with_a_unit_are_told_of(values, remedy):
+    (message,) = schema(beside(values)).warnings
+    assert re.search(f"seems to hold numbers with a unit, such as .*; to learn it as numbers, {remedy}", message)
+    assert not schema(beside(values), {"x": "categorical"}).warnings
+
+
+@pytest.mark.parametrize("values", NO_UNITS.values(), ids=NO_UNITS)
+def test_words_that_are_no_numbers_with_a_unit_are_not_told_of(values):
+    assert not any("with a unit" in message for message in schema(beside(values)).warnings)

@@ -24,6 +24,7 @@ from .tables.recognition import (
     missing_code,
     reading,
     tells_nothing,
+    unit,
 )
 from .tables.summary import ColumnSummary
 from .tables.table import LOOK, Column, Table, looked_at
@@ -488,9 +489,22 @@ def inferred(
         return ColumnFamily(read.family or family, why, read.steps, "; it ".join(filter(None, told)))
     if leaves_out and isinstance(name, str) and not summary.is_prose and (reason := identifies_rows(summary, name)):
         words = "text" if summary.has_words else "categorical"
-        return _left_out(name, reason, "gaussian" if column.kind == "integer" else words)
+        found = _left_out(name, reason, "gaussian" if column.kind == "integer" else words)
+        return found._replace(warning="; it ".join(filter(None, (found.warning, _hint(column, name)))))
     family, reason = _suggested(summary)
-    return ColumnFamily(family, reason, warning=_doubt(family, summary) if summary.is_number else "")
+    warning = _doubt(family, summary) if summary.is_number else _hint(column, name) if family == "categorical" else ""
+    return ColumnFamily(family, reason, warning=warning)
+
+
+def _hint(column: Column, name: str | int) -> str:
+    """A warning of numbers that are text because of their unit."""
+    if (found := unit(column)) is None:
+        return ""
+    before, after, word = found
+    cut = f".str.removeprefix({before!r})" * bool(before) + f".str.removesuffix({after!r})" * bool(after)
+    how = f", as X[{name!r}]{cut} does in pandas" if isinstance(name, str) else ""
+    instead = f"remove {(before + after).strip()!r} from its cells{remedy(how, '')}"
+    return f"seems to hold numbers with a unit, such as {word!r}; to learn it as numbers, {instead}"
 
 
 def _left_out(name: str, reason: str, keep: str) -> ColumnFamily:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -24,9 +25,12 @@ SAME = "all values are the same"
 MOSTLY = 0.9  # the share of different values from which on text identifies rows
 _FIRST = 100  # rows that are looked at first
 _SOME = 0.25  # of these: so many are read as something else where half of all rows are
+_SAME_UNIT = 0.95  # of different words, from which on they are numbers with a unit
 _ODD_WORDS = 5  # different words among numbers that may stand for missing values
 _COLLISIONS = 20  # pairs of equal values that chance would make among values that all differ
 _CODES = {sign * (10.0**digits - 1) for digits in range(2, 10) for sign in (1, -1)}  # 99, -99, 999, ...
+# A number with letters before or after it; codes such as A17 and v1.2 have one letter before.
+_WITH_UNIT = re.compile(r"([^\W\d_]{2,8}\.?\s*)?([-+]?\d[\d.,']*)(\s*(?:[^\W\d_]|[°/]){1,12})?")
 _NAME = re.compile(
     r"(?:^|[\W_])(?:ids?|idx|index|key|uuid|guid|no|nr|num|number|row|rowid|pk)$|[a-z](?:ID|Id|Nr|No|Key)$|#$"
 )
@@ -237,6 +241,33 @@ def missing_code(summary: ColumnSummary) -> str | None:
         if n > 1 and max(code - last, first - code) > last - first > 0:
             return f"{code:.0f} in {n} of its {len(values)} cells, far from the others ({first:g} to {last:g})"
     return None
+
+
+def unit(column: Column) -> tuple[str, str, str] | None:
+    """Return what stands before and after the numbers of a column of text, and one of its words, where nearly all of
+    many different words are numbers with the same unit; None of other columns.
+
+    >>> unit(ArrayColumn.of(np.array([f"{i} kg" for i in range(50)])))
+    ('', ' kg', '0 kg')
+    """
+    if column.kind != "text" or column.dtype.startswith(CATEGORIES):
+        return None
+    words, _ = parsing.words_of(column[: 10 * _FIRST])
+    if len(words) <= FEW or not all(isinstance(word, str) for word in words):
+        return None
+    if all(_WITH_UNIT.fullmatch(word.strip()) is None for word in words[:FEW]):  # as most text
+        return None
+    found = [(parts, word) for word in words if (parts := _WITH_UNIT.fullmatch(word.strip())) is not None]
+    units = Counter((parts[1] or "", parts[3] or "") for parts, _ in found)
+    (before, after), n = units.most_common(1)[0]
+    own = [(parts[2], word) for parts, word in found if ((parts[1] or ""), (parts[3] or "")) == (before, after)]
+    numbers = [number for number, _ in own]
+    is_number = any(_are_known(parsing.number_of, numbers, mark).mean() >= _SAME_UNIT for mark in ".,")
+    # Whole numbers after a word number things: Room 12.
+    is_measured = not before or sum("." in number or "," in number for number in numbers) > len(numbers) / 2
+    if n < _SAME_UNIT * len(words) or not (before or after) or not is_number or not is_measured:
+        return None
+    return None if any(map(parsing.is_code, numbers)) else (before, after, own[0][1])
 
 
 def identifies_rows(summary: ColumnSummary, name: str) -> str | None:
