@@ -1,6 +1,7 @@
 """A Model does what its estimator does, without it; and a textbook example needs no estimator at all."""
 
 import dataclasses
+import itertools
 import json
 
 import numpy as np
@@ -29,7 +30,9 @@ from suffice import (
 )
 from suffice.description import describe
 from suffice.errors import DataError, DecisionError, ModelFileError
+from suffice.scoring.calibrated import Calibration
 from suffice.scoring.inputs import inputs
+from suffice.sources import as_table
 
 X, Y = load_iris(return_X_y=True)
 COUNTS = np.rint(10 * X).astype(int)
@@ -152,6 +155,25 @@ def test_categories_are_logistic_in_their_one_hot_encoding():
     one_hot = np.concatenate([CATEGORIES[:, [j]] == kept for j, kept in enumerate(clf.categories_)], axis=1)
     posterior = clf.to_logistic().predict_proba(one_hot.astype(float))
     np.testing.assert_allclose(posterior, clf.predict_proba(CATEGORIES), atol=1e-12)
+
+
+@pytest.mark.parametrize("scale", [0.25, 0.0])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("weights", [None, np.array([0.5, 0.0, 1.25, 0.8, 2.0])])
+def test_a_calibration_is_a_part_of_the_coefficients(weights, n_classes, scale):
+    kept = np.isin(Y, range(n_classes))
+    rows = pd.DataFrame(X[kept] > 1.5, columns=list("abcd")).assign(e=CATEGORIES[kept, 1])
+    clf = MixedClassifier().fit(rows, NAMES[kept])
+    clf.calibration_ = Calibration(scale, np.array([0.3, -0.4, 0.1])[:n_classes], 100, weights=weights)
+    numbers = clf.density_.linear_rows(clf.density_.read(as_table(rows)))
+    logistic, named = clf.to_logistic(), pd.DataFrame(numbers, columns=clf.to_logistic().feature_names_in_)
+    for a, b in itertools.combinations(clf.classes_, 2):
+        np.testing.assert_allclose(logistic.llr(named, a, b), clf.llr(rows, a, b), atol=1e-9)
+    np.testing.assert_allclose(logistic.predict_proba(named, "uniform"), clf.predict_proba(rows, "uniform"), atol=1e-9)
+    scores = numbers @ clf.coef_.T + clf.intercept_
+    scores = scores if n_classes > 2 else np.hstack([0 * scores, scores])
+    posterior = np.exp(scores - scores.max(axis=1, keepdims=True))
+    np.testing.assert_allclose(posterior / posterior.sum(axis=1, keepdims=True), clf.predict_proba(rows), atol=1e-9)
 
 
 @pytest.mark.parametrize("clf", [GaussianClassifier("full"), GaussianClassifier(predictive=True)])

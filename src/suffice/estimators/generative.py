@@ -163,7 +163,9 @@ class DensityClassifier(LLRClassifier, Estimated):
         chosen = own._as_prior(prior)
         if not chosen.all():
             raise DataError("a class with prior 0 has no logistic model; give a prior without zeros")
-        center, slope, constant = self.density_.linear()
+        center, slope, constant = cast("Density", own._evidence).linear()
+        if own.calibration is not None:
+            slope, constant = own.calibration.scale * slope, own.calibration(constant[None].copy())[0]
         return LogisticModel(own.classes, chosen, center, slope - slope.mean(axis=0), constant)
 
     def _linear(self) -> LogisticModel:
