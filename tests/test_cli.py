@@ -15,6 +15,7 @@ import warnings
 from pathlib import Path
 
 import duckdb
+import fsspec
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
@@ -1012,6 +1013,51 @@ def test_wrong_options_have_an_exit_code_of_their_own(places, refused, tmp_path,
     (tmp_path / "both.csv").write_bytes((places / "both.csv").read_bytes())
     assert message in refused(*arguments.format(places / MODEL).split())
     assert refused.code == 2
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "URL",
+        "inspect URL URL",
+        "fit rows.csv -t y --model URL",
+        "fit rows.csv -t y --columns=URL --sep=URL",
+        "cluster rows.csv -k URL",
+        "demo --out URL",
+        "predict URL rows.csv",
+        "compare rows.csv -m URL -m rows.csv",
+    ],
+)
+def test_no_message_shows_the_credentials_of_a_url(refused, tmp_path, arguments):
+    url = "s3://KEY:SEC/RET@bucket/m.safetensors?endpoint_override=localhost:1&session_token=TOKEN"
+    told = refused(*arguments.replace("URL", url).split())
+    assert "s3://bucket/m.safetensors" in told
+    assert not re.search("KEY|SEC|RET|TOKEN", told)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_traceback_shows_no_credentials(tmp_path):
+    url = "s3://KEY:SECRET@bucket/m.safetensors"
+    told = shell("inspect", url, url, "--debug", cwd=tmp_path).stderr
+    assert "Traceback" in told
+    assert "s3://bucket/m.safetensors" in told
+    assert "SECRET" not in told
+
+
+def test_models_of_a_store_are_compared_without_their_credentials(places, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    store = fsspec.filesystem("memory")
+    urls = [f"memory://KEY:{secret}@bucket/{name}" for secret in ("SECRET", "SECRET2") for name in ("one", "two")]
+    for url in urls:
+        store.pipe(url, (places / f"{url[-3:]}.safetensors").read_bytes())
+    models = [argument for url in urls for argument in ("-m", url)]
+    for how in (), ("--json",):
+        code, told = run("compare", places / "both.csv", *models, *how)
+        assert code == 0
+        assert "SECRET" not in told
+        assert all(f"memory://bucket/{name}" in told for name in ("one (1)", "two (2)", "one (3)", "two (4)"))
+    code, told = run("compare", places / "both.csv", *models[:4])
+    assert "by the prior of memory://bucket/one: " in " ".join(told.split())
 
 
 def test_a_certain_prior_has_no_detection_cost(here):

@@ -17,6 +17,7 @@ from .errors import DataError, UnreadableError
 AnyPath = str | os.PathLike[str]
 
 _URL = re.compile(r"([a-z][a-z0-9_.+-]+)(?:::[^/]*)?://", re.IGNORECASE)
+_IN_TEXT = re.compile(r"[a-z][a-z0-9_.+-]+(?:::[^/\s]*)?://\S+?(?=[\"'`)\],;:.]*(?:\s|$))", re.IGNORECASE)
 _QUERY = re.compile(r"\?([\w.-]+=[^?/&]*(?:/[^?&]*)?(?:&[\w.-]+=[^?&]*)*)$")  # any other ? belongs to a glob
 _QUERY_OF_HTTP = re.compile(r"(?:^|::)https?://[^?]*\?", re.IGNORECASE)
 _LINK = re.compile(r"::(?=[a-z][a-z0-9_.+-]*://)", re.IGNORECASE)  # between the URLs of a chain
@@ -285,6 +286,15 @@ def without_credentials(path: AnyPath) -> str:
     if scheme_of(text) is None:
         return text
     return "::".join(link.replace(f"://{_user(link)}", "://", 1) for link in _LINK.split(_split(text)[0]))
+
+
+def without_credentials_in(text: str) -> str:
+    """A message, whoever wrote it, without the credentials of the URLs in it.
+
+    >>> without_credentials_in("got unexpected arguments ('s3://key:secret@bucket/a.csv', --out=s3://k:s@bucket/b?x=y)")
+    "got unexpected arguments ('s3://bucket/a.csv', --out=s3://bucket/b)"
+    """
+    return _IN_TEXT.sub(lambda url: without_credentials(url[0]), text)
 
 
 def without_query(path: str) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from ..errors import DecisionError, ParameterError, SufficeError, alike, for_commands
+from ..storage import without_credentials_in
 from .options import StoppedError, UsageError
 
 _FAILED, _WRONG_USAGE, _DEFECT, _INTERRUPTED = 1, 2, 3, 130  # exit codes
@@ -106,7 +107,7 @@ def _run() -> int:
         return app.main(standalone_mode=False, obj=run) or 0
     except Exception as error:
         if run.debug:
-            traceback.print_exc()
+            print(without_credentials_in(traceback.format_exc()), end="", file=sys.stderr)
         return _ended(error)
     except KeyboardInterrupt as error:
         return _ended(error)
@@ -165,4 +166,5 @@ def _warn(message: Warning | str, *_: Any, **__: Any) -> None:
 
 
 def _line(message: object) -> str:
-    return " ".join(str(message).split())
+    """A message as one line, which shows no credentials, since click and others repeat what they were given."""
+    return without_credentials_in(" ".join(str(message).split()))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..storage import without_credentials
 from . import options
 from .data import Data, reads_data
 from .options import UsageError
@@ -47,9 +48,9 @@ def compare(
 
     if len(set(models)) < 2:
         raise UsageError("give at least two models, as in -m one.safetensors -m two.safetensors")
-    loaded = {path: load_model(options.received(path)) for path in models}
-    first = loaded[models[0]]
-    case, labels = options.application(prior, cost, first.classes), options.target_of(target, first, models[0])
+    loaded = {name: load_model(options.received(path)) for path, name in _names(models).items()}
+    whose, first = next(iter(loaded.items()))
+    case, labels = options.application(prior, cost, first.classes), options.target_of(target, first, whose)
     with data.opened() as rows:
         found, alone = compared(loaded, rows, labels, case.prior, case.cost, weight, skip_unlabelled)
     if as_json:
@@ -62,9 +63,9 @@ def compare(
         table.append(_line(one, one.name, "best" if one is found[0] else mark))
     baseline = "class frequencies" if prior is None else "prior alone"
     table.append(_line(alone, baseline, "baseline"))
-    whose = f"the prior of {models[0]}" if prior is None else "the prior"
+    by = f"the prior of {whose}" if prior is None else "the prior"
     shares = ", ".join(f"{label} {p:.3g}" for label, p in zip(first.classes, first._as_prior(case.prior), strict=True))
-    said = f"{found[0].evaluation.rows} rows; the log loss is in nats, with the classes weighted by {whose}: {shares}"
+    said = f"{found[0].evaluation.rows} rows; the log loss is in nats, with the classes weighted by {by}: {shares}"
     print(f"{filled(said, width())}\n")
     print(folded(table, width()))
     if alone.low <= ROUNDING:
@@ -76,3 +77,12 @@ def _line(one: Compared, name: str, mark: str) -> tuple[str, ...]:
     """A line of the table; of the best model, there is no difference to tell."""
     apart = ("", "") if mark == "best" else (f"{one.worse:.4f}", f"{one.low:+.4f} to {one.high:+.4f}")
     return name, f"{one.evaluation.log_loss:.4f}", f"{one.evaluation.error_rate:.2%}", *apart, mark
+
+
+def _names(models: tuple[str, ...]) -> dict[str, str]:
+    """The models by path or URL, with names that show no credentials; a number tells those apart that look alike."""
+    shown = {path: without_credentials(path) for path in models}
+    alike = list(shown.values())
+    return {
+        path: name if alike.count(name) == 1 else f"{name} ({i})" for i, (path, name) in enumerate(shown.items(), 1)
+    }

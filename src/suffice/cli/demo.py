@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from ..storage import scheme_of
 from .options import UsageError
 
 FILES = ("birds.csv", "test.csv", "new.csv", "birds.safetensors", "birds.html")
@@ -38,6 +39,8 @@ def demo(out: str, force: bool, show: bool) -> None:
     from .output import Output
     from .report import report_of_fit
 
+    if scheme_of(out) is not None:
+        raise UsageError(f"--out {out}: the demo writes to a folder of this machine; give its name")
     folder = Path(out)
     if not force and any((folder / name).exists() for name in FILES):
         raise UsageError(f"{folder} has files of an earlier demo; give --force to overwrite them, or --out another")
