@@ -1025,6 +1025,7 @@ def test_wrong_options_have_an_exit_code_of_their_own(places, refused, tmp_path,
         "cluster rows.csv -k URL",
         "demo --out URL",
         "predict URL rows.csv",
+        "serve URL",
         "compare rows.csv -m URL -m rows.csv",
     ],
 )

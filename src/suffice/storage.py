@@ -123,6 +123,8 @@ class Location:
             copy = os.path.join(directory, "copy")
             with self.explained("read"):
                 self._copy(copy, None, self.path, self.filesystem)
+            if not os.path.isfile(copy):
+                raise UnreadableError(f"{self} is a folder; give the URL of a file in it")
             yield copy
 
     @contextmanager

@@ -21,8 +21,10 @@ from suffice import GaussianClassifier, MixedClassifier, files
 from suffice.checkpoint import Checkpoint
 from suffice.cli import app
 from suffice.errors import CheckpointError, DataError, ModelFileError, SkippedWarning, UnreadableError
+from suffice.server.models import models_at
 from suffice.sources.files import text
 from suffice.storage import Location, _secrets, locate, without_credentials
+from tests.server.conftest import serving
 
 N = 3000
 SECRET = "tell+nobody/of=this"
@@ -366,6 +368,23 @@ def test_a_connection_that_always_drops_is_an_error_that_names_the_file(store, t
         with pytest.raises(UnreadableError, match=r"^bucket/a\.parquet, row group 0: AWS Error NETWORK_CONNECTION"):
             fitted(files("bucket/a.parquet", ["x", "z"], filesystem=system), n_jobs=1)
         assert proxy.cut > 1
+
+
+def test_the_model_of_a_store_is_served(store, table):
+    fitted(table).save(store.url("birds.safetensors"))
+    url = store.url("birds.safetensors", user=f"key:{urllib.request.quote(SECRET, safe='')}@")
+    with serving(url) as running:
+        assert running.get("/models")[1]["models"] == ["birds"]
+        row = {"x": 1.0, "z": 0.0}
+        posterior = running.post("/predict", {"rows": [row]})[1]["predictions"][0]["posterior"]
+        assert posterior["b"] == pytest.approx(fitted(table).predict_proba(pa.Table.from_pylist([row]))[0, 1])
+    store.filesystem.create_dir("bucket/folder")
+    for name, message in (
+        ("folder", "^s3://bucket/folder is a folder"),
+        ("nothing", "^there is no s3://bucket/nothing$"),
+    ):
+        with pytest.raises(ModelFileError, match=message):
+            models_at(store.url(name, user="key:tell@"))
 
 
 def test_objects_that_cannot_be_read_are_left_out(partitions, table):

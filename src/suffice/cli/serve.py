@@ -41,9 +41,9 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 def serve(path: str, host: str, port: int, max_body: int, max_rows: int, max_requests: int, timeout: float) -> None:
     """Serve predictions over HTTP, with a page to try the model.
 
-    MODEL is a model file, or a folder of model files. They are loaded again when they are replaced. Only this machine
-    can reach the server, unless --host says otherwise. If the environment variable SUFFICE_TOKEN is set, requests must
-    send it as a bearer token.
+    MODEL is a model file, or a folder of model files. They are loaded again when they are replaced. MODEL may also be
+    the URL of a model file in an object store, which is loaded once. Only this machine can reach the server, unless
+    --host says otherwise. If the environment variable SUFFICE_TOKEN is set, requests must send it as a bearer token.
     """
     try:
         from ..server.running import run

@@ -23,7 +23,7 @@ from .gate import HEADERS, JSON, Gate, refuse
 from .lanes import JobGroups, Lanes
 from .limits import Limits
 from .metrics import Metrics
-from .models import Models, Served
+from .models import Models, Served, models_at
 from .reference import reference_page
 from .rows import asked_of_bulk
 
@@ -49,7 +49,8 @@ def create_app(
     Parameters
     ----------
     path : path
-        A model file, or a folder of such files. They are loaded again when they change.
+        A model file, or a folder of such files. They are loaded again when they change. Or the URL of a model file in
+        an object store, which is loaded once.
     limits : Limits, optional
         The most that a request may ask for.
     token : str, optional
@@ -69,7 +70,7 @@ def create_app(
     >>> app = create_app("birds.safetensors")
     """
     limits, metrics = limits or Limits(), Metrics()
-    server = _Server(Models(Path(path)), limits, metrics)
+    server = _Server(models_at(path), limits, metrics)
     app = FastAPI(
         title="suffice",
         version=__version__,

@@ -16,7 +16,7 @@ from ..errors import ModelFileError, SufficeError
 from ..export.outputs import plain_labels
 from ..scoring import Model, load_model
 from ..scoring.inputs import Input, inputs
-from ..storage import without_credentials
+from ..storage import AnyPath, locate, without_credentials
 from ..tables.labels import label_named
 
 SUFFIX = ".safetensors"
@@ -110,13 +110,13 @@ def _column_info(column: Input, family: str | None) -> dict[str, Any]:
     return {name: value for name, value in own.items() if name not in ("is_read", "step")}
 
 
-def load(path: Path) -> Served:
+def load(path: AnyPath) -> Served:
     """Read a model file; ModelFileError where it holds no model that can be served."""
     try:
         model = load_model(path)
         if model.names is None:  # then requests know the columns as x0, x1 and so on
             model = replace(model, names=tuple(f"x{j}" for j in range(model.density.n_features)))
-        return Served(path.name.removesuffix(SUFFIX), model, describe(path)).ready()
+        return Served(Path(locate(path).name).name.removesuffix(SUFFIX), model, describe(path)).ready()
     except (SufficeError, OSError) as error:
         raise ModelFileError(str(error)) from None
     except (ArithmeticError, LookupError, TypeError, ValueError, MemoryError, RecursionError) as error:
@@ -180,6 +180,23 @@ class Models:
     def only(self) -> Served | None:
         """The model, if there is exactly one."""
         return next(iter(self.served.values())) if len(self.served) == 1 else None
+
+
+class StoredModel(Models):
+    """The model of an object store, loaded once: to look for a new one all the time would cost requests."""
+
+    def __init__(self, url: AnyPath) -> None:
+        own = load(url)
+        self.served, self.problems = {own.name: own}, {}
+
+    def refresh(self) -> None:
+        """Keep the model: only another start of the server loads it again."""
+
+
+def models_at(path: AnyPath) -> Models:
+    """Return the models at a path, or the model at a URL."""
+    location = locate(path)
+    return Models(Path(location.path)) if location.is_local else StoredModel(path)
 
 
 def _stamp(path: Path) -> _Stamp:

@@ -13,6 +13,7 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from ..errors import DataError
+from ..storage import without_credentials
 from .app import create_app
 from .limits import Limits
 
@@ -56,7 +57,7 @@ def run(path: str, host: str, port: int, limits: Limits, token: str | None) -> N
     Parameters
     ----------
     path : str
-        A model file, or a folder of such files.
+        A model file, a folder of such files, or the URL of a model file.
     host, port : str, int
         The address; port 0 finds a free one.
     limits : Limits
@@ -89,5 +90,5 @@ def run(path: str, host: str, port: int, limits: Limits, token: str | None) -> N
         own = listening.getsockname()[1]
         shown = f"[{host}]" if ":" in host else host
         gc.freeze()  # libraries and models stay; to look for garbage among them would keep requests waiting
-        print(f"Serving {path} at http://{shown}:{own} (Ctrl-C stops it)", flush=True)
+        print(f"Serving {without_credentials(path)} at http://{shown}:{own} (Ctrl-C stops it)", flush=True)
         _Server(config).run(sockets=[listening])
