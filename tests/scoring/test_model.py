@@ -28,6 +28,9 @@ from suffice import (
     load,
     load_model,
 )
+from suffice.densities import MixtureDensity
+from suffice.densities.scorer import Scorer
+from suffice.densities.sparse import SparseCountDensity
 from suffice.description import describe
 from suffice.errors import DataError, DecisionError, ModelFileError
 from suffice.scoring.calibrated import Calibration
@@ -88,6 +91,43 @@ def test_a_model_cannot_be_changed():
     model = Model(heights(), ["F", "M"])
     with pytest.raises(dataclasses.FrozenInstanceError):
         model.prior = [0.5, 0.5]
+
+
+def arrays_of(value):
+    """All arrays that an object holds."""
+    if isinstance(value, np.ndarray):
+        yield value
+    elif isinstance(value, dict | tuple | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from arrays_of(each)
+    elif isinstance(value, Scorer | Calibration):
+        yield from arrays_of([getattr(value, field.name) for field in dataclasses.fields(value)])
+
+
+def test_nobody_can_write_to_what_a_model_holds(fitted):
+    clf, rows = fitted
+    clf.calibration_ = Calibration(0.5, np.zeros(3), 10, weights=None)
+    model = clf.to_model()
+    expected = model.predict_proba(rows)
+    for own in (model, Model(model.density, model.classes, model.prior, calibration=model.calibration)):
+        found = [own.prior, own.classes, *arrays_of(own.density), *arrays_of(own.calibration)]
+        assert len(found) > 4
+        for array in found:
+            with pytest.raises(ValueError, match="read-only"):
+                array[...] = 0
+    np.testing.assert_array_equal(clf.predict_proba(rows), expected)
+
+
+def test_the_arrays_of_the_caller_stay_as_they_are():
+    prior, labels, weights = np.array([0.5, 0.5]), np.array(["F", "M"]), np.array([0.4, 0.6, 1.0])
+    counts = scipy.sparse.csr_array(np.array([[1.0, 2.0], [3.0, 0.0]]))
+    means, variances = np.array([[1.0], [2.0], [3.0]]), np.ones((3, 1))
+    parts = GaussianDensity.from_parameters(means, variances, "diag")
+    Model(MixtureDensity.from_parameters(parts, np.array([0, 0, 1]), weights), labels, prior)
+    Model(SparseCountDensity.from_parameters(counts, [1, 1], 1.0), labels, prior)
+    GaussianDensity(parts.structure, means, variances[:, :, None], means, means, np.ones(3, bool))
+    for array in (prior, labels, weights, means, variances, counts.data, counts.indices, counts.indptr):
+        assert array.flags.writeable
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ..decisions import log
 from ..errors import DataError
 from ..stats import CountStats
+from ..stats.base import frozen
 from ..tables.table import Table
 from .base import seen_classes
 from .linear import Counts, LinearDensity, Slopes
@@ -54,7 +55,7 @@ class CountDensity(LinearDensity):
 
     @cached_property
     def constant(self) -> Array:
-        return np.asarray((self.units * finite(self.zero)).sum(axis=1))
+        return frozen(np.asarray((self.units * finite(self.zero)).sum(axis=1)))
 
     @cached_property
     def violations(self) -> Slopes | None:
@@ -65,7 +66,7 @@ class CountDensity(LinearDensity):
 
     @cached_property
     def violated(self) -> Array:
-        return np.asarray((self.units * np.isneginf(self.zero)).sum(axis=1))
+        return frozen(np.asarray((self.units * np.isneginf(self.zero)).sum(axis=1)))
 
     def present(self, c: int) -> tuple[Array, Array]:
         return self.units * finite(self.zero[c]), self.units * np.isneginf(self.zero[c])

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from .. import kernels
 from ..errors import DataError, as_parameter
 from ..stats import MomentStats, PatternStats
+from ..stats.base import frozen
 from .base import Density, LinearForm
 from .covariance import (
     STRUCTURES,
@@ -260,7 +261,7 @@ class GaussianDensity(Density):
     def constant(self) -> Array:
         """The log-density of every class at its own mean, (k,); -inf for a class without rows."""
         value = -0.5 * (self.n_features * _LOG_2PI + self.log_det)
-        return np.where(self.seen, value, -np.inf)
+        return frozen(np.where(self.seen, value, -np.inf))
 
     @cached_property
     def _scale(self) -> Array:

@@ -118,7 +118,7 @@ class MixtureDensity(Density):
                [0.0044],
                [0.1995]])
         """
-        index, share = np.asarray(owner), np.asarray(weights, np.float64)
+        index, share = np.asarray(owner), np.array(weights, np.float64)
         k = int(index.max(initial=-1)) + 1 if n_classes is None else int(n_classes)
         if index.dtype.kind not in "iu" or index.shape != (components.n_classes,) or (np.diff(index) < 0).any():
             raise DataError("owner must be the index of a class for each component, in ascending order")

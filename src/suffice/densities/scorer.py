@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Self
 
 from numpy.typing import NDArray
 
+from ..stats.base import read_only
 from ..tables.features import Feature
 from ..tables.table import Table
 from ..tables.vocabulary import kind_of
@@ -41,6 +42,11 @@ class Scorer(ABC):
     reads_sparse = False  # whether `read` leaves sparse rows sparse
     has_likelihoods = True  # whether scores are log-likelihoods, rather than these up to a term of the row
     features: tuple[Feature, ...] = ()  # columns that are derived from those of the table
+
+    def __post_init__(self) -> None:
+        """Let nobody write to the parameters: models, and what they have worked out from them, share these."""
+        for name, value in vars(self).items():
+            object.__setattr__(self, name, read_only(value))
 
     def read(self, table: Table) -> Any:
         """Return rows in the form that this family scores: numbers, codes of categories or counts.

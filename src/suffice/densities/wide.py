@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ..errors import DataError
 from ..kernels.reference import reduce_scores, score_blocks
 from ..stats import MomentStats
+from ..stats.base import frozen
 from ..stats.scatter import refuse_overflow
 from .base import LinearForm
 from .covariance import (
@@ -82,6 +83,7 @@ class WideGaussianDensity(GaussianDensity):
             log_det = np.bincount(owner, np.log1p(excess), minlength=len(scale)) - 2 * np.log(scale).sum(axis=1)
         arrays = {"mean": mean, "scale": scale, "directions": directions, "owner": owner, "excess": excess}
         vars(self).update(structure=structure, log_det=log_det, seen=seen, **arrays)
+        self.__post_init__()
 
     @cached_property
     def covariance(self) -> Array:
@@ -91,12 +93,12 @@ class WideGaussianDensity(GaussianDensity):
             Q, excess = self._own_directions(g)
             np.dot((Q / scale).T * excess, Q / scale, out=matrices[g])
             matrices[g][np.diag_indices(self.n_features)] += 1 / scale**2
-        return matrices
+        return frozen(matrices)
 
     @cached_property
     def whitening(self) -> Array:
         """Lower triangular W with W covariance W' = I, (g, d, d)."""
-        return np.stack([whitened(matrix)[0] for matrix in self.covariance])
+        return frozen(np.stack([whitened(matrix)[0] for matrix in self.covariance]))
 
     def _scaled(self, factor: Array) -> Self:
         held = {name: getattr(self, name) for name in _ARRAYS}

@@ -14,6 +14,7 @@ from ..densities.base import Density
 from ..densities.parameters import check_weights
 from ..densities.scorer import Scorer, Wanted
 from ..errors import CalibrationWarning, DataError, remedy
+from ..stats.base import read_only
 from ..tables.features import Feature
 from ..tables.labels import positions
 from ..tables.table import Table
@@ -55,6 +56,8 @@ class Calibration:
             raise DataError(f"a calibration needs finite numbers, not scale={self.scale}, offset={self.offset}")
         if self.weights is not None:
             check_weights(self.weights, self.weights.size)
+        for name in ("offset", "weights"):
+            object.__setattr__(self, name, read_only(getattr(self, name)))
 
     def __str__(self) -> str:
         since = "" if self.is_current else "; the model has learnt or forgotten rows since"

@@ -21,6 +21,7 @@ from ..errors import DataError, ImpossibleWarning, listed, remedy
 from ..export.outputs import check_kept, check_outputs
 from ..sources import LocalSource, RowResults, Source
 from ..sources.frames.filling import of_type, with_cells, with_whole
+from ..stats.base import frozen, read_only
 from ..tables.labels import code_known, encode, is_missing, position
 from ..tables.libraries import in_library
 from ..tables.readers import library
@@ -125,8 +126,8 @@ class Model:
             calibration = None if calibration is None else calibration.of_classes(order.tolist())
         own = {
             "density": density,
-            "classes": distinct,
-            "prior": known,
+            "classes": frozen(distinct),
+            "prior": None if known is None else frozen(known),
             "names": None if names is None else tuple(names),
         }
         vars(self).update(own, n_jobs=n_jobs, owner=owner, choice=choice, calibration=calibration, target=target)
@@ -136,7 +137,7 @@ class Model:
     def _known(cls, density: Scorer, classes: Array, prior: Array | None, **settings: Any) -> Model:
         """A model of classes that are sorted already, with a prior that makes sense: nothing is left to check."""
         model = object.__new__(cls)
-        vars(model).update(density=density, classes=classes, prior=prior, **settings)
+        vars(model).update(density=density, classes=read_only(classes), prior=read_only(prior), **settings)
         return model
 
     def __repr__(self) -> str:

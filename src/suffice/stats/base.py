@@ -523,3 +523,13 @@ def frozen(array: Array) -> Array:
     """The array, read-only from now on."""
     array.flags.writeable = False
     return array
+
+
+def read_only(value: Any) -> Any:
+    """An array, or the arrays of a tuple, as views through which nobody can write; anything else as it is. The arrays
+    themselves may belong to somebody who goes on to write to them."""
+    if isinstance(value, np.ndarray):
+        return frozen(value.view()) if value.flags.writeable else value
+    if type(value) is tuple:
+        return tuple(map(read_only, value))
+    return value
