@@ -33,13 +33,16 @@ from suffice import (
     GaussianClassifier,
     LogisticClassifier,
     MixedClassifier,
+    Model,
     MultinomialClassifier,
     PoissonClassifier,
     metrics,
 )
 from suffice.cli import app, main
 from suffice.cli.options import StoppedError, prior_of
+from suffice.densities import BernoulliDensity, BinomialDensity, GaussianDensity, MixtureDensity
 from suffice.errors import BaselineWarning, ColumnWarning, DataError, EmptyClassWarning, FormatWarning, StatisticsError
+from suffice.report.columns import families_of
 from suffice.scoring.calibrated import Calibration
 
 demo_module = importlib.import_module("suffice.cli.demo")
@@ -721,6 +724,34 @@ class TestInspect:
         """Nothing but the weights is read, so that damage elsewhere does not matter."""
         found = json.loads(run("inspect", f"{model}.safetensors", "--json")[1])
         assert found["columns"] == [[name, family] for name in FEATURES]
+
+    @pytest.mark.parametrize(
+        ("density", "family"),
+        [
+            (GaussianDensity.from_parameters([1.0, 2.0], [1.0, 2.0]), "gaussian"),
+            (BinomialDensity.from_parameters(10, [0.2, 0.5]), "binomial"),
+            (MultinomialClassifier().fit(["a good film", "a dull film"], list("uv")).density_, "text"),
+            (CategoricalClassifier(structure="tree").fit([["a"], ["b"]], list("uv")).density_, "categorical"),
+            (MixtureDensity.from_parameters(BernoulliDensity.from_parameters([0.1, 0.5]), [0, 1], [1, 1]), "bernoulli"),
+        ],
+    )
+    def test_a_model_of_one_density_has_its_family(self, density, family, tmp_path):
+        model = Model(density, ["u", "v"])
+        model.save(tmp_path / "m")
+        assert json.loads(run("inspect", tmp_path / "m", "--json")[1])["columns"] == [["x0", family]]
+        assert families_of(model) == ["" if isinstance(density, MixtureDensity) else family]
+
+    def test_trials_are_of_columns(self, tmp_path):
+        Model(BinomialDensity.from_parameters(10, [0.2, 0.5]), ["u", "v"]).save(tmp_path / "one")
+        assert "trials\nx0  10\n" in run("inspect", tmp_path / "one", "--parameters")[1]
+        two = BinomialDensity.from_parameters([10, 20], [[0.2, 0.5], [0.3, 0.1]])
+        Model(two, ["u", "v"], names=["hits", "wins"]).save(tmp_path / "two")
+        assert "trials\nhits  10\nwins  20\n" in run("inspect", tmp_path / "two", "--parameters")[1]
+
+    def test_words_that_tell_most_are_numbered(self, tmp_path):
+        MultinomialClassifier().fit(["a good film", "a dull film"], ["+", "-"]).save(tmp_path / "m")
+        told = run("inspect", tmp_path / "m", "--parameters")[1]
+        assert "words, column 0\n      +     -\n1  good  dull\n2  film  film\n3  dull  good\n" in told
 
     def test_the_prior_is_that_of_decisions(self, here, tmp_path):
         for prior in (None, "uniform", {"Adelie": 0.5, "Chinstrap": 0.25, "Gentoo": 0.25}):

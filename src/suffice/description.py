@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import arrayfile, decisions, modelfile
+from .densities import Density
 from .errors import ModelFileError
 from .families import family_of
 from .stats.patterns import class_weights
@@ -65,7 +66,7 @@ def _model(
     params = {name: arrayfile.restored(value) for name, value in header["params"].items()}
     classes, families, features = _classes(header, arrays), _families(arrays), _features(arrays)
     names = header["names"] or [f"x{j}" for j in range(_n_features(path, arrays, shapes))]
-    one = family_of(header["estimator"])
+    one = family_of(header["estimator"]) or _family_of_density(shapes)
     columns = [(name, families.get(j, "drop") if families else one) for j, name in enumerate(names)]
     prior = _prior(params.get("prior"), classes, arrays.get("prior"))
     more: dict[str, Any] = {name: header.get(name) for name in ("choice", "calibration")}
@@ -110,6 +111,12 @@ def _features(arrays: dict[str, Array]) -> tuple[Feature, ...]:
     """What is made of columns before it is learnt."""
     derived = [array for name, array in arrays.items() if name.rpartition(":")[2] == "features"]
     return features_from_arrays({"features": derived[0]}) if derived else ()
+
+
+def _family_of_density(shapes: Shapes) -> str | None:
+    """The family of the density of a Model, or of the components of its mixtures."""
+    kinds = [Density.kinds[kind] for name in shapes for kind in name.split(":")[:-1] if kind in Density.kinds]
+    return next((kind.family for kind in kinds if kind.family is not None), None)
 
 
 def _n_features(path: str | os.PathLike[str], arrays: dict[str, Array], shapes: Shapes) -> int:

@@ -306,7 +306,7 @@ def test_indices_outside_a_sparse_density_are_refused(tmp_path):
 
 def test_a_model_without_names_is_described(tmp_path):
     Model(heights(), ["F", "M"]).save(tmp_path / "model.safetensors")
-    assert describe(tmp_path / "model.safetensors").columns == [("x0", None)]
+    assert describe(tmp_path / "model.safetensors").columns == [("x0", "gaussian")]
     MixedClassifier("gamma").fit(X, NAMES).to_model().save(tmp_path / "mixed.safetensors")
     assert describe(tmp_path / "mixed.safetensors").columns == [(f"x{j}", "gamma") for j in range(4)]
 

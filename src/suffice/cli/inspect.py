@@ -90,6 +90,8 @@ def _tables(
             for j, (column, array, labels) in enumerate(zip(columns[:_FEW], value, categories or value, strict=False)):
                 if array is None:  # of a column that depends on no other
                     continue
+                if name == "words":  # the most telling ones of each class, in their order
+                    labels = range(1, array.shape[1] + 1)
                 above = (categories or value)[parameters["parents"][j]] if "parents" in parameters else []
                 if name == "unknown_conditionals":
                     yield _table(f"{title}, column {column}", array, [classes, above])

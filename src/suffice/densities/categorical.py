@@ -88,6 +88,7 @@ class CategoricalDensity(Density):
     CategoricalDensity(2 classes, 1 features, 2 categories)
     """
 
+    family = "categorical"
     categories: tuple[Array, ...]
     log_probability: Array
     unseen: Array

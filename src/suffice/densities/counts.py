@@ -111,6 +111,7 @@ class BernoulliDensity(CountDensity):
     BernoulliDensity(2 classes, 2 features)
     """
 
+    family = "bernoulli"
     presence = rest_counts = True
 
     @classmethod
@@ -224,6 +225,7 @@ class BinomialDensity(CountDensity):
     BinomialDensity(2 classes, 1 features)
     """
 
+    family = "binomial"
     trials: Array
     rest_counts = True
 
@@ -306,6 +308,10 @@ class BinomialDensity(CountDensity):
         return {"trials": self.trials, "probabilities": blank(np.exp(self.one), self.seen)}
 
     @property
+    def shared_parameters(self) -> frozenset[str]:
+        return frozenset(["trials"])
+
+    @property
     def units(self) -> Array:
         return self.trials
 
@@ -355,6 +361,8 @@ class PoissonDensity(CountDensity):
     >>> PoissonDensity.from_parameters([[1.0, 0.2], [3.0, 0.1]])
     PoissonDensity(2 classes, 2 features)
     """
+
+    family = "poisson"
 
     @classmethod
     def estimate(cls, stats: CountStats, alpha: float = 1.0) -> Self:

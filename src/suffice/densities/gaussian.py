@@ -67,6 +67,7 @@ class GaussianDensity(Density):
     array([[-3.0623, -3.0623]])
     """
 
+    family = "gaussian"
     structure: Structure
     mean: Array
     covariance: Array

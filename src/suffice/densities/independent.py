@@ -48,7 +48,7 @@ class IndependentDensity(Density):
     A subclass is a frozen dataclass of its parameters, each (k, d), and of `seen` (k,).
     """
 
-    family: ClassVar[str]  # its name in the table of families
+    family: ClassVar[str]
     support: ClassVar[Support]
     seen: Array  # (k,) whether the class had any rows; one that had none has log-likelihood -inf
 

@@ -45,6 +45,7 @@ class MultinomialDensity(CountDensity):
     MultinomialDensity(2 classes, 3 features)
     """
 
+    family = "multinomial"
     length: Array
 
     @classmethod

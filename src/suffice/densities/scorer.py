@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 from numpy.typing import NDArray
 
@@ -41,6 +41,7 @@ class Scorer(ABC):
     seen: Array  # (k,) bool, which classes anything is known of: one without rows has log-likelihood -inf
     reads_sparse = False  # whether `read` leaves sparse rows sparse
     has_likelihoods = True  # whether scores are log-likelihoods, rather than these up to a term of the row
+    family: ClassVar[str | None] = None  # the name of the family of all columns in the table of families
     features: tuple[Feature, ...] = ()  # columns that are derived from those of the table
 
     def __post_init__(self) -> None:

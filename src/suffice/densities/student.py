@@ -50,6 +50,7 @@ class StudentDensity(Density):
     StudentDensity(spherical, 2 classes, 1 features)
     """
 
+    family = "gaussian"
     gaussian: GaussianDensity
     dof: Array
 

@@ -64,6 +64,7 @@ class TreeDensity(Density):
            [0.5 ]])
     """
 
+    family = "categorical"
     single: CategoricalDensity
     parent: Array
     tables: tuple[Array, ...]

@@ -79,6 +79,7 @@ class TextDensity(Density):
     TextDensity(2 classes, 1 features, 3 words)
     """
 
+    family = "text"
     parts: tuple[LinearDensity, ...]
     words: tuple[Words, ...]
     tokens: Tokens

@@ -71,7 +71,8 @@ def _needless(rows: DrawnRows, frame: Frame, columns: list[int]) -> list[int]:
 def families_of(model: Model) -> list[str]:
     """Return what each column is to the model, in the words of its schema."""
     density = model.density
-    known = density.families_of_columns() or dict.fromkeys(density.columns_read, family_of(model.owner) or "")
+    one = family_of(model.owner) or density.family or ""
+    known = density.families_of_columns() or dict.fromkeys(density.columns_read, one)
     found = []
     for j in range(density.n_features):
         steps = as_learnt(model.density.features, j)
