@@ -8,7 +8,7 @@ import pytest
 from scipy import stats as sps
 from scipy.sparse import csr_array
 
-from suffice import fit_density
+from suffice import families, fit_density
 from suffice.errors import DataError
 
 COUNTS = [0, 2, 1, 3, 2, 1]
@@ -167,6 +167,18 @@ ERRORS = {
 def test_what_cannot_be_fitted_is_refused(args, choices, message):
     with pytest.raises(DataError, match=message):
         fit_density(*args, **choices)
+
+
+@pytest.mark.parametrize("method", ["ml", "moments"])
+@pytest.mark.parametrize("family", [*families.FAMILIES, "binomial", "gaussian_mixture"])
+def test_columns_without_values_are_refused(family, method):
+    message = "^all values of column {} are missing; leave the column out$"
+    for x in ([np.nan, np.nan], [None, None]):
+        with pytest.raises(DataError, match=message.format(0)):
+            fit_density(family, x, method=method)
+    table = pd.DataFrame({"a": [1.0, 2.0, 4.0], "b": [np.nan, np.nan, 1.0]})
+    with pytest.raises(DataError, match=message.format("'b'")):
+        fit_density(family, table, weight=[1, 1, 0], method=method)
 
 
 def test_predictives_integrate_over_the_parameters():

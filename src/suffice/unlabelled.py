@@ -18,7 +18,7 @@ from .sources import as_table
 from .starts import Sample, Search
 from .stats import CountStats, MomentStats
 from .tables.batch import Batch
-from .tables.table import Table
+from .tables.table import Sparse, Table
 
 Array = NDArray[Any]
 METHODS = ("ml", "moments")
@@ -149,6 +149,7 @@ def fit_density(family: str, x: Any, *, weight: Any = None, method: str = "ml", 
     if not len(table):
         raise DataError("there are no rows to estimate a density from")
     batch = Batch.of(table, np.zeros(len(table), np.int8), weight)
+    _refuse_missing(batch)
     if family == _BINOMIAL:
         if method != "ml":
             raise DataError(f"{family!r} estimates its trials by moments; leave method out")
@@ -160,6 +161,16 @@ def fit_density(family: str, x: Any, *, weight: Any = None, method: str = "ml", 
     else:
         density = _estimated(FAMILIES[family], batch, method, choices)
     return FittedDensity(family, density, density.of_one_class())
+
+
+def _refuse_missing(batch: Batch) -> None:
+    """Refuse columns without any value: what a family makes of no rows is no estimate."""
+    table = batch.table
+    if isinstance(table, Sparse):  # its cells are zeros where nothing is stored
+        return
+    counts = np.ones(len(table), bool) if batch.weight is None else batch.weight > 0
+    if empty := [table.column_name(j) for j in np.flatnonzero(table.missing()[counts].all(axis=0)).tolist()]:
+        raise DataError(f"all values of column {', '.join(empty)} are missing; leave the column out")
 
 
 def _known(choices: Mapping[str, Any], family: str, names: set[str]) -> dict[str, Any]:
