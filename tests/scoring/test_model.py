@@ -28,7 +28,7 @@ from suffice import (
     load,
     load_model,
 )
-from suffice.densities import MixtureDensity
+from suffice.densities import BernoulliDensity, MixtureDensity, ProductDensity
 from suffice.densities.scorer import Scorer
 from suffice.densities.sparse import SparseCountDensity
 from suffice.description import describe
@@ -302,6 +302,20 @@ def test_indices_outside_a_sparse_density_are_refused(tmp_path):
     arrayfile.write(tmp_path / "model.safetensors", header, arrays)
     with pytest.raises(ModelFileError):
         load_model(tmp_path / "model.safetensors")
+
+
+def test_the_columns_of_a_product_have_the_names_of_the_model():
+    sizes, fur = GaussianDensity.from_parameters([1.0, 2.0], [1.0, 1.0]), BernoulliDensity.from_parameters([0.2, 0.5])
+    parts = {"gaussian": sizes, "bernoulli": fur}
+    product = ProductDensity.from_parameters(parts, {"gaussian": [1], "bernoulli": [0]})
+    names = ["fur", "size"]
+    mixture = MixtureDensity.from_parameters(product, [0, 1], [1.0, 1.0])
+    for density in (product, mixture):
+        model = Model(density, ["a", "b"], names=names)
+        assert model.sample(3, random_state=0)[0].column_names == names
+        with pytest.raises(DataError, match="column 'size' holds infinity"):
+            model.llr(pd.DataFrame({"fur": [True], "size": [np.inf]}))
+    assert product.names == ("x0", "x1")
 
 
 def test_a_model_without_names_is_described(tmp_path):

@@ -190,6 +190,9 @@ class MixtureDensity(Density):
         components = self.components.of_classes(kept.tolist())
         return replace(self, components=components, owner=owner, weights=self.weights[kept], size=len(own))
 
+    def renamed(self, names: tuple[str, ...]) -> Self:
+        return replace(self, components=self.components.renamed(names))
+
     def as_components(self) -> tuple[Density, Array, Array]:
         return self.components, self.owner, self.weights
 

@@ -276,6 +276,9 @@ class ProductDensity(Density):
     def of_classes(self, indices: Sequence[int]) -> Self:
         return replace(self, parts={name: part.of_classes(indices) for name, part in self.parts.items()})
 
+    def renamed(self, names: tuple[str, ...]) -> Self:
+        return self if names == self.names else replace(self, names=names)
+
     @property
     def takes_weights(self) -> bool:
         return all(part.takes_weights for part in self.parts.values())

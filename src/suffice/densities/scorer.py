@@ -321,6 +321,27 @@ class Scorer(ABC):
         """
         return []
 
+    def renamed(self, names: tuple[str, ...]) -> Self:  # noqa: ARG002  most know their columns by index alone
+        """Return the same for columns of other names.
+
+        Parameters
+        ----------
+        names : tuple of str
+            The names of the columns of the table.
+
+        Returns
+        -------
+        Scorer
+            With these names in tables and messages.
+
+        Examples
+        --------
+        >>> from suffice.densities import PoissonDensity, ProductDensity
+        >>> ProductDensity.from_parameters({"visits": PoissonDensity.from_parameters([2.0])}).renamed(("n",)).names
+        ('n',)
+        """
+        return self
+
     @abstractmethod
     def of_classes(self, indices: Sequence[int]) -> Self:
         """Return the same for some of the classes.

@@ -125,7 +125,7 @@ class Model:
             density, known = density.of_classes(order.tolist()), None if known is None else known[order]
             calibration = None if calibration is None else calibration.of_classes(order.tolist())
         own = {
-            "density": density,
+            "density": density if names is None else density.renamed(tuple(names)),
             "classes": frozen(distinct),
             "prior": None if known is None else frozen(known),
             "names": None if names is None else tuple(names),
