@@ -6,14 +6,13 @@ two classes, a score s stands for (0, s). Infinite scores rule classes out; cali
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import DataError, SeparableWarning
+from .errors import DataError, SeparableWarning, warn
 from .metrics import SortedScores
 
 Array = NDArray[Any]
@@ -71,11 +70,10 @@ class AffineMap:
         fitted, curvature, loss = problem.solve(0.0)
         entropy = -float(prior @ np.log(prior))
         if loss < _FLAT * entropy or curvature < _FLAT * prior.min():
-            warnings.warn(
+            warn(
                 "the scores separate the classes perfectly, so that their scale cannot be estimated; a penalty worth "
                 "one row limits it",
                 SeparableWarning,
-                stacklevel=4,
             )
             fitted, _, _ = problem.solve(1.0 / float(weight.sum()))
         return cls(*problem.raw(fitted))

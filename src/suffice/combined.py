@@ -11,7 +11,7 @@ from typing import Any
 from . import leave_one_out
 from .category_choices import checked_categories, checked_pairs
 from .densities import MixtureDensity, ProductDensity
-from .errors import DataError, SingularWarning, as_parameter, remedy
+from .errors import DataError, SingularWarning, as_parameter, remedy, warn
 from .families import FAMILIES
 from .projection import DiscriminantRecipe, PrincipalRecipe
 from .recipe import Blocks, Choices, Features, Names, Recipe
@@ -121,15 +121,14 @@ class Clusters(Mixed):
         singular = [each for each in caught if issubclass(each.category, SingularWarning)]
         for each in caught:
             if each not in singular:
-                warnings.warn(each.message, stacklevel=5)
+                warn(each.message)
         if singular:  # it speaks of classes, which components are not
-            warnings.warn(
+            warn(
                 "some components have almost no variance in some direction, and a variance floor was applied; use "
                 f"fewer components, {as_parameter('pseudo_rows', 1)} or "
                 f"{remedy('shrinkage', as_parameter('shrinkage', 0.5))}, or remove columns that are constant "
                 "or follow from others",
                 SingularWarning,
-                stacklevel=5,
             )
         return density
 

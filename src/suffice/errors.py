@@ -29,6 +29,8 @@ All of them are in this tree::
     └── SkippedWarning         unreadable parts of files were skipped
 """
 
+import sys
+import warnings
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from shlex import quote
@@ -141,6 +143,25 @@ class FormatWarning(SufficeWarning):
 
 class SkippedWarning(SufficeWarning):
     """Parts of files could not be read and were skipped, as ``on_error="skip"`` requests."""
+
+
+_NOT_OF_USERS = frozenset({"suffice", "sklearn", "contextlib", "functools"})  # who calls suffice for a user, and itself
+
+
+def warn(message: str | Warning, category: type[Warning] | None = None) -> None:
+    """Warn of the line of the user that led here, however many functions of suffice lie between.
+
+    Parameters
+    ----------
+    message : str or Warning
+        What to tell.
+    category : type of Warning, optional
+        As `warnings.warn` takes it.
+    """
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _NOT_OF_USERS:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
 
 
 _commands = False  # whether messages are for the command line

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
-
 from .collect import collect
-from .errors import ColumnWarning, StatisticsError, as_type, listed, remedy
+from .errors import ColumnWarning, StatisticsError, as_type, listed, remedy, warn
 from .recipe import Choices, Names, Recipe
 from .sources import Source
 from .stats import Statistics
@@ -60,10 +58,9 @@ def warn_of_kinds(one: Statistics, two: Statistics) -> None:
     """Warn of named columns whose categories become text when two statistics meet: 1 may have been "01" in a file."""
     mine, theirs = ({s.names[j]: kind for j, kind in s.category_kinds().items() if s.names} for s in (one, two))
     for column in [column for column in mine if mine[column] != theirs.get(column, mine[column])]:
-        warnings.warn(
+        warn(
             f"the categories of column {column!r} are {mine[column]} so far, but "
             f"{theirs[column]} in what is added: all become text, and 01 that was read as the number 1 "
             f"becomes '1'; read both as the same type, as in {as_type(column)}",
             ColumnWarning,
-            stacklevel=4,
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import DataError, SingularWarning, remedy
+from .errors import DataError, SingularWarning, remedy, warn
 from .recipe import Blocks, Choices, Features, Names, Recipe
 from .stats import CollectMoments, CollectTogether, MomentStats
 from .stats.bundle import Collector
@@ -137,11 +136,10 @@ def discriminants(moments: MomentStats) -> Projection:
     values, vectors = np.linalg.eigh(correlation)
     real = values > _NOTHING * max(values[-1], np.finfo(float).tiny)
     if not real.all():
-        warnings.warn(
+        warn(
             f"the classes have no variance in {int((~real).sum())} of {len(real)} directions, which are left out; "
             f"{remedy('use PCA first', 'use --method pca first')}, or drop columns that follow from others",
             SingularWarning,
-            stacklevel=2,
         )
     refuse_overflow(moments.names, (moments.mean[seen] - center) / scale)
     whitening = vectors[:, real] / np.sqrt(values[real]) / scale[:, None]

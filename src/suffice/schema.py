@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
@@ -11,7 +10,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import ColumnWarning, DataError, FamilyError, ParameterError, alike, as_family, listed, not_known, remedy
+from .errors import (
+    ColumnWarning,
+    DataError,
+    FamilyError,
+    ParameterError,
+    alike,
+    as_family,
+    listed,
+    not_known,
+    remedy,
+    warn,
+)
 from .families import FAMILIES
 from .tables.features import DERIVED, Feature, Steps, as_learnt, at, derived
 from .tables.parsing import ORDERS, temporal
@@ -315,13 +325,8 @@ class Schema:
         every = zip(self.names, self.families, self.reasons, strict=True)
         return {name: reason for name, family, reason in every if family == DROP and not reason.startswith("asked for")}
 
-    def warn(self, stacklevel: int = 2) -> None:
+    def warn(self) -> None:
         """Warn of columns that are left out, and of cells that become missing.
-
-        Parameters
-        ----------
-        stacklevel : int, default=2
-            How many callers up the warning points to.
 
         Examples
         --------
@@ -335,7 +340,7 @@ class Schema:
         ["column 'kg' holds -999"]
         """
         for message in self.warnings:
-            warnings.warn(message, ColumnWarning, stacklevel=stacklevel + 1)
+            warn(message, ColumnWarning)
 
     def blocks(self) -> dict[str, tuple[int, ...]]:
         """Return the column indices of every family.

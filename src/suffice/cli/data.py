@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -13,7 +12,7 @@ from typing import Any
 
 import click
 
-from ..errors import ColumnWarning, DataError
+from ..errors import ColumnWarning, DataError, warn
 from ..progress import progress
 from ..storage import locate, without_credentials
 from .options import StoppedError, UsageError, claim_standard_input, names, pairs_of
@@ -157,11 +156,11 @@ def telling(
     if not leaves_out:
         for name, reason in left_out.items():
             told = f"column {name!r} is kept, but seems to say nothing of new rows: {reason}; --drop {quote(name)} "
-            warnings.warn(f"{told}leaves it out", ColumnWarning, stacklevel=2)
+            warn(f"{told}leaves it out", ColumnWarning)
         return rows, {}
     for name in left_out:
         (told,) = (each for each in schema.warnings if each.startswith(f"column {name!r} is left out: "))
-        warnings.warn(told, ColumnWarning, stacklevel=2)
+        warn(told, ColumnWarning)
     if not left_out:
         return rows, {}
     return replace(rows, columns=tuple(name for name in schema.names if name not in left_out)), left_out

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any
 
 import click
 
-from ..errors import EmptyClassWarning, StatisticsError
+from ..errors import EmptyClassWarning, StatisticsError, warn
 from ..storage import locate
 from ..text import counted, numbered
 from . import options
@@ -88,7 +87,7 @@ def forget(
         of = collector_of(recipe, recipe.chosen(known.params), statistics)
         rest = forgotten(statistics, known.names, source, of)
     if not rest.weight.any():
-        warnings.warn("no row is left in the model: it cannot predict", EmptyClassWarning, stacklevel=1)
+        warn("no row is left in the model: it cannot predict", EmptyClassWarning)
     _write(replace(known, learnt=rest), known, out, as_json)
 
 

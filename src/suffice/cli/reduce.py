@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import click
 
-from ..errors import ColumnWarning, DataError, alike, listed
+from ..errors import ColumnWarning, DataError, alike, listed, warn
 from . import options
 from .data import Data, reads_data
 from .options import UsageError
@@ -104,11 +103,11 @@ def _numbers(rows: Any, columns: list[str] | None, keep: list[str] | None, skip_
         columns = [name for name, number in given.items() if number and name not in schema.left_out()]
         why = {name: reason for name, reason in schema.left_out().items() if given.get(name)}
         for name, reason in why.items():
-            warnings.warn(f"column {name!r} is left out: {reason}", ColumnWarning, stacklevel=2)
+            warn(f"column {name!r} is left out: {reason}", ColumnWarning)
         texts = [name for name in schema.by_name() if not given.get(name, True)]
         if texts:
             what = "hold text or dates; to use one, convert it to numbers first"
-            warnings.warn(f"columns are left out, since they {what}: {listed(texts, 10)}", ColumnWarning, stacklevel=2)
+            warn(f"columns are left out, since they {what}: {listed(texts, 10)}", ColumnWarning)
         if not columns:
             raise DataError("the table has no columns of numbers; PCA and LDA need some")
     if lacking := [name for name in columns if name not in names]:

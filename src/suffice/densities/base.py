@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, Self
@@ -10,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, EmptyClassWarning, listed
+from ..errors import DataError, EmptyClassWarning, listed, warn
 from ..sources import as_table
 from ..stats import Statistics
 from ..tables.table import Table
@@ -813,9 +812,8 @@ def seen_classes(stats: Any) -> Array:
     """Which classes have rows, (k,), with a warning where one has none."""
     seen = np.asarray(stats.weight > 0)
     if not seen.all():
-        warnings.warn(
+        warn(
             f"no rows of class {listed(stats.classes[~seen])}: it is never predicted",
             EmptyClassWarning,
-            stacklevel=3,
         )
     return seen

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
-from ..errors import DataError, SingularWarning, as_parameter, listed, remedy
+from ..errors import DataError, SingularWarning, as_parameter, listed, remedy, warn
 from ..kernels.reference import triangular_inverse
 from ..stats import MomentStats
 from ..stats.scatter import refuse_overflow
@@ -229,11 +228,10 @@ def warn_of_floor(kind: Structure, owners: Array, names: Sequence[Any], floored:
     if not kind.tied:
         predictive = remedy("a predictive Gaussian model", f"--model gaussian with {as_parameter('predictive', True)}")
         instead += f", {as_parameter('covariance', 'tied')} or {predictive}"
-    warnings.warn(
+    warn(
         f"almost no variance in some direction: {'; '.join(lines)}{more}. {done}; "
         f"remove columns that are constant or follow from others, or use {instead}",
         SingularWarning,
-        stacklevel=6,
     )
 
 

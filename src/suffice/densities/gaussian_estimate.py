@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ColumnWarning, listed
+from ..errors import ColumnWarning, listed, warn
 from ..stats import MomentStats, PatternStats
 from ..stats.scatter import refuse_overflow
 from .base import seen_classes
@@ -122,10 +121,9 @@ def _of_moments(
         mean, covariance = neutral(mean, stats.scatter, stats.observed, covariance, kind)
         if not (has := stats.observed.any(axis=0)).all() and stats.weight.any():
             empty = [names[j] if names else j for j in np.flatnonzero(~has).tolist()]
-            warnings.warn(
+            warn(
                 f"all values of column {listed(empty)} are missing: it is ignored; leave the column out",
                 ColumnWarning,
-                stacklevel=5,
             )
     return regularised(stats, kind, mean, covariance, floor, names, own, degenerate)
 

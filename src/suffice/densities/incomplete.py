@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ConvergenceWarning, DataError, SufficeWarning, as_parameter, listed, remedy
+from ..errors import ConvergenceWarning, DataError, SufficeWarning, as_parameter, listed, remedy, warn
 from ..stats import MomentStats, PatternStats
 from .covariance import Structure, neutral, whitened
 
@@ -84,12 +84,11 @@ def completed(
                     density = estimate(moments)
     if lenient:
         return moments
-    warnings.warn(
+    warn(
         f"the covariances have not converged after {_STEPS} steps: there are too few rows, or too many of their cells "
         f"are missing; use {remedy('shrinkage', as_parameter('shrinkage', 0.5))}, or "
         f"{as_parameter('covariance', 'tied', 'diag')}",
         ConvergenceWarning,
-        stacklevel=6,
     )
     return moments
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, SingularWarning, listed
+from ..errors import DataError, SingularWarning, listed, warn
 from ..stats import MomentStats, TransformedStats
 from ..stats.transformed import transformed
 from .base import seen_classes
@@ -95,12 +94,11 @@ class TransformedDensity(IndependentDensity):
         narrow = narrow & seen[:, None] & (moments.weight > 0)
         if narrow.any():
             columns = [names[j] if names else int(j) for j in np.flatnonzero(narrow.any(axis=0))]
-            warnings.warn(
+            warn(
                 f"column {listed(columns)} hardly varies in class "
                 f"{listed(stats.classes[narrow.any(axis=1)])}; its relative variance was raised to "
                 f"{NARROWEST:g} in the {cls.family} density",
                 SingularWarning,
-                stacklevel=3,
             )
         return cls._of(parameters, seen)
 

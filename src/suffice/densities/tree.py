@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 
 from .. import kernels
 from ..decisions import log
-from ..errors import ColumnWarning, DataError, remedy
+from ..errors import ColumnWarning, DataError, remedy, warn
 from ..stats.pairs import PairStats
 from ..tables import vocabulary as vocabularies
 from ..tables.table import Table
@@ -619,8 +618,7 @@ def _warn(stats: PairStats, joint: Sequence[tuple[int, int]], grows: bool, names
                 f"{remedy('structure', '--set structure')} out; all pairs "
                 "share the room for tables, columns next to each other first"
             )
-        warnings.warn(
+        warn(
             f"these pairs of columns {why} so that they are not joined in the tree: {shown}{more}; {what}",
             ColumnWarning,
-            stacklevel=3,
         )

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
-from ..errors import ColumnWarning, DataError, EmptyClassWarning
+from ..errors import ColumnWarning, DataError, EmptyClassWarning, warn
 from ..kernels.words import Documents, InvalidTextError, Words
 from ..stats import CountStats, WordStats
 from ..stats.counts import DENSE
@@ -542,11 +542,10 @@ def _chosen(column: ColumnWords, tokens: Tokens, documents: float) -> ColumnWord
     least = tokens.min_df * documents if share else tokens.min_df * (tokens.min_df > 1)  # 1: a word of any weight
     kept = column.having >= least * (1 - 1e-12)
     if len(kept) and not kept.any():
-        warnings.warn(
+        warn(
             f"no word is in {least:g} documents or more, so that the text says nothing: {len(kept)} words are "
             f"in {column.having.max():g} at most; give a smaller min_df",
             ColumnWarning,
-            stacklevel=4,
         )
     if tokens.max_features is not None and kept.sum() > tokens.max_features:
         total = np.add.reduceat(np.append(column.counts.value, 0.0), column.counts.starts[:-1])

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from ..errors import warn
 from .table_estimator import TableEstimator
 
 Array = NDArray[Any]
@@ -28,6 +28,4 @@ class Iterated(TableEstimator):
 
     def _warn_unless_converged(self) -> None:
         if not self.converged_:
-            warnings.warn(
-                f"no convergence after {self.max_iter} steps; raise max_iter or tol", ConvergenceWarning, stacklevel=3
-            )
+            warn(f"no convergence after {self.max_iter} steps; raise max_iter or tol", ConvergenceWarning)

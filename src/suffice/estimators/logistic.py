@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -12,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .. import decisions, modelfile
 from ..collect import collect, refuse_large, refuse_nonfinite
-from ..errors import ColumnWarning, DataError, DecisionError, SeparableWarning, listed, one_of, remedy
+from ..errors import ColumnWarning, DataError, DecisionError, SeparableWarning, listed, one_of, remedy, warn
 from ..regression import EXPANSIONS, Design, LogisticModel, LogisticProblem, expand
 from ..regression.encoding import CATEGORICAL, DROP, TEXT
 from ..schema import Schema
@@ -206,7 +205,7 @@ class LogisticClassifier(LLRClassifier):
             families = _NUMBERS if self.families is None else self.families
             # A sample, as for MixedClassifier: columns that are constant stay, and identifiers do not.
             schema = Schema.of(table, families, source.frame, is_sample=True, decimal=source.decimal)
-            schema.warn(stacklevel=3)
+            schema.warn()
             _tell_of_text(schema)
         special = self.families is not None or {CATEGORICAL, TEXT} & {*schema.families} or schema.features or quadratic
         if not special and self.standardize is not True:
@@ -243,18 +242,16 @@ class LogisticClassifier(LLRClassifier):
             center, covariance, self.tol, self.max_iter, self._start(classes, rows.shape[1], design)
         )
         if not found.success:
-            warnings.warn(
+            warn(
                 f"the optimiser was not done after {found.nit} step{'s' * (found.nit != 1)}; raise "
                 f"{remedy('max_iter', '--set max_iter')}, or bring the columns to one scale",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         if np.inf == self.C and _separates(rows, slope, intercept, code, weight):
-            warnings.warn(
+            warn(
                 "the columns separate the classes perfectly, so that the coefficients would grow without end; give a "
                 "finite C",
                 SeparableWarning,
-                stacklevel=3,
             )
         self.n_iter_ = found.nit
         if design is not None:
@@ -413,7 +410,7 @@ def _tell_of_text(schema: Schema) -> None:
         )
     for name in texts:
         message = f"column {name!r} is left out: logistic regression does not read text"
-        warnings.warn(message, ColumnWarning, stacklevel=4)
+        warn(message, ColumnWarning)
 
 
 def _plain_rows(table: Table, expansion: str) -> Any:

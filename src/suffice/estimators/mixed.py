@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, ClassVar, Self
 
 from numpy.typing import NDArray
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 from ..category_choices import depends
 from ..combined import MIXED, Mixed
 from ..densities.scorer import Edge
-from ..errors import ColumnWarning, FamilyError
+from ..errors import ColumnWarning, FamilyError, warn
 from ..schema import DROP, Schema
 from ..scoring.model import Model, Prior
 from ..scoring.notes import ColumnNotes
@@ -41,13 +40,13 @@ class MixedTable(Estimated):
         # A sample in any case: a column that is constant here may vary in a model that this one is merged with.
         how: dict[str, Any] = {"leaves_out": not more, "is_sample": True, "decimal": source.decimal}
         schema = Schema.of(table, self.families, source.frame, **how)
-        schema.warn(stacklevel=5)
+        schema.warn()
         return schema.joined() if depends(self._validate()) else schema
 
     def _reconsidered(self, inferred: Schema, error: FamilyError) -> Schema:
         schema, changes = inferred.demoted(error)
         for change in changes:
-            warnings.warn(f"{change}; the rows are read again", ColumnWarning, stacklevel=6)
+            warn(f"{change}; the rows are read again", ColumnWarning)
         return schema
 
     def _inferred(self) -> Schema:

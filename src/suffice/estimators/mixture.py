@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from numbers import Integral, Real
@@ -17,7 +16,7 @@ from sklearn.utils import check_random_state
 from .. import em
 from ..combined import CLUSTERS
 from ..densities import Density
-from ..errors import ComponentWarning, DataError, as_parameter, one_of
+from ..errors import ComponentWarning, DataError, as_parameter, one_of, warn
 from ..scoring.model import Model
 from ..sources import Source
 from ..sources.sampling import sample_rows
@@ -501,9 +500,8 @@ def table_of(rows: list[dict[str, float]]) -> dict[str, Array]:
 def warn_of_lost(found: int, asked: int) -> None:
     """Warn where a mixture has fewer components than it should have."""
     if found < asked:
-        warnings.warn(
+        warn(
             f"{asked - found} of {asked} components lost their rows to others and are left out; use fewer components, "
             f"or {as_parameter('pseudo_rows', 1)}",
             ComponentWarning,
-            stacklevel=4,
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Self
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import DataConversionWarning, NotFittedError
 
-from ..errors import DataError
+from ..errors import DataError, warn
 from ..scoring.columns import Columns
 from ..scoring.rows import refuse_empty
 from ..sources import Source, as_source
@@ -81,6 +80,6 @@ def given_labels(y: Any, estimator: object) -> Any:
         y = y.to_numpy()
     if isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] == 1:
         message = "A column-vector y was passed when a 1d array was expected; it is taken as y.ravel()"
-        warnings.warn(message, DataConversionWarning, stacklevel=3)
+        warn(message, DataConversionWarning)
         return y.ravel()
     return y

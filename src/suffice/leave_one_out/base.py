@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..collect import collect, refuse_nonfinite
 from ..densities import Density
-from ..errors import DataError, PrecisionWarning, StatisticsError
+from ..errors import DataError, PrecisionWarning, StatisticsError, warn
 from ..sources import LocalSource
 from ..stats import Statistics
 from ..tables.batch import Batch
@@ -83,12 +83,11 @@ def held_out_scores(
         density = estimate(rest)
         density.score(density.read(row.table), all=out[i : i + 1])
     if read > _PASSES:
-        warnings.warn(
+        warn(
             f"leaving out any one of {read} rows leaves almost no weight or variance in its class. "
             f"For {_PASSES} of them, the model was fitted again without the row; the scores of the "
             "others may be inaccurate. Rescale the columns or the weights",
             PrecisionWarning,
-            stacklevel=4,
         )
     if np.isnan(out).any():
         refuse_nonfinite(source)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import decisions
-from ..errors import ImpossibleWarning, remedy
+from ..errors import ImpossibleWarning, remedy, warn
 
 Array = NDArray[Any]
 
@@ -53,9 +52,8 @@ class Application:
         """Warn of rows that have probability zero under every class, unless nothing but the prior could decide."""
         if (count := sum(self._impossible_rows)) and not self._prior_alone:
             rows = "1 row has" if count == 1 else f"{count} rows have"
-            warnings.warn(
+            warn(
                 f"{rows} probability zero under every class, so that the prior alone decides; check for values that a "
                 f"family cannot have, or use {remedy('alpha', '--set alpha')} > 0 where categories or counts are new",
                 ImpossibleWarning,
-                stacklevel=3,
             )

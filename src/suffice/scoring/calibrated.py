@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from ..densities.base import Density
 from ..densities.parameters import check_weights
 from ..densities.scorer import Scorer, Wanted
-from ..errors import CalibrationWarning, DataError, remedy
+from ..errors import CalibrationWarning, DataError, remedy, warn
 from ..stats.base import read_only
 from ..tables.features import Feature
 from ..tables.labels import positions
@@ -114,7 +113,7 @@ class Calibration:
         Calibration
             No longer current.
         """
-        warnings.warn(
+        warn(
             "the calibration of this model was fitted to other rows, and is kept; "
             + remedy(
                 "choose the model again with suffice.fit for a new one, or delete its calibration_ to use the scores "
@@ -122,7 +121,6 @@ class Calibration:
                 "fit the model again with suffice fit for a new one",
             ),
             CalibrationWarning,
-            stacklevel=4,
         )
         return replace(self.aligned(known, classes), is_current=False)
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from numpy.typing import NDArray
 
-from ..errors import DataError
+from ..errors import DataError, warn
 from ..sources import Source, as_source, with_texts
 from ..tables.labels import family
 from ..tables.readers import as_documents
@@ -87,7 +86,7 @@ class Columns:
 
 
 def _warn(message: str) -> None:
-    warnings.warn(message, UserWarning, stacklevel=6)
+    warn(message, UserWarning)
 
 
 def _listed(title: str, names: set[str]) -> list[str]:

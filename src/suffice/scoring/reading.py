@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -13,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..densities.scorer import Scorer
-from ..errors import ColumnWarning, DataError, listed
+from ..errors import ColumnWarning, DataError, listed, warn
 from ..tables.features import Steps, read
 from ..tables.infinity import infinite_cells, without_infinity
 from ..tables.parsing import EXAMPLES, ORDERS, WORDS, date_mark, words_of
@@ -170,11 +169,11 @@ class Reading:
         """Warn of cells that could not be read; it is an error if none of the cells of a column could."""
         if self.infinite:
             n_cells = np.sum(self.infinite, axis=0).tolist()
-            warnings.warn(infinite_cells(n_cells, self.names or range(len(n_cells))), ColumnWarning, stacklevel=4)
+            warn(infinite_cells(n_cells, self.names or range(len(n_cells))), ColumnWarning)
         for j, message in self.messages().items():
             if self._is_other(j):
                 raise DataError(f"{message}; give the column that the model has learnt, or leave its cells empty")
-            warnings.warn(f"{message}; such cells are read as missing values", ColumnWarning, stacklevel=4)
+            warn(f"{message}; such cells are read as missing values", ColumnWarning)
 
 
 def _wanted(steps: Steps, words: Sequence[Any]) -> str:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from .. import decisions
 from ..collect import count_cells
-from ..errors import BaselineWarning, ColumnWarning, DataError, SufficeWarning, alike, listed, remedy
+from ..errors import BaselineWarning, ColumnWarning, DataError, SufficeWarning, alike, listed, remedy, warn
 from ..estimators.classifier import LLRClassifier
 from ..estimators.table_estimator import given_labels
 from ..progress import progress
@@ -159,10 +159,9 @@ def fit(
         model: LLRClassifier = fitted(_without(whole, left_out))
     except KeyboardInterrupt:
         some = source if trial.is_sample else sampled(source, ROWS, random_state)
-        warnings.warn(
+        warn(
             f"interrupted: the chosen model is fitted only to {some.n_rows} rows on which models were compared",
             UserWarning,
-            stacklevel=2,
         )
         model, choice = fitted(_without(some, left_out)), replace(choice, fitted_rows=some.n_rows)
     model._set_target(target)
@@ -171,11 +170,10 @@ def fit(
     if calibrate and best.held_out is not None and (calibration := best.candidate.calibration(best.held_out)):
         model.calibration_ = calibration.aligned(trial.classes, model.classes_)  # a sample may lack some
     if not choice.beats_baseline:
-        warnings.warn(
+        warn(
             "on held-out rows, no model is better than the class frequencies by more than chance explains: the columns "
             "may say nothing about the target, or the rows may be too few" + remedy(". See choice_.summary", ""),
             BaselineWarning,
-            stacklevel=2,
         )
     return model
 
@@ -223,7 +221,7 @@ def _fitted(candidate: Candidate, trial: Trial, infinite: bool, whole: Source) -
         _, *n_cells = count_cells(whole, np.isinf)
         read = [n * (families.get(str(name)) != DROP) for name, n in zip(names, n_cells, strict=True)]
         if any(read):
-            warnings.warn(infinite_cells(read, names), ColumnWarning, stacklevel=3)
+            warn(infinite_cells(read, names), ColumnWarning)
     return model
 
 
@@ -322,7 +320,7 @@ class _Search:
             why = "interrupted" if self.ended_by == "interrupt" else "the time limit ended the search"
             n = len(self.tried)
             which = f"the best of the {n} models that were" if n > 1 else "the only model that was"
-            warnings.warn(f"{why}: {which} tried so far is fitted", UserWarning, stacklevel=3)
+            warn(f"{why}: {which} tried so far is fitted", UserWarning)
 
     def _try(self, model: Candidate) -> _Tried:
         """Try a candidate on all held-out rows, unless those of the first splits show that it is not the best."""
@@ -427,7 +425,7 @@ def _telling(source: ArraySource, families: Any) -> tuple[ArraySource, Schema, d
     """Return the source without columns of which nothing can be learnt, its schema, and why these are left out."""
     table = encoded(source.table)
     schema = Schema.of(table, families, source.frame, decimal=source.decimal)
-    schema.warn(stacklevel=4)
+    schema.warn()
     left_out = schema.left_out() if source.names else {}
     kept = [j for j, name in enumerate(schema.names) if name not in left_out]
     schema, table = schema.take(kept), table.take(kept) if left_out else table

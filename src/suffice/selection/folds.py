@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError
+from ..errors import DataError, warn
 from ..sources import PartedSource
 from ..sources.labelled import refuse_missing_labels
 from ..tables.batch import Batch
@@ -111,7 +110,7 @@ def _shares(count: Array, appearance: Array, n_folds: int, stratified: bool) -> 
         raise DataError(f"n_splits={n_folds} cannot be greater than the number of members in each class.")
     if (count < n_folds).any():
         least = f"The least populated class in y has only {count.min()} members"
-        warnings.warn(f"{least}, which is less than n_splits={n_folds}.", UserWarning, stacklevel=2)
+        warn(f"{least}, which is less than n_splits={n_folds}.", UserWarning)
     share = np.empty((len(count), n_folds), np.int64)
     share[appearance] = _dealt(np.concatenate([[0], count[appearance].cumsum()]), n_folds)
     return share

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 
-from ..errors import DataError
+from ..errors import DataError, warn
 from ..estimators._sklearn import named_scorers
 from ..sources import PartedSource
 from ..tables.batch import Batch
@@ -89,11 +88,10 @@ class PartedWork(Work):
                 if self.error_score == "raise":
                     raise
                 scores[name] = self.error_score
-                warnings.warn(
+                warn(
                     "Scoring failed. The score on this train-test partition for these parameters will be set to "
                     f"{self.error_score}. Details: {type(error).__name__}: {error}",
                     UserWarning,
-                    stacklevel=2,
                 )
         return scores if named_scorers(self.scorer) else scores["score"]
 

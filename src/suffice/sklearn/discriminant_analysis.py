@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +15,7 @@ from .. import kernels
 from ..densities import GaussianDensity
 from ..densities.covariance import STRUCTURES
 from ..densities.shrinkage import shrunk
+from ..errors import warn
 from ..estimators._sklearn import checks_parameters
 from ..projection import overall
 from ..regression.model import LogisticModel
@@ -165,7 +165,7 @@ class LinearDiscriminantAnalysis(Linear, Discriminant, theirs.LinearDiscriminant
         if (priors < 0).any():
             raise ValueError("priors must be non-negative")
         if abs(priors.sum() - 1.0) > 1e-5:
-            warnings.warn("The priors do not sum to 1. Renormalizing", UserWarning, stacklevel=4)
+            warn("The priors do not sum to 1. Renormalizing", UserWarning)
             priors = priors / priors.sum()
         return priors
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from inspect import signature
 from typing import Any, Self
 
@@ -14,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
+from ..errors import warn
 from ..estimators._sklearn import checks_parameters
 from ..regression.problem import LogisticProblem
 from ..stats.collectors import CollectMoments
@@ -80,11 +80,10 @@ class LogisticRegression(Linear, theirs.LogisticRegression):
             whole.mean[0], covariance, tol, self.max_iter, self._start(problem, classes)
         )
         if not found.success:
-            warnings.warn(
+            warn(
                 f"lbfgs failed to converge after {found.nit} iteration(s): Newton's method, which takes its place, is "
                 "not done. Increase the number of iterations to improve the convergence (max_iter), or scale the data",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         self.classes_, self.backend_, self._prior = classes, OURS, total / total.sum()
         if len(classes) > 2:

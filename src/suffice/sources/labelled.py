@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import warnings
 from collections import Counter
 from contextlib import suppress
 from typing import Any, NoReturn
@@ -11,7 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, MissingLabelsError, SkippedWarning, SufficeError, SufficeWarning, listed, remedy
+from ..errors import DataError, MissingLabelsError, SkippedWarning, SufficeError, SufficeWarning, listed, remedy, warn
 from ..tables.batch import Batch
 from ..tables.labels import SoftLabels, encode, missing_labels, missing_message, rows_shown
 from ..tables.table import LOOK
@@ -35,7 +34,7 @@ def labelled(source: Source) -> Source:
             + remedy("checkpoint=", "--checkpoint")
         )
     left = f"{n} row{'s have' if n > 1 else ' has'} no label and {'are' if n > 1 else 'is'} left out"
-    warnings.warn(f"{left}{rows_shown(n, rows)}", SkippedWarning, stacklevel=3)
+    warn(f"{left}{rows_shown(n, rows)}", SkippedWarning)
     return FilteredSource(source, lambda batch: ~missing_labels(np.asarray(batch.y)))
 
 
@@ -90,18 +89,16 @@ def check_classes(source: Source, some: Array | SoftLabels | None = None) -> Non
     if missing.any():  # this is the automatic choice, or a command
         refuse_missing_labels(source, ", or leave them out with skip_unlabelled=True")
     if alike := _alike(classes):
-        warnings.warn(
+        warn(
             f"the classes {alike} differ in blanks or capitals alone; if they are one class, write them alike",
             SufficeWarning,
-            stacklevel=4,
         )
     single = classes[rows == 1] if len(labels) < LOOK else ()
     if 0 < len(single) <= _NOTES and rows.max() >= _MANY:
         have = f"class {listed(single)} has" if len(single) == 1 else f"the classes {listed(single)} have"
-        warnings.warn(
+        warn(
             f"{have} only one row; if this is no class, but a total or a note below the table, remove the row",
             SufficeWarning,
-            stacklevel=4,
         )
 
 

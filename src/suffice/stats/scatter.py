@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, PrecisionWarning, StatisticsError, listed
+from ..errors import DataError, PrecisionWarning, StatisticsError, listed, warn
 
 Array = NDArray[Any]
 
@@ -119,11 +118,10 @@ def clean(scatter: Array, layout: str, n: Array, before: Array, rounding: Array,
     lost = (squares < _LOST * earlier) & (earlier > 0) & several
     if lost.any():
         columns = np.flatnonzero(lost.reshape(-1, lost.shape[-1]).any(axis=0))
-        warnings.warn(
+        warn(
             f"column {listed(columns)} has almost no variance left, and its digits may be lost to rounding; "
             "if it varies in the remaining rows, fit these again",
             PrecisionWarning,
-            stacklevel=4,
         )
     if layout == "diag":
         scatter[noise] = 0.0

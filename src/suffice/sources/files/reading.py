@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -10,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 import pyarrow as pa
 
-from ...errors import CheckpointError, DataError, FormatWarning, SkippedWarning, UnreadableError, listed
+from ...errors import CheckpointError, DataError, FormatWarning, SkippedWarning, UnreadableError, listed, warn
 from ...threads import reduce_ordered
 from .. import base
 from ..base import Run
@@ -171,10 +170,10 @@ class FilePass(Generic[T]):
             parts = "1 part of the files" if len(skipped) == 1 else f"{len(skipped)} parts of the files"
             left_out = f"could not be read and {'is' if len(skipped) == 1 else 'are'} left out"
             message = f"{parts} {left_out}: {listed(skipped, 3)}"
-            warnings.warn(message, SkippedWarning, stacklevel=3)
+            warn(message, SkippedWarning)
         for file in self.reader.found:
             for guess in self.files.format_for(file).guesses(file):
-                warnings.warn(guess, FormatWarning, stacklevel=3)
+                warn(guess, FormatWarning)
         if total is None or not self.rows:
             condition = self.reader.request.filter
             which = "no row" if condition is None else f"no row that passes {condition}"
