@@ -36,6 +36,33 @@ from contextlib import contextmanager
 from shlex import quote
 from typing import Any
 
+__all__ = [
+    "BaselineWarning",
+    "CalibrationWarning",
+    "CheckpointError",
+    "ColumnWarning",
+    "ComponentWarning",
+    "ConvergenceWarning",
+    "DataError",
+    "DatabaseError",
+    "DecisionError",
+    "EmptyClassWarning",
+    "FamilyError",
+    "FormatWarning",
+    "ImpossibleWarning",
+    "MissingLabelsError",
+    "ModelFileError",
+    "ParameterError",
+    "PrecisionWarning",
+    "SeparableWarning",
+    "SingularWarning",
+    "SkippedWarning",
+    "StatisticsError",
+    "SufficeError",
+    "SufficeWarning",
+    "UnreadableError",
+]
+
 
 class SufficeError(Exception):
     """Base class of all errors of suffice."""
