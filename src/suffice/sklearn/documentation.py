@@ -8,8 +8,8 @@ _PARAMETERS = re.compile(r"^( *)Parameters\n\1---.*?(?=^\1\w[^\n]*\n\1---)", re.
 
 
 def add_parameters(own: type) -> None:
-    """Put the Parameters section of the class of the same name of scikit-learn before the examples of a class."""
-    theirs = next(base for base in own.__mro__[1:] if base.__name__ == own.__name__)
+    """Put the Parameters section of scikit-learn's class, which is the last base, before the examples of a class."""
+    theirs = own.__bases__[-1]
     if own.__doc__ and (found := _PARAMETERS.search(theirs.__doc__ or "")):
         section, indent = found.group(0, 1)
         own.__doc__ = own.__doc__.replace(f"{indent}Examples\n", f"{section}{indent}Examples\n", 1)
