@@ -1235,13 +1235,13 @@ def test_ctrl_c_says_what_is_left(tmp_path, checkpoint):
 SLOW = """
 import sys, time
 from suffice.cli import main
-from suffice.sources.files import reading
-counted = reading.FilePass._advance
+from suffice.sources.files import pieces
+counted = pieces.FilePass._advance
 def slow(*arguments):
     counted(*arguments)
     print("reading", flush=True)
     time.sleep(30)
-reading.FilePass._advance = slow
+pieces.FilePass._advance = slow
 sys.argv[0] = "suffice"
 main()
 """

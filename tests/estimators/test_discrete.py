@@ -1315,7 +1315,7 @@ def test_a_vocabulary_is_looked_into_again_and_again(monkeypatch):
     clf = CategoricalClassifier(n_jobs=1).fit(pd.DataFrame({"a": list("xyzx"), "b": list("uuvu")}), list("pqpq"))
     monkeypatch.setattr(vocabularies, "CategoryIndex", Counted)
     rows = pd.DataFrame({"a": list("xyzx") * 900, "b": list("uuvu") * 900})  # more than a piece of scores
-    monkeypatch.setattr("suffice.scoring.rows._SCORES", 1)
+    monkeypatch.setattr("suffice.scoring.loop._SCORES", 1)
     clf.predict(rows)
     clf.llr(rows)
     assert sorted(built) == [2, 3]

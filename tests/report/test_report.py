@@ -27,7 +27,7 @@ from suffice import (
 )
 from suffice.cli import app
 from suffice.errors import DataError
-from suffice.report import columns, controls, rows, words, writing
+from suffice.report import columns, controls, meanings, rows, writing
 from suffice.report.figures import evaluation_of, figures_of
 from suffice.report.rows import ScoredRows, rows_of
 from suffice.scoring.calibrated import Calibration
@@ -419,7 +419,7 @@ def test_words_of_a_report_are_those_of_the_glossary(tmp_path):
     clf = GaussianClassifier().fit(*rng_table())
     page = written(tmp_path, clf, *rng_table()).read_text()
     documented = (Path(__file__).parents[2] / "docs/glossary.md").read_text()
-    for name, meaning in words.WORDS.items():
+    for name, meaning in meanings.WORDS.items():
         assert f"| {name} | {meaning} |" in documented
     assert set(re.findall(r'href="#([^"]+)"', page)) <= set(re.findall(r'id="([^"]+)"', page))
 

@@ -172,7 +172,7 @@ def test_a_few_pieces_are_alive_at_a_time_though_one_takes_long(rng, tmp_path, m
         X.to_parquet(tmp_path / "in.parquet", row_group_size=n // pieces)
     elif form == "csv":
         X.to_csv(tmp_path / "in.csv", index=False)
-        monkeypatch.setattr("suffice.sources.files.text.BLOCK", (tmp_path / "in.csv").stat().st_size // pieces)
+        monkeypatch.setattr("suffice.sources.files.blocks.BLOCK", (tmp_path / "in.csv").stat().st_size // pieces)
     monkeypatch.setattr("suffice.sources.base.PIECE", 2 * n // pieces)
     monkeypatch.setattr(written, "_ROWS", 1)
 
@@ -299,7 +299,7 @@ def test_unseen_categories_are_refused_where_they_should(table, tmp_path):
 
 def test_kept_columns_of_text_files_stay_text_unless_they_are_given_a_type(table, tmp_path, monkeypatch):
     """The types of text would be those of its first lines."""
-    monkeypatch.setattr("suffice.sources.files.text.BLOCK", 1 << 17)
+    monkeypatch.setattr("suffice.sources.files.blocks.BLOCK", 1 << 17)
     clf = MODELS["full"](table)
     lines = "x,z,key\n" + "0.5,0.5,1\n" * 40_000 + "0.5,0.5,1.5\n"
     (tmp_path / "in.csv").write_text(lines)

@@ -19,12 +19,12 @@ from click.testing import CliRunner
 import suffice
 from suffice.cli import app, main
 from suffice.server.answers import Job, answers
+from suffice.server.bodies import asked_of_bulk
 from suffice.server.bulk import scored_csv
 from suffice.server.documents import row_schema
 from suffice.server.errors import RefusedError
 from suffice.server.limits import Limits
 from suffice.server.models import load
-from suffice.server.rows import asked_of_bulk
 
 from .conftest import serving, tickets
 

@@ -33,7 +33,7 @@ from suffice import (
 )
 from suffice.errors import CheckpointError, DataError, MissingLabelsError, SkippedWarning, UnreadableError
 from suffice.sources import as_source, base
-from suffice.sources.files import text as formats
+from suffice.sources.files import blocks
 
 N = 900
 NUMBERS = ["length", "width", "events"]
@@ -109,8 +109,8 @@ def small_pieces(monkeypatch):
     """So that there are many: of every file, and batches of every piece."""
     monkeypatch.setattr(base, "PIECE", 200)
     monkeypatch.setattr(base, "CELLS", 256)
-    monkeypatch.setattr(formats, "BLOCK", 3000)
-    monkeypatch.setattr(formats, "HEAD", 2000)
+    monkeypatch.setattr(blocks, "BLOCK", 3000)
+    monkeypatch.setattr(blocks, "HEAD", 2000)
 
 
 def written(directory, table, suffix, cuts=CUTS):
@@ -623,8 +623,8 @@ SCRIPT = """
 import os, signal, sys
 from suffice import GaussianClassifier, MixedClassifier, arrayfile, checkpoint, files
 from suffice.sources import base
-from suffice.sources.files import text as formats
-base.PIECE, base.CELLS, formats.BLOCK, formats.HEAD, checkpoint.SECONDS = 200, 256, 3000, 2000, 0
+from suffice.sources.files import blocks
+base.PIECE, base.CELLS, blocks.BLOCK, blocks.HEAD, checkpoint.SECONDS = 200, 256, 3000, 2000, 0
 moment, path, state = sys.argv[1:]
 kind, _, count = moment.partition(" ")
 die = lambda *_: os.kill(os.getpid(), signal.SIGKILL)

@@ -22,7 +22,7 @@ from suffice.checkpoint import Checkpoint
 from suffice.cli import app
 from suffice.errors import CheckpointError, DataError, ModelFileError, SkippedWarning, UnreadableError
 from suffice.server.models import models_at
-from suffice.sources.files import text
+from suffice.sources.files import blocks
 from suffice.storage import Location, _secrets, locate, without_credentials
 from tests.server.conftest import serving
 
@@ -120,7 +120,7 @@ def test_a_filter_reads_what_it_must(partitions, table):
 
 @pytest.mark.parametrize("name", ["a.parquet", "a.csv", "a.csv.gz", "a.arrow"])
 def test_every_format(store, table, name, monkeypatch):
-    monkeypatch.setattr(text, "BLOCK", 20_000)  # several pieces
+    monkeypatch.setattr(blocks, "BLOCK", 20_000)  # several pieces
     path = f"bucket/{name}"
     if name == "a.parquet":
         pq.write_table(table, path, filesystem=store.filesystem)

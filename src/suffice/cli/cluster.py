@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ..text import aligned
+from ..lines import aligned
 from . import options
 from .data import Data, reads_data, telling
 from .output import Output, writes

@@ -41,10 +41,10 @@ def compare(
     interval of the difference from the best one tells whether the order is certain.
     Without --prior, all models decide with that of the first.
     """
+    from ..lines import filled, folded, width
     from ..scoring import load_model
     from ..scoring.choice import ROUNDING
     from ..scoring.comparison import compared
-    from ..text import filled, folded, width
 
     if len(set(models)) < 2:
         raise UsageError("give at least two models, as in -m one.safetensors -m two.safetensors")

@@ -36,8 +36,8 @@ def evaluate(
 
     MODEL is a model file, written by suffice fit.
     """
+    from ..lines import filled, width
     from ..scoring import load_model
-    from ..text import filled, width
 
     loaded = load_model(model)
     case, labels = options.application(prior, cost, loaded.classes), options.target_of(target, loaded, model)

@@ -116,7 +116,7 @@ def _shown(found: Any, n: int) -> Any:
     """Yield a table for each of n rows."""
     from itertools import groupby
 
-    from ..text import aligned, filled, shortened, width, wrapped
+    from ..lines import aligned, filled, shortened, width, wrapped
 
     shares = {row: list(group) for row, group in groupby(found.to_pylist(), lambda line: line["row"])}
     for row in range(n):

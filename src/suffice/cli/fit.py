@@ -147,7 +147,7 @@ def fit(
 
 def tell(fitted: Any, out: Output, as_json: bool, report: Output | None) -> None:
     """Say what was fitted, what else was tried, and where it is."""
-    from ..text import described, filled, width
+    from ..lines import described, filled, width
 
     choice = getattr(fitted, "choice_", None)
     if as_json:

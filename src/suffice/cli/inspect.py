@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..text import aligned, counted, filled, folded, hanging, width
+from ..lines import aligned, counted, filled, folded, hanging, width
 from . import options
 from .output import as_json_text
 

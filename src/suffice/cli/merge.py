@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from ..errors import EmptyClassWarning, StatisticsError, warn
+from ..lines import counted, numbered
 from ..storage import locate
-from ..text import counted, numbered
 from . import options
 from .data import Data, reads_data
 from .output import Output, writes

@@ -32,9 +32,9 @@ def outliers(model: str, data: Data, level: float, keep: str | None, out: Output
 
     MODEL is a model file with a generative model, written by suffice fit.
     """
+    from ..lines import aligned
     from ..scoring import load_model
     from ..scoring.outliers import outliers
-    from ..text import aligned
 
     loaded = load_model(model)
     with data.opened() as rows:

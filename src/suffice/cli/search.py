@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from ..errors import alike, listed, not_known
-from ..text import aligned
+from ..lines import aligned
 from . import options
 from .data import Data, labelled_rows, note_left_out, reads_data, telling
 from .fit import check_parameters, estimator_of

@@ -27,7 +27,7 @@ from ..stats import ComponentStats, Statistics
 from ..stats.bundle import Collector
 from ..stats.components import relabelled
 from ..tables.libraries import in_library
-from ..tables.selection import with_columns
+from ..tables.subset import with_columns
 from .classifier import LLRClassifier, of_model
 from .estimated import CHOSEN, Estimated
 from .learner import Learner

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..collect import collect
 from ..errors import DataError, FamilyError
 from ..learning import forgotten, warn_of_kinds
-from ..scoring.rows import refuse_empty
+from ..scoring.loop import refuse_empty
 from ..sources import Source, as_source
 from ..stats import Statistics
 from ..tables.labels import encode, union

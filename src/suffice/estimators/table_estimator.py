@@ -13,7 +13,7 @@ from sklearn.exceptions import DataConversionWarning, NotFittedError
 
 from ..errors import DataError, warn
 from ..scoring.columns import Columns
-from ..scoring.rows import refuse_empty
+from ..scoring.loop import refuse_empty
 from ..sources import Source, as_source
 
 Array = NDArray[Any]

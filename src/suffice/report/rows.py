@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from .. import decisions
 from ..errors import DataError
 from ..scoring.evaluation import check_labels, class_codes, scores_of
+from ..scoring.loop import in_steps, refuse
 from ..scoring.model import Model
 from ..scoring.reading import Reading
-from ..scoring.rows import in_steps, refuse
 from ..sources import Source
 from ..sources.frames.arrays import ArraySource
 from ..sources.labelled import refuse_missing_labels

@@ -8,18 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..densities import Density
+from ..lines import counted
 from ..scoring.choice import CRITERIA, SURE, Choice
 from ..scoring.evaluation import Evaluation
 from ..scoring.intervals import wilson
-from ..text import counted
 from .charts import Chart, horizontal_bars, round_numbers
 from .classes import MANY, confusions
 from .columns import ColumnFacts, as_date, categories_of, numbers_of
 from .figures import Figure
 from .markup import NONE, Markup, folded, table, tag, together
+from .meanings import word
 from .rows import DrawnRows, ReportRows
 from .strange import LEVEL, Outliers, Strange
-from .words import word
 
 Array = NDArray[Any]
 

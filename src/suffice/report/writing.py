@@ -22,10 +22,10 @@ from .columns import facts_of
 from .controls import Costs, controls, effective_log_odds, payload, results, standing_for
 from .figures import evaluation_of, figures_of
 from .markup import Markup, tag, together
+from .meanings import glossary
 from .pictures import score_charts
 from .rows import ReportRows, ScoredRows, rows_of
 from .strange import mistakes_of, outliers_of
-from .words import glossary
 
 _NARROW = 7  # decisions, of which a confusion matrix fits beside the sliders
 

@@ -8,7 +8,7 @@ from html import escape
 from statistics import NormalDist
 from typing import Any
 
-from ..text import filled, folded, numbered
+from ..lines import filled, folded, numbered
 
 ROUNDING = 1e-9  # differences of losses that are none
 SURE = 1.96  # standard errors on both sides of a 95 % interval

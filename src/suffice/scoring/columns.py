@@ -13,7 +13,7 @@ from ..sources import Source, as_source, with_texts
 from ..tables.labels import family
 from ..tables.readers import as_documents
 from ..tables.table import RENAME
-from .rows import refuse_empty
+from .loop import refuse_empty
 
 Array = NDArray[Any]
 

@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 
 from .. import decisions, metrics
 from ..errors import DataError, DecisionError, MissingLabelsError, listed, remedy
+from ..lines import aligned, counted, folded, shown
 from ..sources import Source
 from ..sources.labelled import labelled
 from ..tables.batch import Batch
 from ..tables.labels import missing_labels, missing_message, positions
-from ..text import aligned, counted, folded, shown
 from .choice import SURE
 from .intervals import weighted_mean, wilson
-from .rows import reduce_scores
+from .loop import reduce_scores
 
 if TYPE_CHECKING:
     from .model import Model

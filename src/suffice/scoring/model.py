@@ -30,9 +30,9 @@ from .calibrated import CalibratedScorer, Calibration
 from .choice import Choice
 from .columns import Columns
 from .explanation import tidy_shares
+from .loop import refuse, score_rows
 from .notes import ColumnNotes
 from .reading import Reading
-from .rows import refuse, score_rows
 
 if TYPE_CHECKING:
     from .evaluation import Evaluation

@@ -10,8 +10,8 @@ import numpy as np
 from ..errors import ParameterError
 from ..export.outputs import plain_labels, refuse_taken
 from ..tables.batch import Batch
+from .loop import refuse
 from .reading import Reading
-from .rows import refuse
 from .writing import RepeatedColumns, indices_of, sources_of
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from ..sources import as_source
 from ..tables.table import Table
 from .application import Application
 from .calibrated import BothScorer
-from .rows import in_steps, refuse
+from .loop import in_steps, refuse
 
 if TYPE_CHECKING:
     from .model import Model

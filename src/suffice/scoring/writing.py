@@ -20,8 +20,8 @@ from ..storage import without_credentials
 from ..tables.arrow import arrow_type, to_arrow
 from ..tables.batch import Batch
 from ..tables.table import Sparse, Table
+from .loop import reduce_scores, refuse_empty
 from .results import Results
-from .rows import reduce_scores, refuse_empty
 
 if TYPE_CHECKING:
     from .model import Model

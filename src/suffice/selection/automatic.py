@@ -19,6 +19,7 @@ from ..collect import count_cells
 from ..errors import BaselineWarning, ColumnWarning, DataError, SufficeWarning, alike, listed, remedy, warn
 from ..estimators.classifier import LLRClassifier
 from ..estimators.table_estimator import given_labels
+from ..lines import numbered
 from ..progress import progress
 from ..schema import DROP, Schema
 from ..scoring.choice import Choice, HeldOutResult
@@ -34,7 +35,6 @@ from ..tables.infinity import infinite_cells, without_infinity
 from ..tables.labels import SoftLabels, encode
 from ..tables.readers import library
 from ..tables.table import Table, encoded, looked_at
-from ..text import numbered
 from ..threads import single_threaded_blas
 from .candidates import candidates
 from .held_out import HeldOut, Trial, groups_of, splits_of

@@ -13,10 +13,10 @@ from ..errors import SufficeError
 from ..export.outputs import plain_labels
 from ..scoring.calibrated import SHARE
 from ..scoring.results import Results
+from .bodies import Asked, as_table, asked
 from .errors import RefusedError
 from .limits import Limits
 from .models import Served
-from .rows import Asked, as_table, asked
 
 Array = NDArray[Any]
 

@@ -16,16 +16,16 @@ from starlette.exceptions import HTTPException
 
 from .._version import __version__
 from .answers import Job, answers
+from .bodies import asked_of_bulk
 from .bulk import scored_arrow, scored_csv
+from .counters import Metrics
 from .documents import ARROW, CSV, Error, Health, ModelInfo, ModelList, Predictions, described, request_body
 from .errors import RefusedError
 from .gate import HEADERS, JSON, Gate, refuse
 from .lanes import JobGroups, Lanes
 from .limits import Limits
-from .metrics import Metrics
 from .models import Models, Served, models_at
-from .reference import reference_page
-from .rows import asked_of_bulk
+from .reference_page import reference_page
 
 _SMALL = 4096  # bytes of a JSON body that is answered together with others
 _LARGE = 1 << 18  # bytes of a body that has to wait until there is room for it

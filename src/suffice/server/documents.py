@@ -9,8 +9,8 @@ from typing import Annotated, Any
 from pydantic import BaseModel, Field, WithJsonSchema
 
 from ..export.outputs import OUTPUTS
+from .bodies import FIELDS, WANTED
 from .models import Served
-from .rows import FIELDS, WANTED
 
 _INFINITE = "A number; JSON has no infinity, so that an infinite one is the text Infinity or -Infinity."
 _NUMBER_SCHEMA: dict[str, Any] = {

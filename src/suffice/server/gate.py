@@ -8,9 +8,9 @@ from typing import Any
 
 from pydantic_core import to_json
 
+from .counters import Metrics
 from .errors import RefusedError
 from .limits import Limits
-from .metrics import Metrics
 
 JSON = "application/json"
 HEADERS = "suffice.headers"  # of a request by name, in its scope

@@ -19,8 +19,8 @@ from ..collect import collect
 from ..densities.scorer import Scorer
 from ..errors import DataError, StatisticsError
 from ..estimators._sklearn import checked_weights
+from ..scoring.loop import score_rows
 from ..scoring.model import Model, Prior
-from ..scoring.rows import score_rows
 from ..sources import RowResults
 from ..sources.frames.arrays import ArraySource
 from ..stats import Statistics

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..tables.selection import with_columns
+from ..tables.subset import with_columns
 from ..tables.table import Table
 from .base import LocalSource, PartedSource, RowResults, Run, Source
 from .cluster import ClusterSource

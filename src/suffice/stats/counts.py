@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from .. import kernels
 from ..errors import DataError, FamilyError, StatisticsError, listed
+from ..lines import counted
 from ..tables.batch import Batch
 from ..tables.labels import positions, same
 from ..tables.table import Sparse, Table
-from ..text import counted
 from .base import (
     are_weights,
     by_class,

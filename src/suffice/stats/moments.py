@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from .. import kernels
 from ..errors import LIKE, StatisticsError, not_known, remedy
 from ..kernels.reference import present_rows
+from ..lines import counted
 from ..tables.batch import Batch
 from ..tables.labels import positions, same, union
 from ..tables.table import Sparse, Table, contiguous
-from ..text import counted
 from . import scatter as scatters
 from .base import FAINT, Statistics, by_class, faint, settle, spread, vocabulary
 from .scatter import HIGHER, LAYOUTS, shape_of

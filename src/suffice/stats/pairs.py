@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from .. import kernels
 from ..errors import DataError, StatisticsError, listed
+from ..lines import counted
 from ..tables import vocabulary as vocabularies
 from ..tables.batch import Batch
 from ..tables.labels import positions, same
 from ..tables.table import Matrix, Table, native
-from ..text import counted
 from .base import Statistics, are_weights, by_class, frozen, settle, spread
 from .categories import CategoryStats
 

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from .. import kernels
 from ..errors import DataError, PrecisionWarning, StatisticsError, as_parameter
+from ..lines import counted
 from ..tables.batch import Batch
 from ..tables.labels import SoftLabels, encode, positions, same
 from ..tables.missing import patterns, suspects
 from ..tables.table import Sparse
-from ..text import counted
 from .base import Statistics, settle
 from .moments import MomentStats
 

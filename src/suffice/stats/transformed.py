@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, StatisticsError
+from ..lines import counted
 from ..tables.batch import Batch
 from ..tables.table import Matrix, Table
-from ..text import counted
 from .base import Statistics, by_class
 from .moments import MomentStats
 from .support import Support

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from .. import kernels
 from ..errors import DataError, StatisticsError
 from ..kernels.words import CountedWords, InvalidTextError, WordCounts, Words
+from ..lines import counted
 from ..tables.batch import Batch
 from ..tables.labels import positions, same
 from ..tables.table import Table
 from ..tables.tokens import PATTERN, Tokens, holds_tokens, texts_of
-from ..text import counted
 from .base import (
     are_weights,
     by_class,

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError
-from .moments import moments_coded
 from .table import ArrayColumn, CodedColumn, Column, Frame, Rows, column_names, without_missing
+from .times import moments_coded
 
 Array = NDArray[Any]
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from .. import kernels
 from ..errors import DataError, FamilyError, as_family, remedy
 from .labels import is_missing
-from .moments import moment_texts
+from .times import moment_texts
 from .vocabulary import vocabulary
 
 Array = NDArray[Any]

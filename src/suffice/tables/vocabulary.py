@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, instead_of_infinity
-from .moments import is_moment, moment_text, moment_word
+from .times import is_moment, moment_text, moment_word
 
 Array = NDArray[Any]
 

@@ -15,11 +15,11 @@ import pyarrow.csv
 
 from ...errors import DataError, as_type, listed, remedy
 from ...tables.parsing import number_of
-from . import text
+from . import blocks
+from .blocks import TextFormat, compression_of
 from .dialect import TextDialect, TextOptions, sniffed
 from .discovery import File
 from .formats import Piece, Request
-from .text import TextFormat, compression_of
 
 _SAMPLE = 1 << 16  # bytes of text to look at
 _KINDS = {"int64": "integer", "double": "number", "bool": "Boolean"}  # Arrow's types in messages
@@ -116,13 +116,13 @@ class CsvFormat(TextFormat):
     def _elsewhere(self, file: File) -> bytes:
         """Rows from several positions of a large file, where they can be found without reading all before them."""
         is_seekable = self.encoding is None and compression_of(file.location.name) is None and file.location.is_local
-        if not is_seekable or file.size < 2 * text.HEAD:
+        if not is_seekable or file.size < 2 * blocks.HEAD:
             return b""
-        n, parts = text.HEAD // _PLACES, []
+        n, parts = blocks.HEAD // _PLACES, []
         with file.location.open() as raw:
             for place in range(1, _PLACES + 1):
-                raw.seek(text.HEAD + (file.size - text.HEAD) * place // _PLACES - n)
-                block = text.read(raw, n)
+                raw.seek(blocks.HEAD + (file.size - blocks.HEAD) * place // _PLACES - n)
+                block = blocks.read(raw, n)
                 rows = block[block.find(b"\n") + 1 : block.rfind(b"\n") + 1]
                 if b'"' not in rows or self._are_whole(rows):  # or else it is not known which lines end a row
                     parts.append(rows)

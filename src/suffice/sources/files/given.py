@@ -64,7 +64,7 @@ class Files:
 
     def format_for(self, file: File) -> Format:
         """How to read a file."""
-        from .recognition import recognised
+        from .sniffing import recognised
 
         known = self._formats
         if file.path not in known:

@@ -26,7 +26,7 @@ from .discovery import found_files
 from .given import Files, files
 
 if TYPE_CHECKING:
-    from .reading import Reader
+    from .pieces import Reader
 
 T = TypeVar("T")
 _AS_WRITTEN = "\x1f"  # at the end of the name of a column that repeats the cells of another one
@@ -171,14 +171,14 @@ class FileSource(PartedSource):
         return Batch(Frame(parts, self.names, len(table)), y, weight)
 
     def _reduce(self, of: Callable[[int, Iterator[Any]], T], merge: Callable[[T, T], T], run: Run[T]) -> T:
-        from .reading import FilePass
+        from .pieces import FilePass
 
         threads = thread_count(self.n_jobs)
         return FilePass(self._reader(threads > 1), of, merge, run).total(threads, self.lost)
 
     def _reader(self, threads: bool) -> Reader:
         from .formats import Request
-        from .reading import Reader
+        from .pieces import Reader
 
         verbatim = {name: name for name in self.files.verbatim.difference(self.files.types, self.filtered)}
         verbatim |= {copy: name for name, copy in self.copies.items()}

@@ -5,11 +5,11 @@ from __future__ import annotations
 import codecs
 
 from ...errors import DataError
+from .blocks import JsonFormat, opened, read
 from .delimited import CsvFormat
 from .dialect import SPACES, TextOptions
 from .discovery import File, format_of
 from .formats import ArrowFormat, Format, ParquetFormat
-from .text import JsonFormat, opened, read
 
 _BINARY: dict[str, Format] = {"parquet": ParquetFormat(), "arrow": ArrowFormat()}
 _MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow"}
