@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -111,10 +112,22 @@ class WeightedShares:
     def _common(self) -> float:
         return _APART / (1 + int(self.shares.shape[2]) * _APART)
 
+    @cached_property
+    def _of_second(self) -> Array:
+        """What the second of two classes has more than the first, (n, d): all that matters of their shares."""
+        return np.asarray(self.shares[:, 1] - self.shares[:, 0])
+
+    def _scores(self, theta: Array) -> Array:
+        """The scores (n, k) up to a constant of each row."""
+        _, k, d = self.shares.shape
+        if k == 2:
+            return np.outer(self._of_second @ theta[:d], [0.0, 1.0]) + theta[d:]
+        return Weighting(theta[:d], theta[d:])(self.shares)
+
     def _loss(self, theta: Array) -> tuple[float, Array]:
         """Return the loss with its penalty, and the posteriors (n, k)."""
         d = self.shares.shape[2]
-        logit = np.add(Weighting(theta[:d], theta[d:])(self.shares), self.log_prior, order="F")  # for quick sums
+        logit = np.add(self._scores(theta), self.log_prior, order="F")  # for quick sums
         logit -= logit.max(axis=1, keepdims=True)
         share = np.exp(logit)
         total = share.sum(axis=1)
@@ -127,14 +140,21 @@ class WeightedShares:
         """Return the gradient and the Hessian of the loss with its penalty, from the posteriors."""
         n, k, d = self.shares.shape
         error = p * self.weight[:, None]
-        root = np.sqrt(error)[:, :, None]
-        away = (self.shares - p[:, None, :] @ self.shares) * root
         hessian = np.empty((d + k, d + k))
-        hessian[:d, :d] = away.reshape(n * k, d).T @ away.reshape(n * k, d) - _APART * self._common
+        if k == 2:
+            root = np.sqrt(error[:, 0] * p[:, 1])
+            away = self._of_second * root[:, None]
+            hessian[d:, :d] = np.outer([-1, 1], root @ away)
+        else:
+            root = np.sqrt(error)[:, :, None]
+            away = (self.shares - p[:, None, :] @ self.shares) * root
+            hessian[d:, :d] = np.einsum("nkd,nk->kd", away, root[:, :, 0])
+            away = away.reshape(n * k, d)
+        hessian[:d, :d] = away.T @ away - _APART * self._common
         hessian[np.arange(d), np.arange(d)] += _APART
-        hessian[d:, :d] = np.einsum("nkd,nk->kd", away, root[:, :, 0])
         hessian[:d, d:] = hessian[d:, :d].T
         hessian[d:, d:] = np.diag(error.sum(axis=0)) - error.T @ p + np.eye(k)
         error[np.arange(n), self.code] -= self.weight
-        of_weights = self.shares.reshape(n * k, d).T @ error.ravel() + self._penalised(theta[:d] - 1)
+        of_weights = error[:, 1] @ self._of_second if k == 2 else self.shares.reshape(n * k, d).T @ error.ravel()
+        of_weights += self._penalised(theta[:d] - 1)
         return np.append(of_weights, error.sum(axis=0) + theta[d:]), hessian
