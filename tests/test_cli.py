@@ -876,6 +876,15 @@ class TestMerge:
         assert (code, output) == (0, f"GaussianClassifier of 4 columns, weight 333\nWritten to {tmp_path / 'sum'}\n")
         self.same(tmp_path / "sum", "both.safetensors")
 
+    def test_a_prior_for_some_of_the_classes_is_refused(self, here, tmp_path):
+        two, more = tmp_path / "two", tmp_path / "more"
+        suffice.GaussianClassifier(prior=[0.5, 0.5]).fit([[1.0], [2.0], [3.0], [5.0]], list("aabb")).save(two)
+        suffice.GaussianClassifier().fit([[1.0], [2.0], [3.0], [5.0]], list("bbcc")).save(more)
+        with pytest.raises(StatisticsError, match=r"do not fit the sum: prior must .* each of the 3 classes"):
+            run("merge", two, more, "-o", tmp_path / "sum")
+        assert not (tmp_path / "sum").exists()
+        assert run("merge", more, two, "-o", tmp_path / "sum")[0] == 0
+
     def test_what_is_forgotten_was_never_there(self, here, tmp_path):
         code, output = run("forget", "both.safetensors", "two.csv", "-t", "species", "-o", tmp_path / "rest")
         assert code == 0

@@ -26,13 +26,15 @@ from suffice import (
     CategoricalClassifier,
     GaussianClassifier,
     MixedClassifier,
+    MixtureClassifier,
     MultinomialClassifier,
     PoissonClassifier,
     arrayfile,
     load,
+    load_model,
     modelfile,
 )
-from suffice.errors import ModelFileError
+from suffice.errors import DataError, DecisionError, ModelFileError
 
 COVARIANCES = ["full", "diag", "tied", "tied_diag", "spherical", "tied_spherical"]
 
@@ -273,12 +275,43 @@ def test_the_file_is_plain_safetensors_with_a_readable_header(path):
 
 
 def test_what_cannot_be_saved_is_refused_and_leaves_no_file(tmp_path):
-    clf = fitted().set_params(prior=object())
+    clf = fitted().set_params(n_jobs=object())
     with pytest.raises(ModelFileError, match="cannot be saved"):
         clf.save(tmp_path / "m")
     with pytest.raises(ValueError, match="not fitted"):
         GaussianClassifier().save(tmp_path / "m")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("clf", "wrong", "error", "message"),
+    [
+        (GaussianClassifier(), {"prior": [0.2, 0.3, 0.5]}, DecisionError, "each of the 2 classes"),
+        (MixedClassifier(), {"prior": {"a": 0.5, "c": 0.5}}, DecisionError, "unknown: 'c'"),
+        (MixtureClassifier(1), {"prior": [0.5, 0.6]}, DecisionError, "sum to 1.1"),
+        (BernoulliClassifier(), {"alpha": [1, 1]}, DataError, "there are 3 columns"),
+        (MultinomialClassifier(), {"alpha": 0, "predictive": True}, DataError, "needs a prior"),
+        (CategoricalClassifier(), {"alpha": [1, 1]}, DataError, "there are 3 columns"),
+        (CategoricalClassifier(), {"categories": [[0, 1]]}, DataError, "there are 3"),
+        (MixedClassifier(), {"categories": {"fur": [0]}}, DataError, "names 'fur'"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_no_file_is_written_that_could_not_be_loaded(tmp_path, clf, wrong, error, message):
+    X, code = rows()
+    X = np.abs(X).round() if "categories" not in wrong else X.round().astype(str)
+    clf.fit(X, np.array(["a", "b"])[code]).set_params(**wrong)
+    with pytest.raises(error, match=message):
+        clf.save(tmp_path / "m")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("read", [load, load_model])
+def test_a_wrong_prior_in_a_file_is_not_the_fault_of_its_version(path, read):
+    wrong = {"covariance": "full", "prior": [0.2, 0.3, 0.5]}
+    rewritten(path, changed(params=wrong), model=fitted())
+    with pytest.raises(ModelFileError, match=r"the prior in .* does not fit what .* each of the 2 classes 'a', 'b'"):
+        read(path)
 
 
 # Damage.

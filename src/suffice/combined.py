@@ -77,18 +77,20 @@ class Mixed(Recipe):
             parts[name] = FAMILIES[name].converted(part, own)
         return replace(bundle, parts=parts)
 
+    def check_fit(self, statistics: BundleStats, choices: Choices, names: Names = None) -> None:
+        for name, (own, of_block) in _blocks(statistics, choices, names).items():
+            FAMILIES[name].check_fit(statistics.parts[name], own, of_block)
+
     def estimate(self, statistics: BundleStats, choices: Choices, names: Names = None) -> ProductDensity:
         names = names or tuple(f"x{j}" for j in range(statistics.n_features))
         choices, start = {**choices, "floor_by": self.floor_by}, choices.get("start")
-        every = (*names, *(feature.name for feature in statistics.features))
         families = {
             name: partial(
                 FAMILIES[name].estimate,
-                choices=FAMILIES[name].for_block(choices, columns)
-                | ({} if start is None else {"start": start.parts[name]}),
-                names=tuple(every[j] for j in columns),
+                choices=own | ({} if start is None else {"start": start.parts[name]}),
+                names=of_block,
             )
-            for name, columns in statistics.columns.items()
+            for name, (own, of_block) in _blocks(statistics, choices, names).items()
         }
         return ProductDensity.estimate(statistics, families, names)
 
@@ -102,6 +104,18 @@ class Mixed(Recipe):
             for name, part in statistics.parts.items()
         }
         return leave_one_out.ProductLeaveOneOut(parts, statistics.columns, statistics.features)
+
+
+def _blocks(
+    statistics: BundleStats, choices: Choices, names: Names
+) -> dict[str, tuple[dict[str, Any], tuple[str, ...]]]:
+    """The parameters and the columns of each family."""
+    names = names or tuple(f"x{j}" for j in range(statistics.n_features))
+    every = (*names, *(feature.name for feature in statistics.features))
+    return {
+        name: (FAMILIES[name].for_block(choices, columns), tuple(every[j] for j in columns))
+        for name, columns in statistics.columns.items()
+    }
 
 
 MIXED = Mixed()
@@ -145,6 +159,9 @@ class Components(Mixed):
     def adopted(self, statistics: Any, choices: Choices) -> Any:
         known = ComponentStats.expected(statistics, "a mixture for each class")
         return replace(known, parts=super().adopted(known.parts, choices))
+
+    def check_fit(self, statistics: Any, choices: Choices, names: Names = None) -> None:
+        super().check_fit(statistics.parts, choices, names)
 
     def estimate(self, statistics: Any, choices: Choices, names: Names = None) -> Any:
         return MixtureDensity.estimate(statistics, partial(CLUSTERS.estimate, choices=choices, names=names))

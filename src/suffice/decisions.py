@@ -78,6 +78,35 @@ def as_prior(prior: Any, classes: Array, frequencies: Array) -> Array:
     return np.asarray(values / total)
 
 
+def is_for_more(prior: Any, classes: Array) -> bool:
+    """Return whether a prior is for more classes than these, so that it may be right when others have come.
+
+    Parameters
+    ----------
+    prior : array-like, dict, float, "uniform" or None
+        As `as_prior` takes it.
+    classes : array of shape (k,)
+        The class labels so far.
+
+    Returns
+    -------
+    bool
+        False also where it is right for these classes, or for any.
+
+    Examples
+    --------
+    >>> is_for_more([0.2, 0.3, 0.5], np.array(["ham", "spam"])), is_for_more([0.5, 0.6], np.array(["ham", "spam"]))
+    (True, False)
+    """
+    if prior is None or isinstance(prior, str):
+        return False
+    if _is_labelled(prior):
+        n = max(2, len(prior))  # of two classes, one label is enough
+    else:
+        n = 2 if isinstance(prior, Real) else np.array(prior, dtype=object).size
+    return n > len(classes)
+
+
 def as_cost(cost: Any, classes: Array) -> tuple[Array, Array]:
     """Return the possible decisions (m,) and their costs (m, k).
 

@@ -36,8 +36,9 @@ from .densities import (
     TextDensity,
     TreeDensity,
 )
-from .densities.categorical import POLICIES
-from .densities.counts import check_alpha, check_alphas, one_alpha
+from .densities.categorical import POLICIES, pseudo_counts
+from .densities.counts import check_alpha, check_alphas, of_columns, one_alpha
+from .densities.predictive import check_predictive
 from .densities.transformed import TransformedDensity
 from .errors import DataError, as_parameter, one_of
 from .gaussian_choices import check_gaussian, layout_of, learns_from_missing
@@ -81,6 +82,7 @@ class Family(Recipe):
     held_out: Callable[[Any, Any, Choices], leave_one_out.LeaveOneOut]
     defaults: Choices = field(default_factory=dict)  # its parameters, and what they are where nobody chose them
     check: Callable[[dict[str, Any]], object] = lambda _: None  # raises where parameters make no sense
+    fits: Callable[[Any, Choices, Names], object] = lambda *_: None  # raises where they are for other columns
     by_moments: Callable[[MomentStats], Density] | None = None  # the method of moments, where it is another estimate
     converted: Callable[[Any, Choices], Any] = lambda statistics, _: statistics  # to the layout that is needed
     infer: Callable[[ColumnSummary], str | None] = lambda _: None  # why a column should have this family
@@ -114,6 +116,9 @@ class Family(Recipe):
         if not self.is_held_by(statistics):
             raise DataError(f"a {self.name} model needs {self.needs}, not {statistics!r}")
         return self.converted(statistics, choices)
+
+    def check_fit(self, statistics: Any, choices: Choices, names: Names = None) -> None:
+        self.fits(statistics, choices, names)
 
     def estimate(self, statistics: Any, choices: Choices, names: Names = None) -> Density:
         return self.estimated(statistics, choices, names)
@@ -184,6 +189,16 @@ def _holds_occurrences(presence: bool, statistics: Any) -> bool:
     return _holds_counts(presence, statistics) or _holds_words(presence, statistics)
 
 
+def _has_alphas(statistics: Any, choices: Choices, _: Names) -> None:
+    """Raise an error where there are pseudo-counts for other columns."""
+    if isinstance(statistics, WordStats):
+        one_alpha(choices["alpha"], "text")
+    elif statistics.is_sparse:
+        one_alpha(choices["alpha"], "so many classes and features")
+    else:
+        of_columns(choices["alpha"], statistics.n_features)
+
+
 def _bernoulli(statistics: Any, choices: Choices, _: Names) -> Density:
     if _holds_words(True, statistics):
         return _text(statistics, choices, _)
@@ -204,6 +219,14 @@ def _check_multinomial(choices: dict[str, Any]) -> None:
         raise DataError(f'complement={choices["complement"]!r} is not known; give False, True or "normalized"')
     if choices["complement"] and choices["predictive"]:
         raise DataError("complement weights have no predictive; choose one of the two")
+    if choices["predictive"]:
+        check_predictive(choices["alpha"])
+
+
+def _check_poisson(choices: dict[str, Any]) -> None:
+    _check_alpha(choices)
+    if choices["predictive"]:
+        check_predictive(choices["alpha"])
 
 
 def _multinomial(statistics: Any, choices: Choices, _: Names) -> Density:
@@ -287,6 +310,12 @@ def _converted_categories(statistics: Any, choices: Choices) -> Any:
     return statistics
 
 
+def _has_categories(statistics: Any, choices: Choices, names: Names) -> None:
+    """Raise an error where there are pseudo-counts or categories for other columns."""
+    statistics, alpha = with_declared(statistics, choices, names)
+    pseudo_counts(alpha, statistics.single)
+
+
 def _categorical(statistics: Any, choices: Choices, names: Names) -> Density:
     statistics, alpha = with_declared(statistics, choices, names)
     if not depends(choices):
@@ -343,6 +372,7 @@ FAMILIES: dict[str, Family] = {
             held_out=_bernoulli_held_out,
             defaults={"alpha": 1.0, "tokens": None},
             check=_check_words,
+            fits=_has_alphas,
             merges_columns=True,
             has_mean=False,
             takes_weights=True,
@@ -373,6 +403,7 @@ FAMILIES: dict[str, Family] = {
             held_out=_categorical_held_out,
             defaults={"alpha": 1.0, "unknown": "smooth", "structure": None, "joint": None, "categories": None},
             check=_check_categorical,
+            fits=_has_categories,
             converted=_converted_categories,
             merges_columns=True,
             has_mean=False,
@@ -389,7 +420,7 @@ FAMILIES: dict[str, Family] = {
             estimated=_poisson,
             held_out=_poisson_held_out,
             defaults={"alpha": 1.0, "predictive": False},
-            check=_check_alpha,
+            check=_check_poisson,
             merges_columns=True,
             more_general="gaussian",
             infer=family_reasons.why_poisson,
@@ -404,6 +435,7 @@ FAMILIES: dict[str, Family] = {
             held_out=_multinomial_held_out,
             defaults={"alpha": 1.0, "complement": False, "predictive": False, "tokens": None},
             check=_check_multinomial,
+            fits=_has_alphas,
             merges_columns=True,
             more_general="gaussian",
         ),

@@ -42,6 +42,9 @@ class Recipe(ABC):
     def adopted(self, statistics: Any, choices: Choices) -> Any:
         """A statistic in the form that this model needs, or an error if it does not hold enough."""
 
+    def check_fit(self, statistics: Any, choices: Choices, names: Names = None) -> None:  # noqa: B027
+        """Raise DataError where parameters are for other columns than those of an adopted statistic."""
+
     @abstractmethod
     def estimate(self, statistics: Any, choices: Choices, names: Names = None) -> Any:
         """The model from an adopted statistic: a density, or a projection."""

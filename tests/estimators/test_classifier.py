@@ -16,9 +16,8 @@ from suffice import (
     MultinomialClassifier,
     PoissonClassifier,
     SemiSupervisedClassifier,
-    load,
 )
-from suffice.errors import EmptyClassWarning, ModelFileError, SeparableWarning
+from suffice.errors import DecisionError, EmptyClassWarning, SeparableWarning
 
 CLASSIFIERS = {
     "gaussian": GaussianClassifier("tied"),
@@ -50,12 +49,11 @@ def test_a_wrong_prior_is_refused_by_fit(name, prior):
         clf.set_params(**{own: before})
 
 
-def test_a_wrong_prior_is_refused_by_load(tmp_path):
+def test_a_prior_that_has_changed_in_place_is_checked_by_save(tmp_path):
     clf = GaussianClassifier(prior=[0.2, 0.3, 0.5]).fit(X, Y)
     clf.prior[0] = 0.9
-    clf.save(tmp_path / "m")
-    with pytest.raises(ModelFileError, match="must sum to 1"):
-        load(tmp_path / "m")
+    with pytest.raises(DecisionError, match="must sum to 1"):
+        clf.save(tmp_path / "m")
 
 
 @every
@@ -98,6 +96,31 @@ def test_predictive_models_of_fewer_rows_than_columns():
     digits = digits[:, digits[:30].std(axis=0) > 0]
     clf = GaussianClassifier("full", predictive=True).fit(digits[:50], labels[:50])
     assert clf.score(digits[900:], labels[900:]) > 0.7  # 0.46 with a singular prior
+
+
+@pytest.mark.parametrize("prior", [[0.5, 0.6], [0.2, 0.3, 0.6], {"a": 0.5, "b": 0.5}, 0.5, "unifrom"], ids=str)
+def test_a_prior_that_cannot_become_right_is_refused_by_partial_fit(prior):
+    X, y = [[1.0], [2.0], [3.0], [4.0], [6.0], [9.0]], list("aabbcc")
+    for known in ({}, {"classes": ["a", "b", "c"]}):
+        clf = GaussianClassifier(prior=prior)
+        with pytest.raises(DecisionError):
+            clf.partial_fit(X, y, **known)
+        assert not hasattr(clf, "statistics_")
+    clf = GaussianClassifier(prior=[0.5, 0.5]).partial_fit(X[:4], y[:4])
+    with pytest.raises(DecisionError, match="each of the 3 classes"):
+        clf.partial_fit(X[4:], y[4:])
+    assert clf.statistics_.weight.tolist() == [2, 2]
+
+
+@pytest.mark.parametrize("prior", [[0.2, 0.3, 0.5], {"a": 0.2, "b": 0.3, "c": 0.5}], ids=str)
+def test_a_prior_may_be_for_classes_that_come_later(prior):
+    X, y = [[1.0], [2.0], [3.0], [4.0], [6.0], [9.0]], list("aabbcc")
+    clf = GaussianClassifier(prior=prior)
+    for start in range(0, 6, 2):
+        clf.partial_fit(X[start : start + 2], y[start : start + 2])
+    assert clf.prior_.tolist() == [0.2, 0.3, 0.5]
+    two = GaussianClassifier(prior={"b": 0.7}).partial_fit(X[:2], y[:2]).partial_fit(X[2:4], y[2:4])
+    np.testing.assert_allclose(two.prior_, [0.3, 0.7])
 
 
 def test_a_logistic_model_without_a_penalty_says_if_there_is_no_optimum():

@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from ..errors import EmptyClassWarning, StatisticsError, warn
+from ..decisions import as_prior
+from ..errors import DataError, DecisionError, EmptyClassWarning, StatisticsError, warn
 from ..lines import counted, numbered
 from ..storage import locate
 from . import options
@@ -44,6 +45,13 @@ def merge(models: tuple[str, ...], out: Output, as_json: bool) -> None:
             why = str(error).replace("--like FIRST", f"--like {locate(first)}")
             raise StatisticsError(f"{locate(path)} cannot be merged with {locate(first)}: {why}") from None
         total = replace(total, learnt=learnt, names=names)
+    recipe = RECIPES[total.estimator]
+    choices, learnt = recipe.chosen(total.params), total.learnt
+    try:
+        recipe.check_fit(recipe.adopted(learnt, choices), choices, total.names)
+        as_prior(total.params.get("prior"), learnt.classes, learnt.weight)
+    except (DataError, DecisionError) as error:  # the others have classes or columns that the first one has not
+        raise StatisticsError(f"the parameters in {locate(first)} do not fit the sum: {error}") from None
     _write(total, known, out, as_json)
 
 

@@ -101,7 +101,7 @@ class PolyaDensity(PredictiveCounts, MultinomialDensity):
         PolyaDensity
             The density of the classes of the statistic.
         """
-        _check_prior(alpha)
+        check_predictive(alpha)
         plug_in = MultinomialDensity.estimate(stats, alpha)
         prior = of_columns(alpha, stats.n_features)
         return cls(plug_in.one, plug_in.zero, plug_in.seen, plug_in.length, whole_counts(stats) + prior)
@@ -202,7 +202,7 @@ class BetaBinomialDensity(PredictiveCounts, BinomialDensity):
         BetaBinomialDensity
             The density of the classes of the statistic.
         """
-        _check_prior(alpha)
+        check_predictive(alpha)
         plug_in = BinomialDensity.estimate(stats, trials, alpha)
         rounds = np.broadcast_to(stats.observed * plug_in.trials, stats.count.shape)
         posterior = stats.count + alpha, left_over(rounds, stats.count) + alpha
@@ -287,7 +287,7 @@ class GammaPoissonDensity(PredictiveCounts, PoissonDensity):
         GammaPoissonDensity
             The density of the classes of the statistic.
         """
-        _check_prior(alpha)
+        check_predictive(alpha)
         plug_in = PoissonDensity.estimate(stats, alpha)
         return cls(plug_in.one, plug_in.zero, plug_in.seen, *gamma_posterior(stats.count, stats.observed, alpha))
 
@@ -348,6 +348,7 @@ class GammaPoissonDensity(PredictiveCounts, PoissonDensity):
         return Counts(draw_poisson(rate, rng))
 
 
-def _check_prior(alpha: float | Sequence[float]) -> None:
+def check_predictive(alpha: float | Sequence[float]) -> None:
+    """Refuse pseudo-counts with which there is no posterior of what was never counted."""
     if np.min(alpha) <= 0:
         raise DataError("a posterior predictive needs a prior: alpha must be above zero")

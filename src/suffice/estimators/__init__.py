@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import modelfile
 from ..errors import ModelFileError
+from ..scoring.loading import explained
 from ..storage import without_credentials
 from .calibration import LLRCalibrator
 from .classifier import LLRClassifier
@@ -86,7 +87,5 @@ def load(path: str | os.PathLike[str]) -> Any:
         raise ModelFileError(f"{name} holds a model without an estimator; read it with suffice.load_model")
     if model.estimator not in _SAVED:
         raise ModelFileError(f"{name} holds a {model.estimator!r}, which this version of suffice does not know")
-    try:
+    with explained(name):
         return _SAVED[model.estimator]._from_file(model)
-    except (KeyError, TypeError, ValueError) as error:
-        raise ModelFileError(f"{name} does not fit this version of suffice: {error}") from None

@@ -144,7 +144,8 @@ class Estimated(TableEstimator):
 
     def _learnt(self) -> modelfile.Learnt:
         """What a file holds, or an error where it could not be loaded again."""
-        self._recipe.adopted(statistics := self._fitted(), self._validate())
+        statistics, choices = self._fitted(), self._validate()
+        self._recipe.check_fit(self._recipe.adopted(statistics, choices), choices, self._names())
         return statistics
 
     def _saved_params(self) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from ..em import Estimate
 from ..errors import ColumnWarning, DataError, EmptyClassWarning, SingularWarning
 from ..families import Family
 from ..leave_one_out import LeaveOneOut, coded, frequencies_without, held_out_scores
-from ..modelfile import ModelFile
+from ..modelfile import Learnt, ModelFile
 from ..regression import LogisticModel
 from ..scoring.model import Model, Prior
 from ..sources import LocalSource, Source
@@ -79,6 +79,11 @@ class DensityClassifier(LLRClassifier, Estimated):
     def _estimated(self) -> Self:
         self.to_model()  # which is kept, so that scoring changes nothing in this estimator; or an error about the prior
         return self
+
+    def _learnt(self) -> Learnt:
+        statistics = super()._learnt()
+        decisions.as_prior(self.prior, statistics.classes, self._fitted().weight)
+        return statistics
 
     @classmethod
     def _from_file(cls, model: ModelFile) -> Self:
@@ -254,6 +259,10 @@ class GenerativeClassifier(DensityClassifier, Learner):
     def _learn_components(self, found: ComponentStats) -> Self:
         statistics = relabelled(found.parts, found.classes[found.owner])
         return self._learn(statistics, inferred=self._inferred())._estimated()
+
+    def _check_more(self, are_all: bool) -> None:
+        if are_all or not decisions.is_for_more(self.prior, self.classes_):
+            decisions.as_prior(self.prior, self.classes_, self._fitted().weight)
 
     # Held-out scores.
 

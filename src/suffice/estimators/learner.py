@@ -131,6 +131,7 @@ class Learner(Estimated):
                 learner._set_columns(source.names, source.n_features)
                 learner._library = library(source.frame)
                 learner._set_target(y)
+                learner._check_more(classes is not None and len(classes) > 0)
             return self
         source = self._more_source(X, self._labels(y), sample_weight)
         with self._learning() as learner:
@@ -140,6 +141,7 @@ class Learner(Estimated):
             earlier = learner.statistics_ if factor == 1 else learner.statistics_.faded(factor)
             learner._learn(earlier + _announced(more, classes))
             learner._keep_calibration(self)
+            learner._check_more(classes is not None and len(classes) > 0)
         return self
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -211,6 +213,9 @@ class Learner(Estimated):
         return self if other == 0 else NotImplemented
 
     # Plumbing.
+
+    def _check_more(self, are_all: bool) -> None:
+        """Raise an error where a parameter does not fit what was learnt; `are_all` tells that no more classes come."""
 
     def _more_source(self, X: Any, y: Any, weight: Any) -> Source:
         """Rows to learn or forget. They may have other columns where statistics align them by name."""

@@ -11,7 +11,7 @@ from typing import Any
 from .. import decisions, modelfile
 from ..combined import RECIPES
 from ..densities.scorer import Scorer
-from ..errors import ModelFileError
+from ..errors import DecisionError, ModelFileError
 from ..modelfile import ModelFile, SavedDensity
 from ..regression import LogisticModel
 from ..stats import Statistics
@@ -63,7 +63,7 @@ def load_parameters(path: str | os.PathLike[str]) -> tuple[dict[str, Any], froze
         The names of those that all classes share, which have no class axis.
     """
     file = modelfile.read(path)
-    with _explained(without_credentials(path)):
+    with explained(without_credentials(path)):
         estimate, _ = _estimate(file.learnt, file)
         columns = file.names or range(file.learnt.n_features)
         return estimate.labelled_parameters(columns), estimate.shared_parameters
@@ -71,7 +71,7 @@ def load_parameters(path: str | os.PathLike[str]) -> tuple[dict[str, Any], froze
 
 def model_of(file: ModelFile, path: str) -> Model:
     """Return the model in a file, or raise an error if the file holds something else."""
-    with _explained(path):
+    with explained(path):
         density, prior = _estimate(file.learnt, file)
         if not isinstance(density, Scorer):
             raise ModelFileError(f"{path} holds a {file.estimator}, which is not a classifier; give the file of one")
@@ -88,12 +88,14 @@ def model_of(file: ModelFile, path: str) -> Model:
 
 
 @contextmanager
-def _explained(path: str) -> Iterator[None]:
+def explained(path: str) -> Iterator[None]:
     """Name the file in errors."""
     try:
         yield
     except ModelFileError:
         raise
+    except DecisionError as error:  # whatever version wrote the file
+        raise ModelFileError(f"the prior in {path} does not fit what the model has learnt: {error}") from None
     except (KeyError, TypeError, ValueError) as error:
         raise ModelFileError(f"{path} does not fit this version of suffice: {error}") from None
 
