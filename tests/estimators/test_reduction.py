@@ -7,7 +7,7 @@ from scipy import sparse
 from scipy.linalg import eigh
 from scipy.stats import multivariate_normal
 from sklearn import decomposition
-from sklearn.datasets import load_digits, load_iris, load_wine
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -271,6 +271,18 @@ def test_pca_is_a_density_as_scikit_learns(m, whiten):
     expected = multivariate_normal(X.mean(axis=0), ours.get_covariance()).logpdf(X)
     np.testing.assert_allclose(ours.score_samples(X), expected, rtol=1e-6)
     assert ours.score(X) == pytest.approx(expected.mean())
+
+
+def test_the_density_of_columns_of_very_different_units_has_no_floor():
+    """Where the smallest variance is not lost in the rounding of the largest, the likelihood has its maximum."""
+    X = load_breast_cancer().data
+    ours, d = PCA().fit(X), X.shape[1]
+    unit = X.std(axis=0)
+    _, log_det = np.linalg.slogdet(np.corrcoef(X.T))
+    most = -0.5 * (d * np.log(2 * np.pi) + log_det + 2 * np.log(unit).sum() + d)
+    assert ours.score(X) == pytest.approx(most, abs=1e-4)
+    expected = np.linalg.inv(np.corrcoef(X.T))  # of numbers up to 3806
+    np.testing.assert_allclose(ours.get_precision() * np.outer(unit, unit), expected, atol=0.01)
 
 
 @pytest.mark.parametrize("n", [10, 60, 1000])

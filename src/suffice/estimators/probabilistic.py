@@ -16,7 +16,19 @@ from ..stats import MomentStats
 
 Array = NDArray[Any]
 
-FLOOR = 1e-9  # of variances, relative to the mean variance of the columns
+_FLOOR = 1e-9  # of variances, relative to their mean
+
+
+def is_lost(values: Array, noise: float, d: int) -> bool:
+    """Whether some variance, along m of d directions or beside them, is lost in the rounding of the largest."""
+    every = np.append(values, [noise] * (len(values) < d))
+    return bool(every.min() <= d * np.finfo(np.float64).eps * every.max())  # also where there is no variance at all
+
+
+def floored(values: Array, noise: float, d: int) -> tuple[Array, float]:
+    """Variances along m of d directions, and beside them, not below a floor that keeps densities finite."""
+    least = _FLOOR * float((values.sum() + (d - len(values)) * noise) / d or 1.0)
+    return np.maximum(values, least), max(noise, least)
 
 
 def precision(axes: Array, values: Array, noise: float) -> Array:
@@ -81,6 +93,9 @@ class ProbabilisticComponents:
 
     def get_precision(self) -> Array:
         """Compute the inverse of `get_covariance`.
+
+        If some variance is lost in the rounding of the largest, all are raised to at least 1e-9 of their mean, so that
+        rows with constant columns have a density, too.
 
         Returns
         -------
@@ -151,7 +166,6 @@ class ProbabilisticComponents:
         return float(self.score_samples(X).mean())
 
     def _variances(self) -> tuple[Array, float]:
-        """The variances along the components, (m,), and beside them, not below a floor that keeps densities finite."""
-        projection = self.projection_
-        least = FLOOR * (projection.total / len(projection.center) or 1.0)
-        return np.maximum(projection.values, least), max(self.noise_variance_, least)
+        """The variances along the components, (m,), and beside them; with a floor where rounding has lost some."""
+        every = self.projection_.values, self.noise_variance_, len(self.projection_.center)
+        return floored(*every) if is_lost(*every) else every[:2]

@@ -14,7 +14,7 @@ from sklearn.utils.validation import validate_data
 from ..collect import refuse_nonfinite
 from ..errors import DataError
 from ..estimators._sklearn import checks_parameters, get_namespace, returns_arrays
-from ..estimators.probabilistic import FLOOR, precision
+from ..estimators.probabilistic import floored, is_lost, precision
 from ..projection import likeliest_dimension
 from ..sources import RowResults
 from ..stats import MomentStats
@@ -87,13 +87,10 @@ class Principal(Additive):
         >>> model.get_precision().diagonal().round(6)
         array([1.  , 0.75])
         """
-        m, d = self.components_.shape
         if isinstance(self.components_, np.ndarray):
-            values, noise = self.explained_variance_, self.noise_variance_
-            smallest, largest = min(*values, noise if m < d else np.inf, np.inf), values.max(initial=noise)
-            if smallest < d * np.finfo(np.float64).eps * largest:
-                least = FLOOR * (values.sum() + (d - m) * noise) / d
-                return precision(self.components_.T, np.maximum(values, least), max(noise, least))
+            every = self.explained_variance_, self.noise_variance_, self.components_.shape[1]
+            if is_lost(*every):
+                return precision(self.components_.T, *floored(*every))
         return super().get_precision()  # type: ignore[misc]
 
     def _projected(self, X: Any) -> Array | None:
