@@ -651,3 +651,16 @@ def test_columns_of_heavy_tails_do_not_take_many_steps(n):
     model = LogisticClassifier(max_iter=100, standardize=False).fit(X, y)
     theirs = LogisticRegression(solver="newton-cholesky", tol=1e-8).fit(X, y)
     np.testing.assert_allclose(model.coef_ * X.std(axis=0), theirs.coef_ * X.std(axis=0), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_columns_that_follow_from_others_do_not_lead_away(k, rng):
+    """Without a penalty, nothing but rounding tells their slopes."""
+    fur = np.eye(4)[rng.integers(0, 4, 300)]
+    X = np.column_stack([rng.normal(size=(300, 2)), fur, np.ones(300)])
+    X = np.column_stack([X, X[:, 0], 3 * X[:, 0] - X[:, 1] / 3])
+    y = (X @ rng.normal(size=(9, k)) + rng.gumbel(size=(300, k))).argmax(axis=1)
+    clf, few = (LogisticClassifier(C=np.inf).fit(table, y) for table in (X, X[:, :5]))
+    assert np.abs(clf.coef_).max() < 20  # they were 1e7 and more
+    assert clf.n_iter_ <= few.n_iter_ + 1
+    np.testing.assert_allclose(clf.predict_proba(X), few.predict_proba(X[:, :5]), atol=1e-8)

@@ -20,11 +20,13 @@ _CACHED = 1 << 19  # cells of rows in a piece, which are read twice while they a
 _SMALL = 1 << 19  # cells that one thread has read before another has started: one piece
 _UNKNOWNS = 500  # whose Hessian is factored in each step
 _NEARLY = 0.01  # of the variance of a column: what others leave unexplained of one that nearly follows from them
+_ALL = 0.9  # of the variance that others leave unexplained of a column: so much is its floor where it follows from them
 _PRODUCTS = 1 << 28  # of cells of rows, from which a Hessian is collected in each step
 _SAMPLED = 50  # rows of a sample for each unknown, which tell the curvature of all rows
 _SAMPLES = 8  # that all rows must make, for one to save work
 _QUICK = 1 << 20  # products of cells and outputs; a step with fewer takes no longer than one with a sample
 _FLOOR = 1e-8  # added to the curvature of a sample, in units of that of the prior: rounding may leave none
+_LEAST = 1e-13  # the same of all rows, so that a direction without curvature leads nowhere
 _ROUGHLY = 1e-3  # the gradient at which a sample has told about as much as it can
 _STEPS = 10  # after which a search with a larger gradient needs other coordinates
 _REMEMBERED = 30  # steps, from which L-BFGS-B tells the curvature
@@ -184,8 +186,8 @@ class LogisticProblem:
             blocks[a, :p, a, :p] += self.penalty * whitening @ whitening.T
         blocks *= coordinates.scale[:, :, None, None] * coordinates.scale
         hessian = blocks.reshape(k * (p + 1), -1)
-        if not self.has_intercept:
-            hessian[np.arange(p, len(hessian), p + 1), np.arange(p, len(hessian), p + 1)] = 1.0
+        rows = np.arange(len(hessian))
+        hessian[rows, rows] += np.where(coordinates.scale.ravel() > 0, _LEAST, 1.0)
         return np.asarray(hessian)
 
     def information(self, features: Callable[[Any], Array] = dense) -> Array:
@@ -303,7 +305,7 @@ class _Coordinates:
 
     center: Array  # (p,)
     whitening: Array | None  # (p, p), where columns are not taken one by one
-    scale: Array  # (outputs, p + 1); zero for an intercept that stays zero
+    scale: Array  # (outputs, p + 1); zero for what stays zero: an intercept, and slopes that no row tells
     collinear: bool = False  # whether some column nearly follows from others
 
     @classmethod
@@ -320,9 +322,12 @@ class _Coordinates:
             return cls(center, None, scale)
         factor = np.linalg.cholesky(covariance + np.diag(floor + problem.penalty / curved.mean()))
         collinear = bool((np.diag(factor) ** 2 < _NEARLY * variance)[varies].any())
+        whitening = solve_triangular(factor, np.eye(len(factor)), lower=True)
         scale = np.repeat(1 / np.sqrt(curved), len(factor) + 1, axis=1)
         scale[:, -1] *= problem.has_intercept
-        return cls(center, solve_triangular(factor, np.eye(len(factor)), lower=True), scale, collinear)
+        if not problem.penalty:  # which would hold the slope of a column that follows from others
+            scale[:, :-1] *= whitening**2 @ floor < _ALL
+        return cls(center, whitening, scale, collinear)
 
     def is_small(self) -> bool:
         """Whether a Hessian can be collected and factored."""
