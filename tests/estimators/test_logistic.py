@@ -1,6 +1,7 @@
 """Logistic regression, against scikit-learn's own, and ratios from any classifier."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from scipy import sparse
 from scipy.special import softmax
@@ -16,7 +17,7 @@ from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures, StandardSca
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from suffice import GaussianClassifier, LLRCalibrator, LogisticClassifier, as_llr, cross_val_llr, load, metrics
-from suffice.errors import ColumnWarning, DataError, DecisionError, ModelFileError
+from suffice.errors import ColumnWarning, DataError, DecisionError, ModelFileError, SeparableWarning
 from suffice.regression import LogisticProblem, problem
 from suffice.tables.labels import SoftLabels
 
@@ -664,3 +665,72 @@ def test_columns_that_follow_from_others_do_not_lead_away(k, rng):
     assert np.abs(clf.coef_).max() < 20  # they were 1e7 and more
     assert clf.n_iter_ <= few.n_iter_ + 1
     np.testing.assert_allclose(clf.predict_proba(X), few.predict_proba(X[:, :5]), atol=1e-8)
+
+
+def quasi(n, rng, k=2, heavy=False):
+    """Rows whose classes overlap; the last column is 1 in five of them, which have the same class."""
+    X = np.column_stack([rng.standard_t(1, (n, 3)) if heavy else rng.normal(size=(n, 3)), np.arange(n) < 5])
+    y = (X @ rng.normal(size=(4, k)) + rng.gumbel(size=(n, k))).argmax(axis=1)
+    return X, np.where(X[:, 3] > 0, 1, y)
+
+
+WITHOUT_OPTIMUM = {
+    "rows of the same value": lambda rng: ([[0.0], [1], [2], [2], [3], [4]], [0, 0, 0, 1, 1, 1]),
+    "one class of three": lambda rng: load_iris(return_X_y=True),
+    "all classes": lambda rng: load_wine(return_X_y=True),
+    "a value of few rows": lambda rng: quasi(200, rng),
+    "a value of few of many rows": lambda rng: quasi(50_000, rng),
+    "a value of few rows of three classes": lambda rng: quasi(300, rng, 3),
+    "a value of rows of heavy tails": lambda rng: quasi(300, rng, heavy=True),
+    "sparse rows": lambda rng: (sparse.csr_array((rows := quasi(300, rng))[0]), rows[1]),
+    "a category": lambda rng: (pa.table({"fur": list("abcd") * 10}), [0, 0, 0, 1, 1, 1, 0, 0] * 5),
+}
+
+
+@pytest.mark.parametrize("case", WITHOUT_OPTIMUM)
+@pytest.mark.parametrize("tol", [1e-4, 1e-10, 1e-12])
+def test_coefficients_that_would_grow_without_end_are_told(case, tol, rng):
+    X, y = WITHOUT_OPTIMUM[case](rng)
+    with pytest.warns(SeparableWarning, match="would grow without end; give a finite C"):
+        LogisticClassifier(C=np.inf, tol=tol).fit(X, y)
+    LogisticClassifier(C=100.0).fit(X, y)
+
+
+def test_coefficients_that_would_grow_without_end_are_told_where_no_hessian_is_factored(rng):
+    X, y = quasi(2500, rng)
+    with pytest.warns(SeparableWarning):
+        LogisticClassifier(C=np.inf).fit(np.column_stack([X, rng.normal(size=(2500, 600))]), y)
+
+
+def test_a_warm_start_tells_it_again():
+    clf = LogisticClassifier(C=np.inf, warm_start=True)
+    for _ in range(3):
+        with pytest.warns(SeparableWarning):
+            clf.fit(*load_iris(return_X_y=True))
+
+
+def overlapping(n, rng, size, heavy=False):
+    X = rng.standard_t(1, (n, 3)) if heavy else rng.normal(size=(n, 3))
+    return X, (size * X @ [3.0, 2.0, -1.0] + rng.logistic(size=n) > 0).astype(int)
+
+
+WITH_OPTIMUM = {
+    "two kinds of flowers": lambda rng: tuple(part[50:] for part in load_iris(return_X_y=True)),
+    "strong effects": lambda rng: overlapping(20_000, rng, 100),
+    "strong effects of heavy tails": lambda rng: overlapping(20_000, rng, 3, heavy=True),
+    "nearly the same value": lambda rng: ([[0.0], [1], [2], [2.001], [3], [4]], [0, 0, 1, 0, 1, 1]),
+    "columns that follow from others": lambda rng: ((X := overlapping(99, rng, 1))[0][:, [0, 1, 2, 0]], X[1]),
+    "a category": lambda rng: (pa.table({"fur": list("abcd") * 10}), [0, 0, 0, 1, 1, 1, 1, 0] * 5),
+    "an intercept that stays zero": lambda rng: ([[0.0], [1], [2], [2], [3], [4]], [0, 0, 0, 1, 1, 1]),
+}
+
+
+@pytest.mark.parametrize("case", WITH_OPTIMUM)
+@pytest.mark.parametrize("tol", [1e-2, 1e-10, 1e-14])
+def test_optima_far_out_are_optima(case, tol, rng):
+    LogisticClassifier(C=np.inf, tol=tol, fit_intercept="zero" not in case).fit(*WITH_OPTIMUM[case](rng))
+
+
+def test_rows_without_weight_do_not_separate():
+    X, y = [[0.0], [1.0], [2.0], [1.0], [2.0], [9.0]], [0, 0, 1, 1, 0, 1]
+    LogisticClassifier(C=np.inf).fit(X, y, sample_weight=[1, 1, 1, 1, 1, 0])

@@ -29,6 +29,7 @@ from .table_estimator import given_labels
 
 Array = NDArray[Any]
 _WIDE = 1000  # columns whose covariances would take longer than they save
+_GROWS = 0.5  # log odds, by which steps from an optimum make no row more certain
 _NUMBERS = {float: "gaussian", int: "gaussian", bool: "gaussian"}  # what has one slope; everything else is one-hot
 
 
@@ -42,7 +43,8 @@ class LogisticClassifier(LLRClassifier):
     Parameters
     ----------
     C : float
-        The inverse of the strength of the penalty, as scikit-learn has it.
+        The inverse of the strength of the penalty, as scikit-learn has it. `np.inf` is no penalty; a SeparableWarning
+        tells if there is no optimum then, since the columns separate all rows by class, or some.
     prior : number, array, dict, "uniform" or None
         Class probabilities to learn for: rows are weighted such that the classes have these. Decisions take them, too,
         unless a call gives others. A number is the probability of the second of two classes; None takes the
@@ -232,22 +234,28 @@ class LogisticClassifier(LLRClassifier):
         settings = {"threads": threads, "has_intercept": bool(self.fit_intercept)}
         problem = LogisticProblem.of(rows, code, weight, len(classes), **shares, **settings)
         try:
-            center, covariance = _moments(rows, weight, self.n_jobs)
+            center, covariance = moments = _moments(rows, weight, self.n_jobs)
         except DataError:  # which is about products of columns, and knows no names
             refuse_large(source, float(weight.sum()))
             raise
         if design is None:
             refuse_overflow(source.names if self.expansion == "linear" else None, center, covariance)
-        slope, intercept, found = problem.solve(
-            center, covariance, self.tol, self.max_iter, self._start(classes, rows.shape[1], design)
-        )
+        ends = self.tol, self.max_iter
+        slope, intercept, found = problem.solve(*moments, *ends, self._start(classes, rows.shape[1], design))
         if not found.success:
             warn(
                 f"the optimiser was not done after {found.nit} step{'s' * (found.nit != 1)}; raise "
                 f"{remedy('max_iter', '--set max_iter')}, or bring the columns to one scale",
                 ConvergenceWarning,
             )
-        if np.inf == self.C and _separates(rows, slope, intercept, code, weight):
+
+        def leads(slope: Array, intercept: Array) -> Array:
+            return _leads(rows, slope, intercept, code)[weight > 0]
+
+        if np.inf == self.C and (
+            _separates(leads(slope, intercept))
+            or (found.success and leads(*problem.steps_on(*moments, *ends, (slope, intercept))).max() > _GROWS)
+        ):
             warn(
                 "the columns separate the classes perfectly, so that the coefficients would grow without end; give a "
                 "finite C",
@@ -389,15 +397,17 @@ class LogisticClassifier(LLRClassifier):
         return tags
 
 
-def _separates(rows: Any, slope: Array, intercept: Array, code: Array, weight: Array) -> bool:
-    """Whether the scores of every row that counts are highest for its own class."""
+def _leads(rows: Any, slope: Array, intercept: Array, code: Array) -> Array:
+    """How far the scores of rows for their own class are above those for each class, (n, k)."""
     scores = np.asarray(rows @ slope.T) + intercept
     if scores.shape[1] == 1:
         scores = np.concatenate([0 * scores, scores], axis=1)
-    own = np.arange(len(code)), code
-    margin = scores[own].copy()
-    scores[own] = -np.inf
-    return bool((margin > scores.max(axis=1))[weight > 0].all())
+    return np.asarray(scores[np.arange(len(code)), code][:, None] - scores)
+
+
+def _separates(leads: Array) -> bool:
+    """Whether the scores of all rows are highest for their own class."""
+    return bool(((leads > 0).sum(axis=1) == leads.shape[1] - 1).all())
 
 
 def _tell_of_text(schema: Schema) -> None:

@@ -30,6 +30,8 @@ _LEAST = 1e-13  # the same of all rows, so that a direction without curvature le
 _ROUGHLY = 1e-3  # the gradient at which a sample has told about as much as it can
 _STEPS = 10  # after which a search with a larger gradient needs other coordinates
 _REMEMBERED = 30  # steps, from which L-BFGS-B tells the curvature
+_FURTHER = 5  # steps from the end of a search, to see whether there is one
+_NEAR = 1e-10  # the largest gradient from which they tell
 _OUT_OF_STEPS = 1  # SciPy's status; every other one is an end that we asked for, or that of the digits of the loss
 
 
@@ -178,6 +180,19 @@ class LogisticProblem:
         _, by_slope, by_intercept = reduce_ordered(of_piece, _sums, self.pieces, self.threads)
         return by_slope + self.penalty * slope, by_intercept
 
+    def steps_on(
+        self, center: Array, covariance: Array, tol: float, max_iter: int, found: tuple[Array, Array]
+    ) -> tuple[Array, Array]:
+        """How slope and intercept change in some steps from where `solve` has found the least loss.
+
+        They hardly do, unless the loss is least at infinity: then each step adds about one to the log odds of some
+        rows, however small the gradient is.
+        """
+        if tol > _NEAR:
+            found = self.solve(center, covariance, _NEAR, max_iter, found)[:2]
+        slope, intercept, _ = self.solve(center, covariance, 0.0, _FURTHER, found, sampled=False)
+        return slope - found[0], intercept - found[1]
+
     def hessian(self, coordinates: _Coordinates) -> Array:
         """The Hessian of coordinates with a whitening, where the loss was last asked for."""
         k, p, whitening = self.n_outputs, self.n_columns, cast(Array, coordinates.whitening)
@@ -263,7 +278,13 @@ class LogisticProblem:
         return np.asarray(reduce_ordered(of_piece, np.add, self.pieces, self.threads))
 
     def solve(
-        self, center: Array, covariance: Array, tol: float, max_iter: int, start: tuple[Array, Array] | None = None
+        self,
+        center: Array,
+        covariance: Array,
+        tol: float,
+        max_iter: int,
+        start: tuple[Array, Array] | None = None,
+        sampled: bool = True,
     ) -> tuple[Array, Array, OptimizeResult]:
         """Slope and intercept of least loss, by Newton's method inside a region of trust; with an L1 penalty, by
         L-BFGS-B. Of many rows, a sample gives the start, and coordinates in which few steps are needed.
@@ -273,6 +294,7 @@ class LogisticProblem:
         center, covariance : (p,) and (p, p), or variances (p,), of the rows
         tol : the largest entry of the gradient that ends the search
         start : slope and intercept to begin with
+        sampled : whether to ask a sample; it does not know the curvature of what few rows tell
         """
         if not self.has_intercept:  # second moments, instead of central ones
             covariance = covariance + (np.outer(center, center) if covariance.ndim == 2 else center**2)
@@ -282,7 +304,7 @@ class LogisticProblem:
         coordinates = _Coordinates.of(self, center, covariance)
         search = _Search(self, coordinates, tol)
         with single_threaded_blas():
-            if sample := self._sample(coordinates):
+            if sampled and (sample := self._sample(coordinates)):
                 start = start or sample.solve(center, covariance, _ROUGHLY, max_iter)[:2]
                 sample.loss(*start)
                 search.precondition(sample.hessian(coordinates))
