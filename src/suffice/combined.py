@@ -11,6 +11,7 @@ from typing import Any
 from . import leave_one_out
 from .category_choices import checked_categories, checked_pairs
 from .densities import MixtureDensity, ProductDensity
+from .densities.counts import is_for_each
 from .errors import DataError, SingularWarning, as_parameter, remedy, warn
 from .families import FAMILIES
 from .projection import DiscriminantRecipe, PrincipalRecipe
@@ -31,6 +32,7 @@ _OF_BLOCKS = {
 class Mixed(Recipe):
     """Blocks of columns that are independent given the class, each with a family from the table."""
 
+    estimator = "MixedClassifier"
     classifies = True
     floor_by = "within"  # which variance of a Gaussian column the variance floor is relative to
     defaults: Choices = MappingProxyType(
@@ -53,6 +55,12 @@ class Mixed(Recipe):
             raise DataError(
                 'MixedClassifier has no shrinkage="loo"; fit a GaussianClassifier to the numbers and pass its '
                 "shrinkage_"
+            )
+        if is_for_each(choices["alpha"]):
+            raise DataError(
+                f"alpha must be one number for a {self.estimator}, whose columns of all families share it; "
+                "BernoulliClassifier, CategoricalClassifier, MultinomialClassifier and PoissonClassifier take one for "
+                "each column"
             )
         for family in FAMILIES.values():
             family.chosen(choices)
@@ -124,6 +132,7 @@ MIXED = Mixed()
 class Clusters(Mixed):
     """The same for the components of a mixture, whose numbers mean nothing to another mixture."""
 
+    estimator = "MixtureModel"
     adds = subtracts = False
     defaults: Choices = MappingProxyType(_OF_BLOCKS)
     floor_by = "total"  # which stays the same from step to step
@@ -153,6 +162,7 @@ CLUSTERS = Clusters()
 class Components(Mixed):
     """A mixture for each class, of components that are products of families."""
 
+    estimator = "MixtureClassifier"
     defaults: Choices = MappingProxyType(_OF_BLOCKS)
     subtracts = False  # which component had a row is not known any more
 
@@ -172,9 +182,7 @@ COMPONENTS = Components()
 # How the estimators of model files are made, by name.
 RECIPES: dict[str, Recipe] = {
     **{family.estimator: family for family in FAMILIES.values() if family.estimator is not None},
-    "MixedClassifier": MIXED,
-    "MixtureClassifier": COMPONENTS,
-    "MixtureModel": CLUSTERS,
+    **{recipe.estimator: recipe for recipe in (MIXED, COMPONENTS, CLUSTERS)},
     "PCA": PrincipalRecipe(),
     "LDA": DiscriminantRecipe(),
 }

@@ -224,7 +224,7 @@ def _check_multinomial(choices: dict[str, Any]) -> None:
 
 
 def _check_poisson(choices: dict[str, Any]) -> None:
-    _check_alpha(choices)
+    _check_alphas(choices)
     if choices["predictive"]:
         check_predictive(choices["alpha"])
 
@@ -421,6 +421,7 @@ FAMILIES: dict[str, Family] = {
             held_out=_poisson_held_out,
             defaults={"alpha": 1.0, "predictive": False},
             check=_check_poisson,
+            fits=_has_alphas,
             merges_columns=True,
             more_general="gaussian",
             infer=family_reasons.why_poisson,

@@ -26,6 +26,8 @@ from suffice import (
     CategoricalClassifier,
     GaussianClassifier,
     MixedClassifier,
+    MixtureClassifier,
+    MixtureModel,
     MultinomialClassifier,
     PoissonClassifier,
     kernels,
@@ -243,6 +245,23 @@ def test_pseudo_counts_of_each_column():
         np.testing.assert_allclose(np.log(mine.probabilities_[j]), theirs.feature_log_prob_[0], atol=1e-12)
 
 
+@pytest.mark.parametrize("predictive", [False, True])
+@pytest.mark.parametrize("missing", [False, True])
+def test_pseudo_rows_of_each_column(predictive, missing, tmp_path):
+    """A Poisson model is one of each column by itself."""
+    alpha, data = np.linspace(0.1, 3, D), holes(X) if missing else X
+    data = pd.DataFrame(data, columns=[f"n{j}" for j in range(D)])
+    clf = PoissonClassifier(alpha, predictive=predictive).fit(data, Y)
+    alone = [PoissonClassifier(alpha[j], predictive=predictive).fit(data.iloc[:, [j]], Y) for j in range(D)]
+    np.testing.assert_allclose(clf.rates_, np.hstack([each.rates_ for each in alone]), rtol=1e-12)
+    expected = sum(each.log_likelihood(data.iloc[:, [j]]) for j, each in enumerate(alone))
+    np.testing.assert_allclose(clf.log_likelihood(data), expected, rtol=1e-10)
+    parts = clone(clf).partial_fit(data[:90], Y[:90]).partial_fit(data[90:].iloc[:, ::-1], Y[90:])
+    same_model(parts, clf, data)
+    clf.save(tmp_path / "m")
+    same_model(load(tmp_path / "m"), clf, data)
+
+
 def test_predictive_models_have_the_means_of_their_distributions():
     """Those of a gamma and of a Dirichlet distribution; SciPy's for the former."""
     alpha, seen = 0.7, np.array([X[c == Y].sum(axis=0) for c in np.unique(Y)])
@@ -284,9 +303,14 @@ def test_pseudo_counts_of_each_category():
         ),
         (lambda: BernoulliClassifier([1, 2]).fit(X, Y), f"alpha has 2 numbers, but there are {D} columns"),
         (lambda: MultinomialClassifier([1, -2]).fit(X, Y), "alpha=-2 must be a number that is not negative"),
+        (lambda: PoissonClassifier([1, 2]).fit(X, Y), f"alpha has 2 numbers, but there are {D} columns"),
+        (lambda: PoissonClassifier([1, -2]).fit(X, Y), "alpha=-2 must be a number that is not negative"),
+        (lambda: PoissonClassifier([0] * D, predictive=True).fit(X, Y), "alpha must be above zero"),
+        (lambda: MixedClassifier(alpha=[1, 2]).fit(X, Y), "alpha must be one number for a MixedClassifier, whose"),
+        (lambda: MixtureClassifier(alpha=[1] * D).fit(X, Y), "must be one number for a MixtureClassifier, whose"),
+        (lambda: MixtureModel(alpha=np.ones(D)).fit(X), "alpha must be one number for a MixtureModel, whose"),
         (lambda: CategoricalClassifier([1, 2]).fit(SMALL, Y), f"alpha has 2 numbers, but there are {D} columns"),
         (lambda: MultinomialClassifier([1, 2]).fit(["a b", "b c"], [0, 1]), "alpha must be one number for text"),
-        (lambda: PoissonClassifier([1] * D).fit(X, Y), "must be a number"),
         (lambda: CategoricalClassifier(categories="ab").fit(SMALL, Y), "must be a list with the categories of each"),
         (lambda: CategoricalClassifier(categories=[["a"]]).fit(SMALL, Y), f"is for 1 columns, but there are {D}"),
         (lambda: CategoricalClassifier(categories=[[1, None]] * D).fit(SMALL, Y), "has a missing value in"),

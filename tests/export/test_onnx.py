@@ -63,6 +63,10 @@ CASES = {
     ),
     "Bernoulli": lambda: (suffice.BernoulliClassifier(alpha=0).fit(COUNTS > 3, LABELS), (COUNTS > 2).astype(float)),
     "Bernoulli, missing cells": lambda: (suffice.BernoulliClassifier().fit(COUNTS > 3, LABELS), holes(COUNTS * 1.0)),
+    "Poisson of pseudo-rows of each column": lambda: (
+        suffice.PoissonClassifier(np.linspace(0.1, 3, COUNTS.shape[1])).fit(COUNTS, LABELS),
+        holes(COUNTS * 1.0),
+    ),
     "Poisson": lambda: (suffice.PoissonClassifier().fit(COUNTS, LABELS), holes(COUNTS * 30.0)),
     "multinomial": lambda: (suffice.MultinomialClassifier().fit(COUNTS, LABELS), COUNTS * 3.0),
     "multinomial, missing cells": lambda: (suffice.MultinomialClassifier().fit(COUNTS, LABELS), holes(COUNTS * 1.0)),

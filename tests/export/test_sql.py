@@ -125,6 +125,8 @@ MODELS = [
     ("units", LogisticClassifier(expansion="quadratic")),
     ("counts", PoissonClassifier()),
     ("counts", PoissonClassifier(predictive=True)),
+    ("counts", PoissonClassifier([0.1, 0.5, 1, 2, 3])),
+    ("counts", PoissonClassifier([0.1, 0.5, 1, 2, 3], predictive=True)),
     ("counts", MultinomialClassifier()),
     ("counts", MultinomialClassifier(predictive=True)),
     ("counts", MultinomialClassifier(complement=True)),

@@ -96,7 +96,7 @@ def test_counts(clf, kind):
 
 
 @pytest.mark.parametrize("kind", ["plain", "weighted", "a class without counts", "float32, missing cells"])
-@pytest.mark.parametrize("clf", [COUNT_MODELS[1], *COUNT_MODELS[3:5]], ids=str)
+@pytest.mark.parametrize("clf", [COUNT_MODELS[1], *COUNT_MODELS[3:5], *COUNT_MODELS[6:]], ids=str)
 def test_pseudo_counts_of_each_feature(clf, kind):
     X, *rest = counted(kind)
     assert_it_equals_n_fits(clone(clf).set_params(alpha=np.linspace(0.1, 2, X.shape[1])), X, *rest)

@@ -365,15 +365,16 @@ class PoissonDensity(CountDensity):
     family = "poisson"
 
     @classmethod
-    def estimate(cls, stats: CountStats, alpha: float = 1.0) -> Self:
+    def estimate(cls, stats: CountStats, alpha: float | Sequence[float] = 1.0) -> Self:
         """Estimate the expected counts: (sum + alpha m) / (rows + alpha), where m is the mean of all rows.
 
         Parameters
         ----------
         stats : CountStats
             Sums of counts.
-        alpha : float, default=1.0
-            How many rows the Gamma prior is worth; 0 for maximum likelihood.
+        alpha : float or sequence of floats, default=1.0
+            How many rows the Gamma prior is worth, one number for all features or one for each; 0 for maximum
+            likelihood.
 
         Returns
         -------
@@ -387,7 +388,7 @@ class PoissonDensity(CountDensity):
         >>> PoissonDensity.estimate(CountStats(["corps"], [200], [[122]]), alpha=0).parameters()
         {'rates': array([[0.61]])}
         """
-        events, rows = gamma_posterior(stats.count, stats.observed, alpha)
+        events, rows = gamma_posterior(stats.count, stats.observed, of_columns(alpha, stats.n_features))
         rate = events / rows
         return cls(log(rate), -rate, seen_classes(stats))
 
@@ -490,9 +491,12 @@ def check_alpha(alpha: Any) -> float:
 
 def check_alphas(alpha: Any, of_one: Callable[[Any], Any] = check_alpha) -> Any:
     """A pseudo-count, or a tuple of what `of_one` makes of that of each column; or an error."""
-    if isinstance(alpha, list | tuple) or (isinstance(alpha, np.ndarray) and alpha.ndim):
-        return tuple(map(of_one, alpha))
-    return check_alpha(alpha)
+    return tuple(map(of_one, alpha)) if is_for_each(alpha) else check_alpha(alpha)
+
+
+def is_for_each(alpha: Any) -> bool:
+    """Whether there is a pseudo-count for each column."""
+    return isinstance(alpha, list | tuple) or (isinstance(alpha, np.ndarray) and alpha.ndim > 0)
 
 
 def of_columns(alpha: float | Sequence[float], n_features: int) -> Array:
@@ -539,7 +543,7 @@ def left_over(rounds: Array, count: Array) -> Array:
     return np.where(rest <= 1e-12 * rounds, 0.0, rest)
 
 
-def gamma_posterior(count: Array, observed: Array, alpha: float) -> tuple[Array, Array]:
+def gamma_posterior(count: Array, observed: Array, alpha: Array | float) -> tuple[Array, Array]:
     """Events and rows of the posterior of the rates, (..., k, d)."""
     rows = np.broadcast_to(observed, count.shape)
     total, events = rows.sum(axis=-2, keepdims=True), count.sum(axis=-2, keepdims=True)

@@ -93,8 +93,8 @@ class PolyaDensity(PredictiveCounts, MultinomialDensity):
         ----------
         stats : CountStats
             Sums of counts.
-        alpha : float
-            Of the prior, above zero.
+        alpha : float or sequence of floats
+            Of the prior, above zero, one number for all features or one for each.
 
         Returns
         -------
@@ -272,15 +272,15 @@ class GammaPoissonDensity(PredictiveCounts, PoissonDensity):
     rows: Array  # (k, d)
 
     @classmethod
-    def estimate(cls, stats: CountStats, alpha: float = 1.0) -> Self:
+    def estimate(cls, stats: CountStats, alpha: float | Sequence[float] = 1.0) -> Self:
         """Estimate the posterior under a Gamma prior worth `alpha` rows at the mean of all rows.
 
         Parameters
         ----------
         stats : CountStats
             Sums of counts.
-        alpha : float
-            How many rows the prior is worth, above zero.
+        alpha : float or sequence of floats
+            How many rows the prior is worth, above zero, one number for all features or one for each.
 
         Returns
         -------
@@ -289,7 +289,8 @@ class GammaPoissonDensity(PredictiveCounts, PoissonDensity):
         """
         check_predictive(alpha)
         plug_in = PoissonDensity.estimate(stats, alpha)
-        return cls(plug_in.one, plug_in.zero, plug_in.seen, *gamma_posterior(stats.count, stats.observed, alpha))
+        posterior = gamma_posterior(stats.count, stats.observed, of_columns(alpha, stats.n_features))
+        return cls(plug_in.one, plug_in.zero, plug_in.seen, *posterior)
 
     @classmethod
     def from_parameters(cls, shapes: Any, rates: Any) -> Self:  # type: ignore[override]

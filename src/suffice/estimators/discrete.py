@@ -123,8 +123,9 @@ class PoissonClassifier(CountClassifier):
 
     Parameters
     ----------
-    alpha : float
-        Pseudo-rows at the mean of all rows (a Gamma prior); 0 is maximum likelihood.
+    alpha : float or array of shape (d,)
+        Pseudo-rows at the mean of all rows (a Gamma prior), one number for all features or one for each; 0 is maximum
+        likelihood.
     prior : array, dict, "uniform" or None
         Class probabilities for decisions, unless a call gives others.
     predictive : bool
@@ -143,7 +144,7 @@ class PoissonClassifier(CountClassifier):
     _recipe = FAMILIES["poisson"]
 
     def __init__(
-        self, alpha: float = 1.0, prior: Prior = None, *, predictive: bool = False, n_jobs: int | None = None
+        self, alpha: Any = 1.0, prior: Prior = None, *, predictive: bool = False, n_jobs: int | None = None
     ) -> None:
         self.alpha = alpha
         self.prior = prior

@@ -107,7 +107,7 @@ class MixedClassifier(MixedTable, GenerativeClassifier):
         column's name, a type such as int, "boolean" or "int64", or a selector such as scikit-learn's
         make_column_selector. The `schema_` of another model gives the same families, bins and transforms.
     alpha : float
-        Pseudo-counts of the discrete families; 0 is maximum likelihood.
+        Pseudo-counts of the discrete families, one number for all columns; 0 is maximum likelihood.
     covariance : {"diag", "full", "tied", "tied_diag", "spherical", "tied_spherical"}
         Of the Gaussian columns.
     unknown : {"ignore", "smooth", "error"}

@@ -54,7 +54,7 @@ class MixtureModel(DensityMixin, Iterated, MixedTable):
         What chooses among several numbers of components; less is better. "held_out" is minus the mean log-likelihood
         of each half of a sample of the rows under the mixture of the other half.
     alpha : float
-        Pseudo-counts of the discrete families; 0 is maximum likelihood.
+        Pseudo-counts of the discrete families, one number for all columns; 0 is maximum likelihood.
     tol : float
         Stop when the mean log-likelihood of a row grows by less.
     max_iter : int

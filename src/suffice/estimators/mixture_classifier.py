@@ -65,7 +65,7 @@ class MixtureClassifier(Iterated, MixedTable, DensityClassifier):
     criterion : {"bic", "aic", "icl", "held_out"}
         What chooses among several numbers of components, as for `MixtureModel`.
     alpha : float
-        Pseudo-counts of the discrete families; 0 is maximum likelihood.
+        Pseudo-counts of the discrete families, one number for all columns; 0 is maximum likelihood.
     tol : float
         Stop when the mean log-likelihood of a row grows by less.
     max_iter : int

@@ -260,10 +260,12 @@ class PolyaLeaveOneOut(CountLeaveOneOut):
 class PoissonLeaveOneOut(CountLeaveOneOut):
     """Poisson: events. The prior is the mean of all rows, so that leaving out a row changes every class."""
 
-    alpha: float
     changes_all = True
 
     def _complete(self, cells: CountedCells, code: Array, weight: Array, out: Array) -> Array:
+        alpha: Any = self.alpha
+        if np.ndim(alpha):  # what a row leaves of the features that it does not count differs from one to the next, too
+            return np.ones(len(code), bool)
         events, lengths = self.statistics.count.sum(axis=0), cells.sum(cells.value)
         total = left(np.full(len(code), self.statistics.weight.sum()), weight)
         gone = weight[cells.row] * cells.value
@@ -275,9 +277,9 @@ class PoissonLeaveOneOut(CountLeaveOneOut):
         mean = (events.sum() - weight * lengths + 0.5 * unheard) / unit
         for c in range(len(self.statistics.classes)):
             mine = code == c
-            own = left(self._counted(c, cells.column), gone * mine[cells.row]) + self.alpha * prior
-            sums = self.totals[c] - weight * lengths * mine + self.alpha * mean
-            rows = left(self.statistics.weight[c], weight * mine) + self.alpha
+            own = left(self._counted(c, cells.column), gone * mine[cells.row]) + alpha * prior
+            sums = self.totals[c] - weight * lengths * mine + alpha * mean
+            rows = left(self.statistics.weight[c], weight * mine) + alpha
             out[:, c] = self._events(cells, own, rows, sums, lengths)
         return np.zeros(len(code), bool)
 
@@ -287,7 +289,7 @@ class PoissonLeaveOneOut(CountLeaveOneOut):
         return np.asarray(cells.sum(cells.value * np.log(own)) - lengths * np.log(rows) - sums / rows)
 
     def _side_by_side(self, stack: Stack) -> Array:
-        events, rows = gamma_posterior(stack.count, stack.observed, self.alpha)
+        events, rows = gamma_posterior(stack.count, stack.observed, self.pseudo)
         rate = events / rows
         return stack.sum_counted(log(rate)) - stack.sum(rate)
 
@@ -305,6 +307,6 @@ class GammaPoissonLeaveOneOut(PoissonLeaveOneOut):
     def _side_by_side(self, stack: Stack) -> Array:
         from scipy.special import gammaln
 
-        events, rows = gamma_posterior(stack.count, stack.observed, self.alpha)
+        events, rows = gamma_posterior(stack.count, stack.observed, self.pseudo)
         counted = gammaln(events + stack.x) - gammaln(events) - stack.x * np.log1p(rows)
         return stack.sum(counted - events * np.log1p(1 / rows))
