@@ -27,6 +27,7 @@ _OF_BLOCKS = {
     "shrinkage_target": "variances",
     "variance_floor": 1e-9,
 }
+_NO_LOO = 'give a number, "oas" or "ledoit_wolf"'  # of components, for which no row can be left out
 
 
 class Mixed(Recipe):
@@ -34,6 +35,7 @@ class Mixed(Recipe):
 
     estimator = "MixedClassifier"
     classifies = True
+    instead_of_loo = "fit a GaussianClassifier to the numbers and pass its shrinkage_"
     floor_by = "within"  # which variance of a Gaussian column the variance floor is relative to
     defaults: Choices = MappingProxyType(
         {
@@ -52,10 +54,7 @@ class Mixed(Recipe):
             choices["joint"] = checked_pairs(choices["joint"])
             choices["categories"] = checked_categories(choices["categories"])
         if isinstance(choices["shrinkage"], str) and choices["shrinkage"] == "loo":
-            raise DataError(
-                'MixedClassifier has no shrinkage="loo"; fit a GaussianClassifier to the numbers and pass its '
-                "shrinkage_"
-            )
+            raise DataError(f'{self.estimator} has no shrinkage="loo"; {self.instead_of_loo}')
         if is_for_each(choices["alpha"]):
             raise DataError(
                 f"alpha must be one number for a {self.estimator}, whose columns of all families share it; "
@@ -133,6 +132,7 @@ class Clusters(Mixed):
     """The same for the components of a mixture, whose numbers mean nothing to another mixture."""
 
     estimator = "MixtureModel"
+    instead_of_loo = _NO_LOO
     adds = subtracts = False
     defaults: Choices = MappingProxyType(_OF_BLOCKS)
     floor_by = "total"  # which stays the same from step to step
@@ -163,6 +163,7 @@ class Components(Mixed):
     """A mixture for each class, of components that are products of families."""
 
     estimator = "MixtureClassifier"
+    instead_of_loo = _NO_LOO
     defaults: Choices = MappingProxyType(_OF_BLOCKS)
     subtracts = False  # which component had a row is not known any more
 

@@ -143,6 +143,11 @@ def test_impossible_settings_are_refused_and_change_nothing(params, message):
     np.testing.assert_array_equal(model.predict_proba(X), before)
 
 
+def test_the_message_about_a_shrinkage_names_this_class():
+    with pytest.raises(DataError, match='^MixtureModel has no shrinkage="loo"; give a number, "oas" or "ledoit_wolf"'):
+        MixtureModel(shrinkage="loo").fit(X)
+
+
 def test_a_column_of_identifiers_takes_little_memory():
     n = 3000
     table = pd.DataFrame({"a": RNG.normal(size=n) + 9 * (np.arange(n) % 2), "id": [f"u{i}" for i in range(n)]})

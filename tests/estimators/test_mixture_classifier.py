@@ -226,6 +226,7 @@ def test_what_does_not_converge_is_said():
 @pytest.mark.parametrize(
     ("params", "message"),
     [
+        ({"shrinkage": "loo"}, '^MixtureClassifier has no shrinkage="loo"; give a number, "oas" or "ledoit_wolf"'),
         ({"n_components": 0}, "n_components=0 must be a positive whole number"),
         ({"n_components": "many"}, "n_components='many' is not known"),
         ({"n_components": {"far": 2}}, "a number for each class and no other; it differs in 'near', 'up'"),
