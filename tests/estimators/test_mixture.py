@@ -144,7 +144,7 @@ def test_impossible_settings_are_refused_and_change_nothing(params, message):
 
 
 def test_the_message_about_a_shrinkage_names_this_class():
-    with pytest.raises(DataError, match='^MixtureModel has no shrinkage="loo"; give a number, "oas" or "ledoit_wolf"'):
+    with pytest.raises(DataError, match=r'^MixtureModel has no shrinkage="loo"; give a number, "oas" or "ledoit_wolf"'):
         MixtureModel(shrinkage="loo").fit(X)
 
 
