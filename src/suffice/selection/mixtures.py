@@ -31,7 +31,7 @@ Array = NDArray[Any]
 COMPONENTS = {"full": (4, 8, 16), "diag": (16,)}  # of each class, by their covariances
 _FAR = {"full": 5.0, "diag": 2.0}  # times the least loss, beyond which such Gaussians are not mixed
 _FEW_ROWS = 1000  # with fewer, mixtures are not tried
-_ROWS = {"full": 3, "diag": 1}  # for each number of a component, by covariances
+_ROWS = {"full": 2, "diag": 1}  # for each number of a component, by covariances
 _PRODUCTS = 1 << 25  # rows times components times numbers in a covariance; with more, they are not tried
 _STEPS = 3  # of EM, while mixtures are compared
 
