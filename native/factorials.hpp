@@ -64,25 +64,28 @@ inline bool look_up_row(const double* x, Index count, const LookUp& look_up) {
     return !(others[0] | others[1] | others[2] | others[3]);
 }
 
-// The sum of log x! over the cells of a row, and that of x. Whole numbers are looked up, two small ones at a time.
+// The sum of log x! over the cells of a row, and that of x. Whole numbers are looked up, two small ones at a time. NaN is none.
 inline void add_row(const double* x, Index count, const LogFactorials& tables, double* log_factorials, double* total) {
     std::int64_t bits[4];
     double logs[4] = {};
     v4 totals = {};
+    i4 others = {};  // what is no index of single numbers
     const auto index_of = [&](v4 index) { std::memcpy(bits, &index, sizeof bits); };
     const auto of_pairs = [&](v4 a, v4 b) {
+        a = present(a), b = present(b);
         totals += a + b;
         index_of(a + double(kSmall) * b + kIndex);
         for (int q = 0; q < 4; ++q) logs[q] += tables.pair[bits[q] & (kSmall * kSmall - 1)];
+        others |= is_no_index(a, kWhole) | is_no_index(b, kWhole);
         return is_no_index(a, kSmall) | is_no_index(b, kSmall);
     };
     const auto of_singles = [&](v4 a, v4 b) {
-        totals += a + b;
-        for (const v4 each : {a, b}) {
+        for (const v4 each : {present(a), present(b)}) {
+            totals += each;
             index_of(each + kIndex);
             for (int q = 0; q < 4; ++q) logs[q] += tables.single[bits[q] & (kWhole - 1)];
         }
-        return is_no_index(a, kWhole) | is_no_index(b, kWhole);
+        return i4{};
     };
     const auto of_any = [&](v4 a, v4 b) {
         totals += present(a) + present(b);
@@ -90,10 +93,10 @@ inline void add_row(const double* x, Index count, const LogFactorials& tables, d
         for (int q = 0; q < 4; ++q) logs[q] += found[q];
         return i4{};
     };
-    const auto again = [&] { totals = v4{}, logs[0] = logs[1] = logs[2] = logs[3] = 0.0; };
     if (!look_up_row(x, count, of_pairs)) {
-        again();
-        if (!look_up_row(x, count, of_singles)) again(), look_up_row(x, count, of_any);
+        totals = v4{}, logs[0] = logs[1] = logs[2] = logs[3] = 0.0;
+        if (others[0] | others[1] | others[2] | others[3]) look_up_row(x, count, of_any);
+        else look_up_row(x, count, of_singles);
     }
     *total = sum(totals);
     *log_factorials = (logs[0] + logs[1]) + (logs[2] + logs[3]);

@@ -172,7 +172,9 @@ class SkippedWarning(SufficeWarning):
     """Parts of files could not be read and were skipped, as ``on_error="skip"`` requests."""
 
 
-_NOT_OF_USERS = frozenset({"suffice", "sklearn", "contextlib", "functools"})  # who calls suffice for a user, and itself
+_NOT_OF_USERS = frozenset(
+    {"suffice", "sklearn", "joblib", "contextlib", "functools"}
+)  # who calls suffice for a user, and itself
 
 
 def warn(message: str | Warning, category: type[Warning] | None = None) -> None:

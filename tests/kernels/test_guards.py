@@ -63,6 +63,18 @@ def test_rows_may_end_before_they_begin():
 
 
 @native_kernels
+@pytest.mark.parametrize("shape", [(0, 2), (1, 2), (2, 1)])
+def test_sums_of_other_classes_are_refused(shape):
+    code, sums = np.array([0, 1], np.int32), np.zeros(shape)
+    with pytest.raises(ValueError, match="sums of log x!"):
+        kernels.active.dense_counts(np.ones((2, 3)), code, None, False, np.zeros((2, 3)), np.zeros((2, 3)), sums)
+    with pytest.raises(ValueError, match="sums of log x!"):
+        kernels.active.sparse_counts(
+            np.array([0, 1, 2]), np.array([0, 1]), np.ones(2), code, None, False, np.zeros((2, 3)), sums
+        )
+
+
+@native_kernels
 def test_without_columns_no_cell_is_read():
     starts, indices, data, scores = np.array([0, 1]), np.zeros(1, np.int32), np.ones(1), np.empty((1, 2))
     with pytest.raises(ValueError, match="of 0 stored values"):

@@ -26,7 +26,7 @@ from suffice import (
     metrics,
 )
 from suffice.cli import app
-from suffice.errors import DataError
+from suffice.errors import ColumnWarning, DataError
 from suffice.report import columns, controls, meanings, rows, writing
 from suffice.report.figures import evaluation_of, figures_of
 from suffice.report.rows import ScoredRows, rows_of
@@ -426,6 +426,16 @@ def test_words_of_a_report_are_those_of_the_glossary(tmp_path):
 
 def run(*arguments):
     return CliRunner().invoke(app, list(map(str, arguments)), catch_exceptions=False)
+
+
+def test_a_report_of_a_choice_that_takes_infinity(tmp_path, monkeypatch, rng):
+    monkeypatch.chdir(tmp_path)
+    y = rng.integers(2, size=200)
+    x = np.where(rng.random(200) < 0.1, np.inf, rng.normal(size=200) + 2 * y)
+    pd.DataFrame({"x": x, "y": y}).to_csv("rows.csv", index=False)
+    with pytest.warns(ColumnWarning, match="infinite numbers are read as missing values"):
+        run("fit", "rows.csv", "-t", "y", "-o", "m", "--report", "fit.html")
+    assert "Each row was scored by a model of the other rows" in text_of(tmp_path / "fit.html")
 
 
 def test_commands_write_reports(tmp_path, monkeypatch):

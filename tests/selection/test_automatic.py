@@ -788,7 +788,7 @@ def test_missing_values_that_the_sample_lacks_are_learnt(monkeypatch):
 
 @pytest.mark.parametrize("generative", [False, True])
 def test_rare_classes_of_large_tables_are_learnt(generative):
-    """Of 60 rows in 60 000, a sample of 5000 would have five."""
+    """Of 60 rows in 60 000, a sample of 4000 would have four."""
     rng = np.random.default_rng(0)
 
     def drawn():
@@ -1002,6 +1002,17 @@ def test_infinite_cells_are_missing_values(rng, tmp_path, kind, generative):
         with pytest.warns(ColumnWarning, match="infinite numbers are read as missing"):
             filled = clf.impute(new.drop(columns="y"))
         pd.testing.assert_frame_equal(filled, clf.impute(missing.drop(columns="y")))
+
+
+def test_rows_with_infinity_that_a_choice_has_learnt_are_forgotten_and_learnt_again(rng):
+    table = with_infinity(400, rng)
+    with pytest.warns(ColumnWarning):
+        clf = suffice.fit(table, "y", generative=True)
+    expected = clf.statistics_
+    some = table[np.isinf(table["r"])]
+    clf.forget(some, "y").partial_fit(some, "y")
+    np.testing.assert_allclose(clf.statistics_.weight, expected.weight)
+    assert clf.forget(some, "y").statistics_.weight.sum() == len(table) - len(some)
 
 
 @pytest.mark.parametrize("generative", [False, True])

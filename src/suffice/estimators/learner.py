@@ -13,6 +13,7 @@ from ..errors import DataError, FamilyError
 from ..learning import forgotten, warn_of_kinds
 from ..scoring.loop import refuse_empty
 from ..sources import Source, as_source
+from ..sources.converted import with_missing_infinity
 from ..stats import Statistics
 from ..tables.labels import encode, union
 from ..tables.readers import library
@@ -224,7 +225,8 @@ class Learner(Estimated):
         if not (aligns and source.names and columns.names):
             columns.check(source)
         refuse_empty(source)
-        return source
+        notes = getattr(self, "column_notes_", None)
+        return with_missing_infinity(source) if notes is not None and notes.takes_infinity else source
 
 
 def _announced(statistics: Statistics, classes: Any) -> Statistics:

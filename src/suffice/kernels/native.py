@@ -22,6 +22,11 @@ def _check(n: int, code: Array, weight: Array | None) -> None:
         raise ValueError(f"{n} rows, {len(code)} codes, {'no' if weight is None else len(weight)} weights")
 
 
+def _check_sums(log_factorials: Array | None, k: int) -> None:
+    if log_factorials is not None and log_factorials.shape != (k, 2):
+        raise ValueError(f"sums of log x! {log_factorials.shape} for {k} classes")
+
+
 def _check_columns(X: Array, columns: int) -> None:
     if X.shape[1] != columns:
         raise ValueError(f"{X.shape[1]} columns for parameters of {columns}")
@@ -180,6 +185,7 @@ def sparse_counts(
 ) -> bool:
     _check(len(indptr) - 1, code, weight)
     starts = _starts(indptr, indices, data, table.shape[1])
+    _check_sums(log_factorials, len(table))
     return _native.sparse_counts(starts, indices, data, code, weight, presence, table, log_factorials)
 
 
@@ -207,6 +213,7 @@ def dense_counts(
 ) -> bool:
     _check(len(X), code, weight)
     _check_columns(X, count.shape[1])
+    _check_sums(log_factorials, len(count))
     return _native.dense_counts(X, code, weight, presence, count, missing, log_factorials)
 
 

@@ -46,7 +46,7 @@ def in_steps(
 
 def _worked(read: Callable[[Table], Any], table: Table, out: Array, work: Callable[[Any, Array], bool]) -> bool:
     """What `work(read(table), out)` writes; where this fails, and infinity is a missing value, again without it."""
-    if not isinstance(read, Reading):
+    if not (isinstance(read, Reading) and read.takes_infinity):
         return work(read(table), out)
     table = read.looked_through(table)
     try:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from ..tables.batch import Batch
+from ..tables.infinity import without_infinity
 from ..tables.table import Table
 from .base import LocalSource, Run, Source
 from .frames.arrays import ArraySource
@@ -52,3 +53,8 @@ class ConvertedSource(Source):
 
     def job(self) -> dict[str, Any]:
         return self.source.job()
+
+
+def with_missing_infinity(source: Source) -> ConvertedSource:
+    """Return the rows of a source with missing values in place of infinite numbers."""
+    return ConvertedSource(source, lambda table: without_infinity(table)[0])

@@ -31,6 +31,7 @@ _COLLISIONS = 20  # pairs of equal values that chance would make among values th
 _CODES = {sign * (10.0**digits - 1) for digits in range(2, 10) for sign in (1, -1)}  # 99, -99, 999, ...
 # A number with letters before or after it; codes such as A17 and v1.2 have one letter before.
 _WITH_UNIT = re.compile(r"([^\W\d_]{2,8}\.?\s*)?([-+]?\d[\d.,']*)(\s*(?:[^\W\d_]|[°/]){1,12})?")
+_ORDINALS = ("st", "nd", "rd", "th")
 _NAME = re.compile(
     r"(?:^|[\W_])(?:ids?|idx|index|key|uuid|guid|no|nr|num|number|row|rowid|pk)$|[a-z](?:ID|Id|Nr|No|Key)$|#$"
 )
@@ -263,8 +264,10 @@ def unit(column: Column) -> tuple[str, str, str] | None:
     own = [(parts[2], word) for parts, word in found if ((parts[1] or ""), (parts[3] or "")) == (before, after)]
     numbers = [number for number, _ in own]
     is_number = any(_are_known(parsing.number_of, numbers, mark).mean() >= _SAME_UNIT for mark in ".,")
-    # Whole numbers after a word number things: Room 12.
-    is_measured = not before or sum("." in number or "," in number for number in numbers) > len(numbers) / 2
+    # Whole numbers after a word number things: Room 12. So do ordinals.
+    is_measured = (not before and after not in _ORDINALS) or sum(
+        "." in number or "," in number for number in numbers
+    ) > len(numbers) / 2
     if n < _SAME_UNIT * len(words) or not (before or after) or not is_number or not is_measured:
         return None
     return None if any(map(parsing.is_code, numbers)) else (before, after, own[0][1])
