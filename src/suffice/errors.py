@@ -172,9 +172,8 @@ class SkippedWarning(SufficeWarning):
     """Parts of files could not be read and were skipped, as ``on_error="skip"`` requests."""
 
 
-_NOT_OF_USERS = frozenset(
-    {"suffice", "sklearn", "joblib", "contextlib", "functools"}
-)  # who calls suffice for a user, and itself
+# Who calls suffice for a user, and suffice itself.
+_NOT_OF_USERS = frozenset({"suffice", "sklearn", "joblib", "contextlib", "functools"})
 
 
 def warn(message: str | Warning, category: type[Warning] | None = None) -> None:

@@ -265,9 +265,8 @@ def unit(column: Column) -> tuple[str, str, str] | None:
     numbers = [number for number, _ in own]
     is_number = any(_are_known(parsing.number_of, numbers, mark).mean() >= _SAME_UNIT for mark in ".,")
     # Whole numbers after a word number things: Room 12. So do ordinals.
-    is_measured = (not before and after not in _ORDINALS) or sum(
-        "." in number or "," in number for number in numbers
-    ) > len(numbers) / 2
+    counts_things = before or after in _ORDINALS
+    is_measured = not counts_things or sum("." in number or "," in number for number in numbers) > len(numbers) / 2
     if n < _SAME_UNIT * len(words) or not (before or after) or not is_number or not is_measured:
         return None
     return None if any(map(parsing.is_code, numbers)) else (before, after, own[0][1])
