@@ -788,7 +788,7 @@ def test_missing_values_that_the_sample_lacks_are_learnt(monkeypatch):
 
 @pytest.mark.parametrize("generative", [False, True])
 def test_rare_classes_of_large_tables_are_learnt(generative):
-    """Of 60 rows in 60 000, a sample of 4000 would have four."""
+    """Of 60 rows in 60 000, a sample of 3500 would have three or four."""
     rng = np.random.default_rng(0)
 
     def drawn():

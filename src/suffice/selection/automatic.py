@@ -44,7 +44,7 @@ Array = NDArray[Any]
 
 _CHANCE = 2  # standard errors
 _DIGITS = 9  # of losses
-ROWS = 4_000  # on which candidates are compared at most; the chosen model is fitted to all rows
+ROWS = 3_500  # on which candidates are compared at most; the chosen model is fitted to all rows
 
 
 def fit(
