@@ -362,30 +362,38 @@ constexpr Index kAhead = 12;  // entries of a sparse row for which memory is ask
 template <class V, class I>
 inline Index last_entry(const SparseRows<V, I>& X) { return larger<Index>(X.indptr[X.rows] - 1, 0); }
 
-// Rows are taken as they come: reading them class by class, to keep a row of the table near, costs more than it saves.
+// Rows are taken as they come: reading them class by class, to keep a row of the table near, costs more than it saves. Sums
+// of log x! follow for some rows at a time, which are still in the cache: between single rows, they would hold up the loop
+// that waits for memory.
 template <class V, class I>
 bool sparse_counts(const SparseRows<V, I>& X, const Labels& y, bool presence, double* table, double* log_factorials) {
     const Index n = X.rows, last = last_entry(X);
     RowCells<V, I> cells(X);
     ClassFactorials factorials(log_factorials);
     bool good = true;
-    for (Index r = 0; r < n; ++r) {
-        const double w = y.weight ? y.weight[r] : 1.0;
-        if (w == 0.0) continue;
-        double* row = table + y.code[r] * X.cols;
-        const double* next = table + y.code[smaller(r + 1, n - 1)] * X.cols;
-        const Index end = X.indptr[r + 1];
-        for (Index e = X.indptr[r]; e < end; ++e) {
-            const Index soon = smaller(e + kAhead, last);
-            __builtin_prefetch((soon < end ? row : next) + inside(X.indices[soon], X.cols), 1);
-            const V v = X.data[e];
-            good &= is_count(v);
-            row[inside(X.indices[e], X.cols)] += presence ? (v > V(0) ? w : 0.0) : w * double(v);
+    for (Index first = 0; first < n; first += kTile) {
+        const Index stop = smaller(first + kTile, n);
+        for (Index r = first; r < stop; ++r) {
+            const double w = y.weight ? y.weight[r] : 1.0;
+            if (w == 0.0) continue;
+            double* row = table + y.code[r] * X.cols;
+            const double* next = table + y.code[smaller(r + 1, n - 1)] * X.cols;
+            const Index end = X.indptr[r + 1];
+            for (Index e = X.indptr[r]; e < end; ++e) {
+                const Index soon = smaller(e + kAhead, last);
+                __builtin_prefetch((soon < end ? row : next) + inside(X.indices[soon], X.cols), 1);
+                const V v = X.data[e];
+                good &= is_count(v);
+                row[inside(X.indices[e], X.cols)] += presence ? (v > V(0) ? w : 0.0) : w * double(v);
+            }
         }
-        if (!log_factorials) continue;
-        Index count;
-        const double* x = cells(r, &count);
-        factorials.add(x, count, y.code[r], w);
+        for (Index r = first; r < stop && log_factorials; ++r) {
+            const double w = y.weight ? y.weight[r] : 1.0;
+            if (w == 0.0) continue;
+            Index count;
+            const double* x = cells(r, &count);
+            factorials.add(x, count, y.code[r], w);
+        }
     }
     factorials.finish();
     return good;
