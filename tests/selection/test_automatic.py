@@ -76,7 +76,7 @@ ROUND, LONG, WIDE = np.eye(3), np.eye(3) + 0.9 * (1 - np.eye(3)), np.diag([0.1, 
     ("covariances", "structure"), [((ROUND, WIDE), "diag"), ((LONG, LONG), "tied"), ((ROUND, LONG), "full")]
 )
 def test_the_structure_of_the_classes_is_found(covariances, structure):
-    assert suffice.fit(*normal(2000, covariances), generative=True).covariance == structure
+    assert suffice.fit(*normal(1700, covariances), generative=True).covariance == structure
 
 
 @pytest.mark.parametrize("seed", range(3))
