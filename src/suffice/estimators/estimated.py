@@ -159,6 +159,7 @@ class Estimated(TableEstimator):
         loaded = cls(**model.params if tokens is None else model.params | {"tokens": Tokens.of(tokens)})
         loaded._resume(model.learnt, loaded._validate())
         loaded._set_columns(model.names, model.learnt.n_features)
+        loaded._learnt()  # what could not be saved again is no model
         set_chosen(loaded, model)
         for name in loaded._notes:
             if model.notes and name in model.notes:
