@@ -27,7 +27,8 @@ Array = NDArray[Any]
 _FEW = 100_000  # numbers in X, of which the optimum takes milliseconds: it does not depend on the order of sums
 _TOL = 1e-12  # of the gradient there: Newton's method gets there a step or two after it gets near
 _EPS = float(np.finfo(np.float64).eps)
-_L2 = signature(theirs.LogisticRegression).parameters["penalty"].default  # other versions have other names for it
+_DEFAULTS = signature(theirs.LogisticRegression).parameters  # which differ between versions
+_L2 = {name: _DEFAULTS[name].default for name in ("penalty", "l1_ratio")}
 _WIDE = 500  # columns, of which the matrix of moments is no longer a small part of the work
 
 
@@ -94,8 +95,8 @@ class LogisticRegression(Linear, theirs.LogisticRegression):
 
     def _is_ours(self) -> bool:
         """Whether the parameters ask for what Newton's method finds: the default solver, and an L2 penalty."""
-        plain = self.solver == "lbfgs" and self.penalty == _L2 and not self.l1_ratio and 1 / self.C > _EPS
-        plain = plain and self.multi_class == "deprecated"
+        plain = self.solver == "lbfgs" and self.penalty == _L2["penalty"] and 1 / self.C > _EPS
+        plain = plain and self.l1_ratio in (_L2["l1_ratio"], 0) and self.multi_class == "deprecated"
         special = self.dual or self.verbose or self.n_jobs is not None or self.max_iter == 0
         return bool(plain and not special and not getattr(self, "_skl_callbacks", None))
 
