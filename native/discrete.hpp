@@ -21,7 +21,7 @@ public:
     // The tables of the columns follow each other. If `spare`, each begins with the row of what is no category;
     // otherwise that has the place -1.
     Places(const Matrix<T>& X, const Ranges& ranges, bool spare, Index rows)
-        : X_(X), by_row_(X.col_stride == 1), lanes_(rows), columns_(4 * round_up(X.cols, 4)), places_(rows * X.cols) {
+        : X_(X), by_row_(X.cols > 1 && X.col_stride == 1), lanes_(rows), columns_(4 * round_up(X.cols, 4)), places_(rows * X.cols) {
         constexpr Word half = Word(1) << 63;  // moves everything to where signed numbers compare as unsigned ones did
         Word next = 0;
         for (Index j = 0; j < X.cols; ++j) {

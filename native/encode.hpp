@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 namespace suffice {
@@ -18,72 +19,121 @@ Word read(const char* p) {
     return w;
 }
 
+// Items of rows: a key for each, which is the item or tells most items apart, and whether two of equal keys are the same.
 template <class Word>
-struct Narrow {  // items that are one machine word: the tag is the item
-    std::int64_t width = sizeof(Word);
-    std::uint64_t tag(const char* p) const { return read<Word>(p); }
-    bool same(const char*, const char*) const { return true; }
+struct Narrow {  // one machine word each
+    const char* data;
+    std::uint64_t key(std::int64_t r) const { return read<Word>(data + r * std::int64_t(sizeof(Word))); }
+    bool same(std::uint64_t, std::int64_t, std::int64_t) const { return true; }
 };
 
-struct Wide {  // items of eight bytes or more: the tag is a hash, the last word may overlap the one before
+struct Odd {  // three, five, six or seven bytes each
+    const char* data;
     std::int64_t width;
-    std::uint64_t tag(const char* p) const {
+    std::uint64_t key(std::int64_t r) const {
+        std::uint64_t w = 0;
+        std::memcpy(&w, data + r * width, static_cast<std::size_t>(width));
+        return w;
+    }
+    bool same(std::uint64_t, std::int64_t, std::int64_t) const { return true; }
+};
+
+struct Wide {  // eight bytes or more each: the key is a hash, the last word may overlap the one before
+    const char* data;
+    std::int64_t width;
+    std::uint64_t key(std::int64_t r) const {
+        const char* p = data + r * width;
         std::uint64_t h = mix(read<std::uint64_t>(p + width - 8)), odd = 0x9E3779B97F4A7C15ull;
         for (std::int64_t i = 0; i + 8 < width; i += 8, odd += 0x632BE59BD9B4E01Aull) h += read<std::uint64_t>(p + i) * odd;
         return h;
     }
-    bool same(const char* a, const char* b) const {
+    bool same(std::uint64_t, std::int64_t r, std::int64_t s) const {
+        const char *a = data + r * width, *b = data + s * width;
         bool equal = read<std::uint64_t>(a + width - 8) == read<std::uint64_t>(b + width - 8);
         for (std::int64_t i = 0; i + 8 < width; i += 8) equal &= read<std::uint64_t>(a + i) == read<std::uint64_t>(b + i);
         return equal;
     }
 };
 
-struct Odd {  // items of three, five, six or seven bytes
-    std::int64_t width;
-    std::uint64_t tag(const char* p) const {
-        std::uint64_t w = 0;
-        std::memcpy(&w, p, static_cast<std::size_t>(width));
-        return w;
+struct Head {  // the first bytes of a string, zeros after its end, and its length
+    static constexpr std::int64_t size = 32;
+    std::uint64_t word[4];
+    std::int64_t length;
+    bool operator==(const Head& o) const {
+        return !((word[0] ^ o.word[0]) | (word[1] ^ o.word[1]) | (word[2] ^ o.word[2]) | (word[3] ^ o.word[3]) |
+                 std::uint64_t(length ^ o.length));
     }
-    bool same(const char*, const char*) const { return true; }
 };
 
-// Codes for n items; returns the row where each code appeared first.
+// All bits of the words have a part in the highest ones of the sum, which become the lowest.
+inline std::uint64_t mix(const Head& k) {
+    return __builtin_bswap64(k.word[0] * 0x9E3779B97F4A7C15ull + k.word[1] * 0x632BE59BD9B4E01Bull +
+                             k.word[2] * 0xD6E8FEB86659FD93ull + k.word[3] * 0xC2B2AE3D27D4EB4Full +
+                             std::uint64_t(k.length) * 0x9FB21C651E98DF25ull);
+}
+
+// Strings one after the other: string r begins at start[r] and ends where the next one begins. Lengths vary from row to row,
+// so that a branch on them would often be guessed wrong: all strings are read alike, and what follows them is masked.
+template <class Offset>
+struct Strings {
+    const char* text;
+    std::int64_t size;
+    const Offset* start;
+
+    Head key(std::int64_t r) const {
+        alignas(64) static constexpr unsigned char mask[2 * Head::size] = {
+            255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
+            255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255};
+        const std::int64_t first = start[r], length = start[r + 1] - first, used = length < Head::size ? length : Head::size;
+        const char *p = text + first, *kept = reinterpret_cast<const char*>(mask) + Head::size - used;
+        char copy[Head::size];
+        if (first + Head::size > size) p = static_cast<const char*>(std::memcpy(copy, p, static_cast<std::size_t>(used)));
+        Head found;
+        for (int i = 0; i < 4; ++i) found.word[i] = read<std::uint64_t>(p + 8 * i) & read<std::uint64_t>(kept + 8 * i);
+        found.length = length;
+        return found;
+    }
+    bool same(const Head& key, std::int64_t r, std::int64_t s) const {
+        const char *a = text + start[r] + Head::size, *b = text + start[s] + Head::size;
+        return key.length <= Head::size || !std::memcmp(a, b, static_cast<std::size_t>(key.length - Head::size));
+    }
+};
+
+// Codes for n items, -1 for those that are missing; returns the row where each code appeared first.
 template <class Items>
-std::vector<std::int64_t> encode(const Items items, const char* data, std::int64_t n, std::int32_t* code) {
+std::vector<std::int64_t> encode(const Items items, std::int64_t n, const std::uint8_t* missing, std::int32_t* code) {
     struct Slot {
-        std::uint64_t tag = 0;
+        decltype(items.key(0)) key{};
         std::int32_t code = -1;
     };
     std::vector<Slot> table(256);  // open addressing, never more than half full
     std::vector<std::int64_t> first;
-    const auto place = [&](std::uint64_t tag) {
-        std::uint64_t h = mix(tag);
-        while (table[h & (table.size() - 1)].code >= 0) ++h;
-        return h & (table.size() - 1);
-    };
-    const Slot* slots = table.data();
+    Slot* slots = table.data();
     std::uint64_t mask = table.size() - 1;
     for (std::int64_t r = 0; r < n; ++r) {
-        const char* item = data + r * items.width;
-        const std::uint64_t tag = items.tag(item);
-        std::uint64_t h = mix(tag);
+        if (missing && missing[r]) {
+            code[r] = -1;
+            continue;
+        }
+        const auto key = items.key(r);
+        std::uint64_t h = mix(key);
         while (slots[h & mask].code >= 0 &&
-               (slots[h & mask].tag != tag || !items.same(item, data + first[slots[h & mask].code] * items.width)))
+               !(slots[h & mask].key == key && items.same(key, r, first[slots[h & mask].code])))
             ++h;
         std::int32_t found = slots[h & mask].code;
         if (found < 0) {
             found = static_cast<std::int32_t>(first.size());
             first.push_back(r);
-            table[h & mask] = {tag, found};
+            slots[h & mask] = {key, found};
             if (2 * first.size() > table.size()) {
-                table.assign(2 * table.size(), Slot());
-                for (std::size_t c = 0; c < first.size(); ++c) {
-                    const std::uint64_t old = items.tag(data + first[c] * items.width);
-                    table[place(old)] = {old, static_cast<std::int32_t>(c)};
-                }
+                const std::vector<Slot> old = std::exchange(table, std::vector<Slot>(2 * table.size()));
                 slots = table.data(), mask = table.size() - 1;
+                for (const Slot& slot : old) {
+                    if (slot.code < 0) continue;
+                    h = mix(slot.key);
+                    while (slots[h & mask].code >= 0) ++h;
+                    slots[h & mask] = slot;
+                }
             }
         }
         code[r] = found;
@@ -91,13 +141,15 @@ std::vector<std::int64_t> encode(const Items items, const char* data, std::int64
     return first;
 }
 
+// Items of equal width.
 inline std::vector<std::int64_t> encode(const char* data, std::int64_t width, std::int64_t n, std::int32_t* code) {
     switch (width) {
-        case 1: return encode(Narrow<std::uint8_t>{}, data, n, code);
-        case 2: return encode(Narrow<std::uint16_t>{}, data, n, code);
-        case 4: return encode(Narrow<std::uint32_t>{}, data, n, code);
-        case 8: return encode(Narrow<std::uint64_t>{}, data, n, code);
-        default: return width > 8 ? encode(Wide{width}, data, n, code) : encode(Odd{width}, data, n, code);
+        case 1: return encode(Narrow<std::uint8_t>{data}, n, nullptr, code);
+        case 2: return encode(Narrow<std::uint16_t>{data}, n, nullptr, code);
+        case 4: return encode(Narrow<std::uint32_t>{data}, n, nullptr, code);
+        case 8: return encode(Narrow<std::uint64_t>{data}, n, nullptr, code);
+        default:
+            return width > 8 ? encode(Wide{data, width}, n, nullptr, code) : encode(Odd{data, width}, n, nullptr, code);
     }
 }
 

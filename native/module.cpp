@@ -290,6 +290,15 @@ std::vector<std::int64_t> encode_items(Bytes items, OutCodes code) {
                   code.data());
 }
 
+// Strings one after the other, whose offsets the caller has checked.
+template <class Offset>
+std::vector<std::int64_t> encode_strings(Flat<std::uint8_t> text, Flat<Offset> offsets, std::optional<Flat<std::uint8_t>> missing,
+                                         OutCodes code) {
+    nb::gil_scoped_release free;
+    const Strings<Offset> strings{reinterpret_cast<const char*>(text.data()), std::int64_t(text.size()), offsets.data()};
+    return encode(strings, std::int64_t(code.shape(0)), missing ? missing->data() : nullptr, code.data());
+}
+
 bool equal(PyObject* a, PyObject* b) {
     if (PyUnicode_CheckExact(a) && PyUnicode_CheckExact(b)) return PyUnicode_Compare(a, b) == 0;
     const nb::object keep_a = nb::borrow(a), keep_b = nb::borrow(b);  // comparing may run any code
@@ -395,6 +404,10 @@ NB_MODULE(_native, m) {
           "matrices"_a.noconvert(), "unit"_a.noconvert(), "whitening"_a.noconvert(), "log_det"_a.noconvert(),
           "trace"_a.noconvert(), Free());
     m.def("encode_items", &encode_items, "items"_a.noconvert(), "code"_a.noconvert());
+    m.def("encode_strings", &encode_strings<std::int32_t>, "text"_a.noconvert(), "offsets"_a.noconvert(),
+          "missing"_a.noconvert().none(), "code"_a.noconvert());
+    m.def("encode_strings", &encode_strings<std::int64_t>, "text"_a.noconvert(), "offsets"_a.noconvert(),
+          "missing"_a.noconvert().none(), "code"_a.noconvert());
     m.def("encode_objects", &encode_objects, "items"_a, "code"_a.noconvert());
     m.def("split_scores",
           [](Scored score, Flat<std::uint8_t> target, Doubles parts) {

@@ -34,6 +34,9 @@ class MixedTable(Estimated):
     covariance: str
     _schema: Schema
 
+    def _new_source(self, X: Any, y: Any = None, weight: Any = None) -> Source:
+        return super()._new_source(X, y, weight).encoded()  # for the schema and for the statistics
+
     def _infer(self, source: Source, more: bool = False) -> Schema:
         known = isinstance(self.families, Schema)
         table = source.head(LOOK) if known else source.spread(LOOK)

@@ -247,6 +247,13 @@ def encode(y: Array) -> tuple[Array, Array]:
     return y[first], code
 
 
+def encode_strings(text: Array, offsets: Array, missing: Array | None) -> tuple[Array, Array]:
+    reference.check_strings(text, offsets, missing)
+    code = np.empty(len(offsets) - 1, np.int32)
+    first = _native.encode_strings(text, offsets, None if missing is None else missing.view(np.uint8), code)
+    return np.asarray(first, np.int64), code
+
+
 def split_scores(score: Array, target: Array) -> tuple[Array, Array]:
     _check(len(score), target, None)
     parts = np.empty(len(score))

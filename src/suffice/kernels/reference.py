@@ -8,6 +8,7 @@ float64. Rows of weight zero are absent. Soft labels are a share (n, k) float64 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -550,6 +551,31 @@ def encode(y: Array) -> tuple[Array, Array]:
         return distinct, np.fromiter(map(index.__getitem__, items), np.int32, len(items))
     distinct, code = np.unique(y, return_inverse=True)
     return distinct, code.astype(np.int32)
+
+
+def encode_strings(text: Array, offsets: Array, missing: Array | None) -> tuple[Array, Array]:
+    """Encode strings that follow each other in `text` (uint8).
+
+    String i is ``text[offsets[i]:offsets[i + 1]]``. Returns the index of the first string of each distinct value, and each
+    string's index (int32) among the values, -1 where it is missing.
+    """
+    check_strings(text, offsets, missing)
+    data, code, first = text.tobytes(), np.full(len(offsets) - 1, -1, np.int32), []
+    index: dict[bytes, int] = {}
+    for row, (start, stop) in enumerate(pairwise(offsets.tolist())):
+        if missing is None or not missing[row]:
+            code[row] = index.setdefault(data[start:stop], len(index))
+            if len(index) > len(first):
+                first.append(row)
+    return np.array(first, np.int64), code
+
+
+def check_strings(text: Array, offsets: Array, missing: Array | None) -> None:
+    """Raise ValueError where strings do not begin and end within the text."""
+    if not len(offsets) or offsets[0] < 0 or offsets[-1] > len(text) or (offsets[1:] < offsets[:-1]).any():
+        raise ValueError("strings do not begin and end where there is text")
+    if missing is not None and len(missing) != len(offsets) - 1:
+        raise ValueError(f"{len(offsets) - 1} strings, and whether {len(missing)} are missing")
 
 
 def split_scores(score: Array, target: Array) -> tuple[Array, Array]:

@@ -31,7 +31,7 @@ Score = Callable[[Batch, Array], bool]  # writes the results of a batch; False i
 # rows must be converted. It does not depend on the number of threads, hence neither does any result.
 PIECE = 1 << 21
 
-TEXT_PIECE = 1 << 24  # bytes of text in a piece of work
+TEXT_PIECE = 1 << 25  # bytes of text in a piece of work
 
 SPREAD = 16  # places of a source that a sample is taken from
 
@@ -141,6 +141,10 @@ class Source(ABC):
     def spread(self, n: int) -> Table:
         """Rows from all over the source, about n: all of them where they are in memory."""
         return self.head(n)
+
+    def encoded(self) -> Source:
+        """Return the same rows with the categories of text found once for several passes, where this pays."""
+        return self
 
     def in_memory(self) -> LocalSource:
         """Return a source with all rows in memory."""

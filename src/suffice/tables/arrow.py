@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import kernels
 from ..errors import DataError
 from .table import ArrayColumn, CodedColumn, Column, Frame, Rows, column_names, without_missing
 from .times import moments_coded
@@ -34,7 +36,7 @@ class ArrowColumn(Column):
 
     def __getitem__(self, rows: Rows) -> ArrowColumn:
         if not isinstance(rows, slice):
-            return replace(self, values=self.values.take(rows))
+            return replace(self, values=_taken(self.values, rows))
         start, stop, _ = rows.indices(len(self))
         return replace(self, values=self.values.slice(start, stop - start))
 
@@ -55,6 +57,8 @@ class ArrowColumn(Column):
         values = (in_microseconds(self.values) if is_moment else self.values).combine_chunks()
         if isinstance(values, pa.ChunkedArray):  # of no chunks, or more than fit one
             values = pa.concat_arrays(values.chunks) if values.num_chunks else pa.array([], values.type)
+        if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+            return _strings_coded(values)
         if not pa.types.is_dictionary(values.type):
             values = values.dictionary_encode()
         if is_moment:
@@ -81,6 +85,34 @@ class ArrowColumn(Column):
 
     def bytes_per_row(self) -> float:
         return self.values.nbytes / max(len(self), 1) if self.kind in ("text", "other") else 0.0
+
+
+def _taken(values: Any, rows: Array) -> Any:
+    """Some rows of a chunked array. Arrow copies all chunks to take a few rows, so each chunk gives its own."""
+    import pyarrow as pa
+
+    if values.num_chunks < 2 or (rows[1:] < rows[:-1]).any():
+        return values.take(rows)
+    starts = np.cumsum([0, *map(len, values.chunks)])
+    bounds = np.searchsorted(rows, starts)
+    own = [
+        chunk.take(rows[a:b] - start)
+        for chunk, start, (a, b) in zip(values.chunks, starts, pairwise(bounds.tolist()), strict=False)
+        if a < b
+    ]
+    return pa.chunked_array(own, values.type)
+
+
+def _strings_coded(values: Any) -> tuple[Array, Array]:
+    """The distinct strings of an Arrow array, and the index of each row's among them, -1 where it is missing."""
+    _, offsets, text = values.buffers()
+    wide = np.dtype(np.int64 if str(values.type) == "large_string" else np.int32)
+    starts = np.frombuffer(offsets or bytes(wide.itemsize), wide)[values.offset : values.offset + len(values) + 1]
+    missing = values.is_null().to_numpy(zero_copy_only=False) if values.null_count else None
+    first, code = kernels.active.encode_strings(np.frombuffer(text or b"", np.uint8), starts, missing)
+    distinct = np.empty(len(first), object)
+    distinct[:] = values.take(first).to_pylist()
+    return distinct, code
 
 
 def in_microseconds(values: Any) -> Any:

@@ -80,7 +80,7 @@ class ColumnSummary:
         if self.column.kind == "text":
             return _n_codes(self.column.coded()[1])
         some = len(np.unique(self._first))
-        if some > _FIRST // 2 or not len(self.values):
+        if some > FEW or not len(self.values):
             return some
         low, high = self.values.min(), self.values.max()
         if high - low < _RANGE and (self.column.kind in ("integer", "boolean") or self.is_whole):

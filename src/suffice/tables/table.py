@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from .. import kernels
 from ..errors import DataError, FamilyError, as_family, remedy
+from ..threads import ahead
 from .labels import is_missing
 from .times import moment_texts
 from .vocabulary import vocabulary
@@ -110,6 +111,7 @@ class ArrayColumn(Column):
 
 
 _FEW = 256  # values that tell how long text is
+_FIRST = 1000  # rows that show whether the values of text occur again
 _LONG = 64  # bytes of text that is not a category; a list of tokens has more
 
 
@@ -479,21 +481,25 @@ def looked_at(column: Column) -> Column:
     return replace(column, kind="float" if "float" in kinds else "integer" if "integer" in kinds else "boolean")
 
 
-def encoded(table: Table) -> Table:
+def encoded(table: Table, threads: int = 1) -> Table:
     """Return the table with the categories of text found once, and not again for some of its rows.
 
-    Long text is left as it is: its values are hardly ever categories.
+    Text whose values hardly ever occur again is left as it is, and so is long text.
     """
-    parts = [] if isinstance(table, Sparse) else [looked_at(column) for column in table.columns()]
-    short = [column.kind == "text" and column.bytes_per_row() <= _LONG for column in parts]
-    if not any(short):
+    if isinstance(table, Sparse):
         return table
-    parts = [_encoded(column) if is_short else column for column, is_short in zip(parts, short, strict=True)]
-    return Frame(tuple(parts), table.names, len(table))
+    columns = [looked_at(column) for column in table.columns()]
+    if all(column.kind != "text" for column in columns):
+        return table
+    return Frame(tuple(ahead(_encoded, columns, threads)), table.names, len(table))
 
 
 def _encoded(column: Column) -> Column:
+    if column.kind != "text" or column.bytes_per_row() > _LONG:
+        return column
     try:
+        if len(column) > _FIRST and len(column[:_FIRST].coded()[0]) > _FIRST // 2:
+            return column
         categories, code = column.coded()
     except DataError:  # of objects such as dictionaries, which the schema refuses, unless they are dropped
         return column

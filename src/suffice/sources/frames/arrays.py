@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from ...errors import DataError
 from ...tables.batch import Batch, as_labels, as_weight
 from ...tables.readers import as_column, converted
-from ...tables.table import Frame, Sparse, Table, contiguous
+from ...tables.table import Frame, Sparse, Table, contiguous, encoded
+from ...threads import thread_count
 from ..base import PIECE, TEXT_PIECE, LocalSource
 
 Array = NDArray[Any]
@@ -50,6 +51,9 @@ class ArraySource(LocalSource):
 
     def array_source(self) -> Self:
         return self
+
+    def encoded(self) -> ArraySource:
+        return self.with_table(encoded(self.table, thread_count(self.n_jobs)))
 
     def with_table(self, table: Table) -> ArraySource:
         """The same rows with other columns."""
