@@ -57,7 +57,7 @@ class ArrowColumn(Column):
         values = (in_microseconds(self.values) if is_moment else self.values).combine_chunks()
         if isinstance(values, pa.ChunkedArray):  # of no chunks, or more than fit one
             values = pa.concat_arrays(values.chunks) if values.num_chunks else pa.array([], values.type)
-        if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+        if _are_strings(values):
             return _strings_coded(values)
         if not pa.types.is_dictionary(values.type):
             values = values.dictionary_encode()
@@ -101,6 +101,13 @@ def _taken(values: Any, rows: Array) -> Any:
         if a < b
     ]
     return pa.chunked_array(own, values.type)
+
+
+def _are_strings(values: Any) -> bool:
+    """Whether an Arrow array holds strings that follow each other in memory."""
+    import pyarrow as pa
+
+    return bool(pa.types.is_string(values.type) or pa.types.is_large_string(values.type))
 
 
 def _strings_coded(values: Any) -> tuple[Array, Array]:
@@ -182,10 +189,12 @@ def from_arrow(values: Any) -> Array:
 
     if isinstance(values, pa.ChunkedArray):
         values = values.combine_chunks()
-    types = pa.types
-    if types.is_string(values.type) or types.is_large_string(values.type) or types.is_string_view(values.type):
+    if pa.types.is_string_view(values.type):
         values = values.dictionary_encode()
-    if not types.is_dictionary(values.type):
+    if _are_strings(values):
+        distinct, code = _strings_coded(values)
+        return np.append(distinct, None)[code]
+    if not pa.types.is_dictionary(values.type):
         return np.asarray(values.to_numpy(zero_copy_only=False))
     words = np.array([*values.dictionary.to_pylist(), None], dtype=object)
     indices = values.indices.cast(pa.int64()).fill_null(len(words) - 1)

@@ -101,7 +101,7 @@ def _pandas(X: Any, y: Any, weight: Any) -> Converted:
     first = X.dtypes.iloc[0] if X.shape[1] else None
     if isinstance(first, np.dtype) and first.kind in "fiub" and (X.dtypes == first).all() and _is_one_block(X):
         return Matrix(X.to_numpy(copy=False), names), y, weight, X
-    return Frame(tuple(pandas_column(X.iloc[:, j]) for j in range(X.shape[1])), names, len(X)), y, weight, X
+    return Frame(tuple(pandas_column(series) for _, series in X.items()), names, len(X)), y, weight, X
 
 
 def _is_one_block(frame: Any) -> bool:

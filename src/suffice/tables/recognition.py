@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..errors import listed
 from . import parsing
 from .features import Steps, read
-from .summary import CATEGORIES, FEW, ColumnSummary
+from .summary import CATEGORIES, FEW, ColumnSummary, n_codes
 from .table import LOOK, ArrayColumn, Column
 
 Array = NDArray[Any]
@@ -281,12 +281,11 @@ def identifies_rows(summary: ColumnSummary, name: str) -> str | None:
     column = summary.column
     if column.kind == "text":
         for part in (column[:LOOK], column):  # the first rows are enough to see of most columns that they do not
-            code = part.coded()[1]
-            code = code[code >= 0]
-            different = len(np.unique(code))
-            if len(code) <= FEW or different <= MOSTLY * len(code):
+            distinct, code = part.coded()
+            known = int((code >= 0).sum())
+            if known <= FEW or len(distinct) <= MOSTLY * known or (different := n_codes(code)) <= MOSTLY * known:
                 return None
-        return f"it has {different} different values in {len(code)} rows"
+        return f"it has {different} different values in {known} rows"
     if column.kind != "integer" or len(column) <= FEW or not summary.all_differ:
         return None
     first, last, n = summary.values.min(), summary.values.max(), len(column)

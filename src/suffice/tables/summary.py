@@ -56,13 +56,18 @@ class ColumnSummary:
     @cached_property
     def values(self) -> Array:
         """The numbers, without missing values."""
-        missing = np.isnan(self._floats)
-        return self._floats[~missing] if missing.any() else self._floats
+        x = self._floats
+        return x[~np.isnan(x)] if len(x) and np.isnan(x.min()) else x
 
     @cached_property
     def _first(self) -> Array:
         first = self._floats[:_FIRST]
         return first[~np.isnan(first)]
+
+    @cached_property
+    def _n_first(self) -> int:
+        """How many different values the first rows have."""
+        return len(np.unique(self._first))
 
     @cached_property
     def is_whole(self) -> bool:
@@ -78,10 +83,9 @@ class ColumnSummary:
     def n_different(self) -> int:
         """How many different values there are; for a column of many, those of the first rows."""
         if self.column.kind == "text":
-            return _n_codes(self.column.coded()[1])
-        some = len(np.unique(self._first))
-        if some > FEW or not len(self.values):
-            return some
+            return n_codes(self.column.coded()[1])
+        if self._n_first > FEW or not len(self.values):
+            return self._n_first
         low, high = self.values.min(), self.values.max()
         if high - low < _RANGE and (self.column.kind in ("integer", "boolean") or self.is_whole):
             return int(np.count_nonzero(np.bincount((self.values - low).astype(np.intp))))
@@ -92,7 +96,7 @@ class ColumnSummary:
         """Whether no two values differ, missing ones apart."""
         if self.column.kind == "text":
             first = self.column[:_FIRST].coded()[1]
-            return _n_codes(first) < 2 and self.n_different < 2
+            return n_codes(first) < 2 and self.n_different < 2
         if len(self._first) and (self._first != self._first[0]).any():
             return False
         low, high = self.values.min(initial=np.inf), self.values.max(initial=-np.inf)
@@ -136,20 +140,21 @@ class ColumnSummary:
             else self.column[:_FIRST]
         )
         distinct, code = some.coded()
-        known = _n_codes(code)
+        known = n_codes(code)
         return [] if known <= FEW or known < _DIFFERENT * (code >= 0).sum() else list(map(str, distinct.tolist()))
 
     @cached_property
     def all_differ(self) -> bool:
         """Whether no two rows have the same value, and none is missing."""
-        if self.column.kind == "text" or len(self.values) < len(self._floats):
+        if self.column.kind == "text" or self._n_first < len(self._first) or len(self.values) < len(self._floats):
             return False
-        return len(np.unique(self._first)) == len(self._first) and len(np.unique(self.values)) == len(self.values)
+        return len(np.unique(self.values)) == len(self.values)
 
 
 def _are_whole(x: Array) -> bool:
     return bool((x == np.rint(x)).all())
 
 
-def _n_codes(code: Array) -> int:
-    return len(np.unique(code[code >= 0]))
+def n_codes(code: Array) -> int:
+    """How many different categories rows (n,) have; -1 is none."""
+    return int(np.count_nonzero(np.bincount(code + 1)[1:]))
