@@ -362,12 +362,40 @@ constexpr Index kAhead = 12;  // entries of a sparse row for which memory is ask
 template <class V, class I>
 inline Index last_entry(const SparseRows<V, I>& X) { return larger<Index>(X.indptr[X.rows] - 1, 0); }
 
+// Adds entries [first, stop) to the row of their class, and asks for memory of that row, or another, for later entries.
+template <bool presence, class V, class I>
+inline void add_entries(const SparseRows<V, I>& X, Index first, Index stop, double w, double* row, const double* ahead) {
+    for (Index e = first; e < stop; ++e) {
+        if (ahead) __builtin_prefetch(ahead + X.indices[e + kAhead], 1);
+        const V v = X.data[e];
+        row[inside(X.indices[e], X.cols)] += presence ? (v > V(0) ? w : 0.0) : w * double(v);
+    }
+}
+
+// Adds a row of X; returns whether it holds counts, in columns that exist. Memory of the next one's class is asked for, but
+// not by the last rows, which have no entries far enough ahead.
+template <bool presence, class V, class I>
+inline bool add_sparse_row(const SparseRows<V, I>& X, Index r, double w, double* row, const double* next) {
+    const Index first = X.indptr[r], stop = larger(X.indptr[r + 1], first);
+    const I cols = I(smaller<Index>(X.cols, std::numeric_limits<I>::max()));
+    I bad = 0;
+    for (Index e = first; e < stop; ++e) bad |= (X.indices[e] < 0) | (X.indices[e] >= cols) | I(!is_count(X.data[e]));
+    if (stop + kAhead > X.indptr[X.rows]) {
+        add_entries<presence>(X, first, stop, w, row, static_cast<const double*>(nullptr));
+    } else {
+        const Index own = larger(stop - kAhead, first);
+        add_entries<presence>(X, first, own, w, row, row);
+        add_entries<presence>(X, own, stop, w, row, next);
+    }
+    return !bad;
+}
+
 // Rows are taken as they come: reading them class by class, to keep a row of the table near, costs more than it saves. Sums
 // of log x! follow for some rows at a time, which are still in the cache: between single rows, they would hold up the loop
 // that waits for memory.
 template <class V, class I>
 bool sparse_counts(const SparseRows<V, I>& X, const Labels& y, bool presence, double* table, double* log_factorials) {
-    const Index n = X.rows, last = last_entry(X);
+    const Index n = X.rows;
     RowCells<V, I> cells(X);
     ClassFactorials factorials(log_factorials);
     bool good = true;
@@ -378,24 +406,16 @@ bool sparse_counts(const SparseRows<V, I>& X, const Labels& y, bool presence, do
             if (w == 0.0) continue;
             double* row = table + y.code[r] * X.cols;
             const double* next = table + y.code[smaller(r + 1, n - 1)] * X.cols;
-            const Index end = X.indptr[r + 1];
-            for (Index e = X.indptr[r]; e < end; ++e) {
-                const Index soon = smaller(e + kAhead, last);
-                __builtin_prefetch((soon < end ? row : next) + inside(X.indices[soon], X.cols), 1);
-                const V v = X.data[e];
-                good &= is_count(v);
-                row[inside(X.indices[e], X.cols)] += presence ? (v > V(0) ? w : 0.0) : w * double(v);
-            }
+            good &= presence ? add_sparse_row<true>(X, r, w, row, next) : add_sparse_row<false>(X, r, w, row, next);
         }
         for (Index r = first; r < stop && log_factorials; ++r) {
             const double w = y.weight ? y.weight[r] : 1.0;
             if (w == 0.0) continue;
-            Index count;
-            const double* x = cells(r, &count);
-            factorials.add(x, count, y.code[r], w);
+            Index count, room;
+            const double* x = cells(r, &count, &room);
+            factorials.add(x, count, room, y.code[r], w);
         }
     }
-    factorials.finish();
     return good;
 }
 
@@ -456,10 +476,9 @@ bool dense_counts(const Matrix<T>& X, const Labels& y, bool presence, double* co
             if (w == 0.0) continue;
             const Index row = y.code[first + r] * d;
             good &= (presence ? count_row<true> : count_row<false>)(x, w, count + row, missing + row, d);
-            if (log_factorials) factorials.add(x, d, y.code[first + r], w);
+            if (log_factorials) factorials.add(x, d, d, y.code[first + r], w);
         }
     }
-    factorials.finish();
     return good;
 }
 

@@ -10,7 +10,7 @@
 namespace suffice::SUFFICE_ISA {
 namespace {
 
-constexpr int kSmall = 32, kWhole = 2048;
+constexpr int kSmall = 32, kWhole = 4096;
 
 struct LogFactorials {
     double single[kWhole];          // log x!
@@ -49,58 +49,93 @@ constexpr double kIndex = 0x1p52;  // added to a small whole number, it leaves t
 inline v4 present(v4 x) { return x >= v4{} ? x : v4{}; }  // NaN is none
 
 inline double sum(v4 x) { return (x[0] + x[1]) + (x[2] + x[3]); }
+inline std::int64_t joined(i4 x) { return (x[0] | x[1]) | (x[2] | x[3]); }
 
-inline i4 is_no_index(v4 x, int end) { return ((x + kIndex) - kIndex != x) | (x >= broadcast(end)); }
-
-// Runs look_up(a, b), which returns what is no index, over the cells of a row, eight at a time; returns whether all are.
-template <class LookUp>
-inline bool look_up_row(const double* x, Index count, const LookUp& look_up) {
-    const Index whole = count / 8 * 8;
-    double tail[8] = {};
-    for (Index j = whole; j < count; ++j) tail[j - whole] = x[j];
-    i4 others = {};
-    for (Index j = 0; j < whole; j += 8) others |= look_up(load(x + j), load(x + j + 4));
-    if (whole < count) others |= look_up(load(tail), load(tail + 4));
-    return !(others[0] | others[1] | others[2] | others[3]);
+inline v4 first_of(const double* x, Index count) {  // up to four numbers and zeros; all four are read
+    alignas(64) static constexpr std::int64_t mask[8] = {-1, -1, -1, -1};
+    i4 kept, bits;
+    std::memcpy(&kept, mask + 4 - larger<Index>(smaller<Index>(count, 4), 0), sizeof kept);
+    std::memcpy(&bits, x, sizeof bits);
+    return v4(bits & kept);
 }
 
-// The sum of log x! over the cells of a row, and that of x. Whole numbers are looked up, two small ones at a time. NaN is none.
-inline void add_row(const double* x, Index count, const LogFactorials& tables, double* log_factorials, double* total) {
-    std::int64_t bits[4];
+// Calls step(a, b) with the cells of a row, eight at a time and zeros at the end; `room` cells can be read.
+template <class Step>
+inline void by_eight(const double* x, Index count, Index room, const Step& step) {
+    const Index whole = count / 8 * 8, rest = count - whole;
+    for (Index j = 0; j < whole; j += 8) step(load(x + j), load(x + j + 4));
+    if (!rest) return;
+    x += whole;
+    double copy[8];
+    if (whole + 8 > room) x = static_cast<const double*>(std::memcpy(copy, x, sizeof(double) * std::size_t(rest)));
+    step(first_of(x, rest), first_of(x + 4, rest - 4));
+}
+
+// What the cells of a row are, from the quickest way to sum their logarithms of factorials to the one for all.
+enum Cells { kPairs, kSingles, kAny };  // whole numbers below kSmall, or kWhole
+
+// The sum of log x! over the cells of a row, and that of x; returns what they are. The sums are right if that is not above
+// `way`. Whole numbers are looked up.
+template <Cells way>
+inline Cells sum_row(const double* x, Index count, Index room, const LogFactorials& tables, double* log_factorials, double* total) {
+    std::int64_t index[4], none;
     double logs[4] = {};
     v4 totals = {};
-    i4 others = {};  // what is no index of single numbers
-    const auto index_of = [&](v4 index) { std::memcpy(bits, &index, sizeof bits); };
-    const auto of_pairs = [&](v4 a, v4 b) {
-        a = present(a), b = present(b);
+    i4 all = {}, fractions = {};
+    std::memcpy(&none, &kIndex, sizeof none);
+    by_eight(x, count, room, [&](v4 a, v4 b) {
+        if (way != kPairs) a = present(a), b = present(b);  // of pairs, NaN is too large
+        const v4 in_a = a + kIndex, in_b = b + kIndex;
+        all |= i4(in_a) | i4(in_b);
+        fractions |= (i4(in_a - kIndex) ^ i4(a)) | (i4(in_b - kIndex) ^ i4(b));
         totals += a + b;
-        index_of(a + double(kSmall) * b + kIndex);
-        for (int q = 0; q < 4; ++q) logs[q] += tables.pair[bits[q] & (kSmall * kSmall - 1)];
-        others |= is_no_index(a, kWhole) | is_no_index(b, kWhole);
-        return is_no_index(a, kSmall) | is_no_index(b, kSmall);
-    };
-    const auto of_singles = [&](v4 a, v4 b) {
-        for (const v4 each : {present(a), present(b)}) {
-            totals += each;
-            index_of(each + kIndex);
-            for (int q = 0; q < 4; ++q) logs[q] += tables.single[bits[q] & (kWhole - 1)];
+        const auto look_up = [&](v4 at, const double* table, std::int64_t last) {
+            std::memcpy(index, &at, sizeof index);
+            for (int q = 0; q < 4; ++q) logs[q] += table[index[q] & last];
+        };
+        if constexpr (way == kPairs) {
+            look_up(in_a + double(kSmall) * b, tables.pair, kSmall * kSmall - 1);
+        } else if constexpr (way == kSingles) {
+            look_up(in_a, tables.single, kWhole - 1);
+            look_up(in_b, tables.single, kWhole - 1);
+        } else {
+            const v4 found = log_factorial(a) + log_factorial(b);
+            for (int q = 0; q < 4; ++q) logs[q] += found[q];
         }
-        return i4{};
-    };
-    const auto of_any = [&](v4 a, v4 b) {
-        totals += present(a) + present(b);
-        const v4 found = log_factorial(present(a)) + log_factorial(present(b));
-        for (int q = 0; q < 4; ++q) logs[q] += found[q];
-        return i4{};
-    };
-    if (!look_up_row(x, count, of_pairs)) {
-        totals = v4{}, logs[0] = logs[1] = logs[2] = logs[3] = 0.0;
-        if (others[0] | others[1] | others[2] | others[3]) look_up_row(x, count, of_any);
-        else look_up_row(x, count, of_singles);
-    }
+    });
     *total = sum(totals);
     *log_factorials = (logs[0] + logs[1]) + (logs[2] + logs[3]);
+    const std::uint64_t most = std::uint64_t(joined(all) - none);  // or more, if some are not whole
+    return joined(fractions) || most >= kWhole ? kAny : most >= kSmall ? kSingles : kPairs;
 }
+
+struct RowLogs {
+    double cells, total;  // the sum of log x! over the cells of a row, and log x! of their sum
+};
+
+// Rows are first summed in the way that was right for the row before.
+class RowSums {
+public:
+    RowLogs operator()(const double* x, Index count, Index room) {
+        RowLogs found;
+        double total;
+        const auto sum_by = [&](Cells way) {
+            if (way == kPairs) return sum_row<kPairs>(x, count, room, tables_, &found.cells, &total);
+            if (way == kSingles) return sum_row<kSingles>(x, count, room, tables_, &found.cells, &total);
+            return sum_row<kAny>(x, count, room, tables_, &found.cells, &total);
+        };
+        Cells are;
+        while ((are = sum_by(way_)) > way_) way_ = Cells(way_ + 1);
+        way_ = are;
+        const bool is_index = total < kWhole && total == double(Index(total));
+        found.total = is_index ? tables_.single[Index(total)] : log_factorial(broadcast(total))[0];
+        return found;
+    }
+
+private:
+    const LogFactorials& tables_ = log_factorial_tables();
+    Cells way_ = kPairs;
+};
 
 // A column that was checked before the call, but may have changed since: the rows are the caller's.
 template <class I>
@@ -121,18 +156,22 @@ class RowCells {
 public:
     explicit RowCells(const SparseRows<V, I>& X) : X_(X), cells_(longest_row(X)) {}
 
-    // Those of row r, and how many there are.
-    const double* operator()(Index r, Index* count) {
+    // Those of row r, how many there are, and how many can be read.
+    const double* operator()(Index r, Index* count, Index* room) {
         const Index begin = X_.indptr[r];
         const I* index = X_.indices + begin;
         const V* data = X_.data + begin;
         *count = larger<Index>(X_.indptr[r + 1] - begin, 0);
-        bool ascending = true;
-        for (Index e = 1; e < *count; ++e) ascending &= index[e - 1] < index[e];
-        if (!ascending) {
+        int descends = 0;  // as wide as an index, for the vectors
+        for (Index e = 1; e < *count; ++e) descends |= index[e - 1] >= index[e];
+        *room = cells_.size();
+        if (descends) {
             *count = add_up(index, data, *count);
         } else {
-            if constexpr (std::is_same_v<V, double>) return data;
+            if constexpr (std::is_same_v<V, double>) {
+                *room = X_.indptr[X_.rows] - begin;
+                return data;
+            }
             for (Index e = 0; e < *count; ++e) cells_[e] = double(data[e]);
         }
         return cells_.get();
@@ -157,48 +196,32 @@ private:
     Index before_ = 0;               // cells of earlier rows that were added up
 };
 
-// Adds up log x! of cells and of the totals of rows, class by class, to sums (k, 2). The totals of four rows are taken at a
-// time.
+// Adds up log x! of cells and of the totals of rows, class by class, to sums (k, 2).
 class ClassFactorials {
 public:
     explicit ClassFactorials(double* sums) : sums_(sums) {}
 
-    void add(const double* x, Index count, Index code, double weight) {
-        double of_cells;
-        add_row(x, count, log_factorial_tables(), &of_cells, total_ + n_);
-        sums_[2 * code] += weight * of_cells;
-        code_[n_] = code, weight_[n_] = weight;
-        if (++n_ == 4) finish();
-    }
-
-    void finish() {
-        const v4 of_totals = log_factorial(load(total_));
-        for (int q = 0; q < n_; ++q) sums_[2 * code_[q] + 1] += weight_[q] * of_totals[q];
-        n_ = 0;
+    void add(const double* x, Index count, Index room, Index code, double weight) {
+        const RowLogs row = rows_(x, count, room);
+        sums_[2 * code] += weight * row.cells;
+        sums_[2 * code + 1] += weight * row.total;
     }
 
 private:
+    RowSums rows_;
     double* sums_;
-    double total_[4] = {}, weight_[4];
-    Index code_[4];
-    int n_ = 0;
 };
 
-// For each row, the sum of log x! over its cells, and log x! of their sum; row(r, &count) finds the cells. They are not
-// negative, or NaN, which counts as none.
+// For each row, the sum of log x! over its cells, and log x! of their sum; row(r, &count, &room) finds the cells. They are
+// not negative, or NaN, which counts as none.
 template <class Row>
 void log_factorials(Index rows, Row&& row, double* out) {
-    const LogFactorials& tables = log_factorial_tables();
-    for (Index r = 0; r < rows; r += 4) {
-        double total[4] = {};
-        const int some = int(smaller<Index>(4, rows - r));
-        for (int q = 0; q < some; ++q) {
-            Index count;
-            const double* x = row(r + q, &count);
-            add_row(x, count, tables, out + 2 * (r + q), total + q);
-        }
-        const v4 of_totals = log_factorial(load(total));
-        for (int q = 0; q < some; ++q) out[2 * (r + q) + 1] = of_totals[q];
+    RowSums sums;
+    for (Index r = 0; r < rows; ++r) {
+        Index count, room;
+        const double* x = row(r, &count, &room);
+        const RowLogs found = sums(x, count, room);
+        out[2 * r] = found.cells, out[2 * r + 1] = found.total;
     }
 }
 
@@ -210,9 +233,10 @@ void dense_log_factorials(const Matrix<T>& X, double* out) {
     Scratch buffer(kTile * X.cols);
     const double* tile = nullptr;
     Index stride = 0;
-    log_factorials(X.rows, [&](Index r, Index* count) {
+    log_factorials(X.rows, [&](Index r, Index* count, Index* room) {
         if (r % kTile == 0) tile = contiguous_rows(X, r, smaller(kTile, X.rows - r), buffer.get(), &stride);
         *count = X.cols;
+        *room = X.cols;
         return tile + r % kTile * stride;
     }, out);
 }

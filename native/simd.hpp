@@ -43,6 +43,7 @@ public:
     Scratch& operator=(const Scratch&) = delete;
     void clear() { std::memset(data_, 0, bytes()); }
     double* get() const { return data_; }
+    Index size() const { return size_; }
     double& operator[](Index i) const { return data_[i]; }
 
 private:

@@ -423,9 +423,12 @@ def sparse_counts(
 
     The sums of log x! over the cells, and over the totals of the rows, are added to log_factorials (k, 2).
 
-    Returns whether all values are finite and not negative; without that the sums are of no use.
+    Returns whether all values are finite and not negative, in columns that exist; without that the sums are of no use.
     """
     k, d = table.shape
+    used = indices[indptr[0] : indptr[-1]]
+    if used.min(initial=0) < 0 or used.max(initial=-1) >= d:
+        return False
     X = _sparse_rows(indptr, indices, data, d)
     if weight is not None and not weight.all():
         kept = np.flatnonzero(weight)

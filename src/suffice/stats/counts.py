@@ -15,7 +15,7 @@ from ..errors import DataError, FamilyError, StatisticsError, listed
 from ..lines import counted
 from ..tables.batch import Batch
 from ..tables.labels import positions, same
-from ..tables.table import Sparse, Table
+from ..tables.table import Sparse, Table, check_rows
 from .base import (
     are_weights,
     by_class,
@@ -421,12 +421,18 @@ def _count_sparse(
     table: Sparse, code: Array, weight: Array | None, presence: bool, logs: Array | None, k: int
 ) -> tuple[Any, bool]:
     """Counts (k, d) of a sparse matrix, and whether its values can be counts; sums of log x! are added to `logs`."""
-    table.check()
+    at_once = k * table.n_features <= DENSE
+    if presence or not at_once:
+        table.check()
+    else:
+        check_rows(table.indptr, min(len(table.indices), len(table.data)))  # the kernel looks at the columns
     table = table.canonical() if presence else table
-    if k * table.n_features <= DENSE:
+    if at_once:
         count = np.zeros((k, table.n_features))
         stored = table.indptr, table.indices, table.data
         fine = bool(kernels.active.sparse_counts(*stored, code, weight, presence, count, logs))
+        if not fine:
+            table.check()
         if not fine and presence and (negative := table.data < 0).any():  # what is negative is absent
             table = replace(table, data=np.where(negative, 0, table.data))
             return _count_sparse(table, code, weight, presence, logs, k)
