@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <memory>
+#include <vector>
 #include <type_traits>
 
 #include "functions.hpp"
@@ -166,7 +167,7 @@ public:
         for (Index e = 1; e < *count; ++e) descends |= index[e - 1] >= index[e];
         *room = cells_.size();
         if (descends) {
-            *count = add_up(index, data, *count);
+            *count = add_up(r, index, data, *count);
         } else {
             if constexpr (std::is_same_v<V, double>) {
                 *room = X_.indptr[X_.rows] - begin;
@@ -178,22 +179,35 @@ public:
     }
 
 private:
-    Index add_up(const I* index, const V* data, Index n) {
-        if (!last_) last_.reset(new Scratch(X_.cols));
-        Index count = 0, *last = reinterpret_cast<Index*>(last_->get());
+    struct Slot {
+        Index row = -1;
+        I column;
+        I cell;
+    };
+
+    // Cells of equal columns are added up in a table of columns: open addressing, at most a quarter full.
+    Index add_up(Index row, const I* index, const V* data, Index n) {
+        while (Index(slots_.size()) < 4 * n) slots_.resize(larger<std::size_t>(2 * slots_.size(), 1024));
+        const std::size_t mask = slots_.size() - 1;
+        Slot* slots = slots_.data();
+        Index count = 0;
         for (Index e = 0; e < n; ++e) {
-            Index& own = last[inside(index[e], X_.cols)];
-            if (own <= before_) own = before_ + ++count, cells_[count - 1] = double(data[e]);
-            else cells_[own - before_ - 1] += double(data[e]);
+            std::size_t h = std::size_t(index[e]) * 0x9E3779B97F4A7C15ull >> 32;
+            while (slots[h & mask].row == row && slots[h & mask].column != index[e]) ++h;
+            Slot& slot = slots[h & mask];
+            if (slot.row == row) {
+                cells_[slot.cell] += double(data[e]);
+            } else {
+                slot = {row, index[e], I(count)};
+                cells_[count++] = double(data[e]);
+            }
         }
-        before_ += count;
         return count;
     }
 
     const SparseRows<V, I>& X_;
     Scratch cells_;
-    std::unique_ptr<Scratch> last_;  // the last cell of each column, where all cells are numbered from one
-    Index before_ = 0;               // cells of earlier rows that were added up
+    std::vector<Slot> slots_;
 };
 
 // Adds up log x! of cells and of the totals of rows, class by class, to sums (k, 2).

@@ -308,5 +308,6 @@ def completed(count: Array, observed: Array, weight: Array) -> Array:
 
 def mean_length(stats: CountStats) -> Array:
     """The mean total of a row, (k,)."""
-    total = np.asarray(whole_counts(stats).sum(axis=1)).reshape(-1)
+    whole = whole_counts(stats)
+    total = stats.totals if whole is stats.count else whole.sum(axis=1)
     return np.asarray(total / np.where(stats.weight > 0, stats.weight, 1.0))

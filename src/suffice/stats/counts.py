@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -95,6 +95,12 @@ class CountStats(StatisticsByName):
         """Whether the counts are kept sparse."""
         return not isinstance(self.count, np.ndarray)
 
+    @cached_property
+    def totals(self) -> Array:
+        """The sum of all counts of each class, (k,)."""
+        with np.errstate(over="ignore"):
+            return np.asarray(self.count.sum(axis=1)).reshape(-1)
+
     @property
     def observed(self) -> Array:
         """The weight of the rows where each feature is not missing, (k, d), or (k, 1) where none is missing."""
@@ -170,11 +176,12 @@ class CountStats(StatisticsByName):
             return None
         own = share if weight is None else share * weight[:, None]
         counted = _soft_sparse(table, own, presence) if isinstance(table, Sparse) else _soft_dense(table, own, presence)
-        if counted is None or not _is_bounded(counted[0]):  # the error is that of a class
+        if counted is None:  # the error is that of a class
             return None
         with np.errstate(over="ignore", invalid="ignore"):
             logs = None if presence else _finite(own.T @ log_factorials(table))
-        return cls(classes, own.sum(axis=0), *counted, presence, table.names, logs)
+        statistics = cls(classes, own.sum(axis=0), *counted, presence, table.names, logs)
+        return statistics if statistics.is_finite() else None
 
     @classmethod
     def _of_table(cls, table: Table, classes: Array, code: Array, weight: Array | None, presence: bool) -> Self:
@@ -187,9 +194,10 @@ class CountStats(StatisticsByName):
         else:
             count, missing = np.zeros((k, d)), np.zeros((k, d))
             fine = kernels.active.dense_counts(table.floats(), code, weight, presence, count, missing, logs)
-        if not fine or not _is_bounded(count):
+        statistics = cls(classes, total, count, _some(missing), presence, table.names, _finite(logs))
+        if not fine or not statistics.is_finite():
             refuse_counts(table, presence, weight)
-        return cls(classes, total, count, _some(missing), presence, table.names, _finite(logs))
+        return statistics
 
     def aligned(self, classes: Array) -> Self:
         if same(classes, self.classes):
@@ -279,7 +287,8 @@ class CountStats(StatisticsByName):
         return replace(self, count=count, missing=missing, log_factorials=log_factorials)
 
     def is_finite(self) -> bool:
-        return _is_bounded(self.count) and bool(np.isfinite(self.weight).all())
+        with np.errstate(over="ignore"):
+            return bool(np.isfinite(self.totals.sum()) and np.isfinite(self.weight).all())
 
     def to_arrays(self) -> dict[str, Array]:
         arrays = {"weight": self.weight, "presence": np.array(self.presence)}
@@ -361,12 +370,6 @@ def _pruned(count: Any) -> Any:
         count.sum_duplicates()
         count.eliminate_zeros()
     return count
-
-
-def _is_bounded(count: Any) -> bool:
-    """Whether the sum of all counts is finite."""
-    with np.errstate(over="ignore"):
-        return bool(np.isfinite(count.sum()))
 
 
 def _largest(count: Any) -> float:
