@@ -35,8 +35,9 @@ def shape_of(layout: str, k: int, d: int) -> tuple[int, ...]:
 
 def all_finite(array: Array) -> bool:
     """Whether no number is NaN or infinite."""
-    # A sum of squares is finite only if its terms are; most arrays need not be looked at twice.
-    return math.isfinite(np.vdot(array, array)) or bool(np.isfinite(array).all())
+    # A sum of squares is finite only if its terms are; most arrays need not be looked at twice. BLAS would wake its threads.
+    flat = array.ravel()
+    return math.isfinite(np.einsum("i,i->", flat, flat)) or bool(np.isfinite(array).all())
 
 
 def refuse_overflow(names: Sequence[Any] | None, *of_columns: Array) -> None:
