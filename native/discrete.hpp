@@ -237,8 +237,10 @@ inline void sum_tile(const Entries& entries, Index begin, Index end, const doubl
     else sum_tile<n, true>(entries, begin, end, constant, c, k - 4, sum);
 }
 
+// Runs for each row: a call would cost as much as a few entries.
 template <class Entries>
-inline void sum_entries(const Entries& entries, Index begin, Index end, Index k, const double* constant, double* sum) {
+[[gnu::always_inline]] inline void sum_entries(const Entries& entries, Index begin, Index end, Index k,
+                                               const double* constant, double* sum) {
     switch (k) {
         case 1: return sum_few<1>(entries, begin, end, constant, sum);
         case 2: return sum_few<2>(entries, begin, end, constant, sum);
@@ -426,7 +428,7 @@ struct SparseEntries {
     const double* slope;
     Index k, last;
     const double* row(Index e) const { return slope + inside(X.indices[e], X.cols) * k; }
-    const double* ahead(Index e) const { return row(smaller(e + kAhead, last)); }
+    const double* ahead(Index e) const { return slope + Index(X.indices[smaller(e + kAhead, last)]) * k; }  // not read
     auto value(Index e) const {
         if constexpr (valued) return double(X.data[e]);
         else return One{};
