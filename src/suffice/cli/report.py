@@ -86,13 +86,13 @@ def report_of_fit(
     from ..report.rows import drawn_rows, most_rows, of_drawn, score
     from ..report.writing import reasons_of, write_page
     from ..sources.labelled import labelled
-    from ..sources.sampling import numbered_sample
+    from ..sources.sampling import sampled
     from ..tables.infinity import without_infinity
 
     model = fitted.to_model()
     source = model._source(rows, target, weight)
     source = labelled(source) if skip_unlabelled else source
-    held, number, n_rows = numbered_sample(source, min(_ROWS, most_rows(model, source)), 0)
+    held, number, n_rows, _ = sampled(source, min(_ROWS, most_rows(model, source)), 0, by_class=False)
     if model.takes_infinity:  # the models of other rows are told which one to be
         held = held.with_table(without_infinity(held.table)[0])
     labels = np.asarray(held.y)

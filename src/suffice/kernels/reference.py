@@ -559,12 +559,13 @@ def encode(y: Array) -> tuple[Array, Array]:
 def encode_strings(text: Array, offsets: Array, missing: Array | None) -> tuple[Array, Array]:
     """Encode strings that follow each other in `text` (uint8).
 
-    String i is ``text[offsets[i]:offsets[i + 1]]``. Returns the index of the first string of each distinct value, and each
-    string's index (int32) among the values, -1 where it is missing.
+    String i is ``text[offsets[i]:offsets[i + 1]]``. Returns the index of the first string of each distinct value, and
+    each string's index (int32) among the values, -1 where it is missing.
     """
     check_strings(text, offsets, missing)
-    data, code, first = text.tobytes(), np.full(len(offsets) - 1, -1, np.int32), []
+    data, code = text.tobytes(), np.full(len(offsets) - 1, -1, np.int32)
     index: dict[bytes, int] = {}
+    first: list[int] = []
     for row, (start, stop) in enumerate(pairwise(offsets.tolist())):
         if missing is None or not missing[row]:
             code[row] = index.setdefault(data[start:stop], len(index))

@@ -18,7 +18,7 @@ from ..scoring.reading import Reading
 from ..sources import Source
 from ..sources.frames.arrays import ArraySource
 from ..sources.labelled import refuse_missing_labels
-from ..sources.sampling import numbered_sample
+from ..sources.sampling import sampled
 from ..tables.labels import missing_labels
 from ..tables.table import Frame, Sparse, Table
 
@@ -127,7 +127,7 @@ def rows_of(model: Model, X: Any, y: Any, weight: Any = None) -> ReportRows:
     y = model.target if y is None else y
     check_labels(model, y)
     source = model._source(X, y, weight)
-    held, number, n_rows = numbered_sample(source, most_rows(model, source), 0)
+    held, number, n_rows, _ = sampled(source, most_rows(model, source), 0, by_class=False)
     drawn = drawn_rows(model, held, source, y, number)
     if len(number) == n_rows or n_rows > most_scores(model):
         return of_drawn(drawn, n_rows, is_sample=len(number) < n_rows)

@@ -29,7 +29,7 @@ from ..sources.base import ColumnsSource, Source
 from ..sources.converted import ConvertedSource
 from ..sources.frames.arrays import ArraySource
 from ..sources.labelled import check_classes, labelled
-from ..sources.sampling import placed_sample, sampled
+from ..sources.sampling import sampled
 from ..tables.features import with_features
 from ..tables.infinity import infinite_cells, without_infinity
 from ..tables.labels import SoftLabels, encode
@@ -136,7 +136,7 @@ def fit(
     if every:
         source = whole.in_memory().array_source()
     else:
-        source, places, n_rows = placed_sample(whole, ROWS, random_state)
+        source, places, _, n_rows = sampled(whole, ROWS, random_state)
         if groups is not None and not own:
             groups = groups_of(groups, n_rows)[places]
     check_classes(whole, source.y)
@@ -158,7 +158,7 @@ def fit(
     try:
         model: LLRClassifier = fitted(_without(whole, left_out))
     except KeyboardInterrupt:
-        some = source if trial.is_sample else sampled(source, ROWS, random_state)
+        some = source if trial.is_sample else sampled(source, ROWS, random_state).rows
         warn(
             f"interrupted: the chosen model is fitted only to {some.n_rows} rows on which models were compared",
             UserWarning,

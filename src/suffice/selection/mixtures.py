@@ -80,7 +80,7 @@ class MixtureCandidate(Candidate):
 
     def fitted(self, source: Source) -> Any:
         """Return the model of all rows, or of `ROWS` of them, since each step of EM is a pass over the rows."""
-        some, schema = sampled(source, ROWS, 0), self.view.schema
+        some, schema = sampled(source, ROWS, 0).rows, self.view.schema
         some = some.with_table(with_features(encoded(some.table), schema.features))
         return clone(self.estimator)._fit_inferred(some, schema)
 

@@ -328,7 +328,7 @@ class LogisticFits:
             self._path(None)[1].refined(penalty)
         model = self._model(None, penalty)
         if self.trial.is_sample:
-            some = sampled(source, ROWS, 0)
+            some = sampled(source, ROWS, 0).rows
             weight = np.ones(some.n_rows) if some.weight is None else some.weight
             used = np.flatnonzero(weight)
             classes, code = encode(np.asarray(some.y)[used])

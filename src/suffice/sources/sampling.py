@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -127,11 +127,17 @@ def _chosen_rows(
     return source.reduce(lambda batch: chosen(batch, next(numbers) << 40), merged)
 
 
-def sampled(source: Source, n: int, seed: int) -> ArraySource:
-    """Take rows into memory: all of them, or n of them chosen at random.
+class Sample(NamedTuple):
+    """Rows of a source in memory, in its order."""
 
-    If a class has few rows among them, more of its rows are taken, if there are more. Then the rows of each class are
-    weighted, so that they stand for all rows of their class.
+    rows: ArraySource
+    positions: Array  # (rows,) of each in the table, from 0; rows that the source leaves out are counted
+    n_rows: int  # rows that could be chosen
+    n_read: int  # rows of the table
+
+
+def sampled(source: Source, n: int, seed: int, by_class: bool = True) -> Sample:
+    """Take rows into memory: all of them, or n of those with weight, chosen at random.
 
     Parameters
     ----------
@@ -141,60 +147,47 @@ def sampled(source: Source, n: int, seed: int) -> ArraySource:
         The greatest number of rows, but for those of rare classes.
     seed : int
         Another seed chooses other rows.
+    by_class : bool, default=True
+        Take more rows of a class that has few rows among them, if there are more. Then the rows of each class are
+        weighted, so that they stand for all rows of their class.
 
     Returns
     -------
-    ArraySource
-        The rows, in the order of the source.
-    """
-    return placed_sample(source, n, seed)[0]
-
-
-def placed_sample(source: Source, n: int, seed: int) -> tuple[ArraySource, Array, int]:
-    """Take rows into memory, as `sampled` does, and tell where they stand in the table.
-
-    Parameters
-    ----------
-    source, n, seed
-        As in `sampled`.
-
-    Returns
-    -------
-    rows : ArraySource
-        The rows, in the order of the source.
-    positions : array of int of shape (rows,)
-        The position of each in the table, from 0; rows that the source leaves out are counted.
-    n_rows : int
-        How many rows the table has.
+    Sample
+        The rows, and where they stand in the table.
     """
     whole, where = source.whole_table()
     if where is None and isinstance(source, LocalSource):
-        n_rows = source.n_rows
-        found, places, weights = _some_of(source.array_source(), n, np.random.default_rng(seed))
+        found, places, n_rows, weights = _some_of(source.array_source(), n, np.random.default_rng(seed), by_class)
+        n_read = source.n_rows
     else:
-        chosen = _chosen_rows(whole, n, seed, where, by_class=True)
+        chosen = _chosen_rows(whole, n, seed, where, by_class)
         found, weights = _together([batch for batch, _, _ in chosen.parts], source), chosen.weights
-        places, n_rows = np.concatenate([own for _, _, own in chosen.parts]), chosen.n_read
+        places = np.concatenate([own for _, _, own in chosen.parts])
+        n_rows, n_read = chosen.n_rows, chosen.n_read
     if found.n_rows > n and weights:
         found = _weighted(found, weights)
     found.n_jobs = source.n_jobs
-    return found, places, n_rows
+    return Sample(found, places, n_rows, n_read)
 
 
-def _some_of(found: ArraySource, n: int, rng: np.random.Generator) -> tuple[ArraySource, Array, Counter[Any] | None]:
-    """Return some rows of a table in memory, where they stand, and the weights of the classes in all rows."""
+def _some_of(
+    found: ArraySource, n: int, rng: np.random.Generator, by_class: bool
+) -> tuple[ArraySource, Array, int, Counter[Any] | None]:
+    """Return some rows of a table in memory, where they stand, how many there are to choose from, and the weights of
+    the classes in all of these."""
     places = np.arange(found.n_rows)
     if found.n_rows > n and found.weight is not None:
         places = np.flatnonzero(found.weight)
         found = _rows_of(found, places)
     if found.n_rows <= n:
-        return found, places, None
-    rows, weights = np.zeros(found.n_rows, bool), _class_weights(found)
+        return found, places, found.n_rows, None
+    rows, weights = np.zeros(found.n_rows, bool), _class_weights(found) if by_class else None
     rows[rng.choice(len(rows), n, replace=False)] = True
     if weights and len(weights) <= n:
         code = distinct_labels(np.asarray(found.y))[1]
         rows[_of_rare_classes(code, rows, rng.random(len(rows)), n, len(weights))] = True
-    return _rows_of(found, np.flatnonzero(rows)), places[rows], weights
+    return _rows_of(found, np.flatnonzero(rows)), places[rows], found.n_rows, weights
 
 
 def _class_weights(rows: Batch | ArraySource) -> Counter[Any] | None:
@@ -218,38 +211,6 @@ def _weighted(found: ArraySource, weights: Counter[Any]) -> ArraySource:
 def _rows_of(source: ArraySource, rows: Array) -> ArraySource:
     y, weight = (None if own is None else own[rows] for own in (source.y, source.weight))
     return ArraySource(source.table[rows], y, weight, source.frame)
-
-
-def numbered_sample(source: Source, n: int, seed: int) -> tuple[ArraySource, Array, int]:
-    """Take rows into memory, as `sampled` does, and tell where they stood.
-
-    Parameters
-    ----------
-    source, n, seed
-        As in `sampled`.
-
-    Returns
-    -------
-    rows : ArraySource
-        The rows, in the order of the source.
-    positions : array of int of shape (rows,)
-        The position of each in the table, from 0; rows that the source leaves out are counted.
-    n_rows : int
-        How many rows the source has.
-    """
-    whole, where = source.whole_table()
-    if where is None and isinstance(source, LocalSource):
-        found = source.array_source()
-        n_rows, places = found.n_rows, np.arange(found.n_rows)
-        if n_rows > n:
-            places = np.sort(np.random.default_rng(seed).choice(n_rows, n, replace=False))
-            found = _rows_of(found, places)
-    else:
-        chosen = _chosen_rows(whole, n, seed, where)
-        n_rows, found = chosen.n_rows, _together([batch for batch, _, _ in chosen.parts], source)
-        places = np.concatenate([own for _, _, own in chosen.parts])
-    found.n_jobs = source.n_jobs
-    return found, places, n_rows
 
 
 def _together(batches: list[Batch], source: Source) -> ArraySource:

@@ -193,7 +193,7 @@ def from_arrow(values: Any) -> Array:
         values = values.dictionary_encode()
     if _are_strings(values):
         distinct, code = _strings_coded(values)
-        return np.append(distinct, None)[code]
+        return np.concatenate([distinct, [None]])[code]
     if not pa.types.is_dictionary(values.type):
         return np.asarray(values.to_numpy(zero_copy_only=False))
     words = np.array([*values.dictionary.to_pylist(), None], dtype=object)
