@@ -154,6 +154,20 @@ def test_onnxruntime_gives_the_numbers_of_the_model(case, tmp_path):
             np.testing.assert_allclose(found["log_likelihood"], clf.log_likelihood(rows), rtol=1e-10, atol=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore::suffice.errors.SufficeWarning")
+@pytest.mark.parametrize("generative", [False, True])
+@pytest.mark.parametrize("columns", [["size", "price"], ["size", "price", "color", "grade"]], ids=len)
+def test_infinity_is_missing_to_models_that_take_it_so(generative, columns, tmp_path):
+    table = TABLE[columns].assign(size=TABLE["size"].where(TABLE["size"] < 2, np.inf))
+    clf = suffice.fit(table, LABELS, generative=generative)
+    clf.to_onnx(tmp_path / "model.onnx")
+    session = onnxruntime.InferenceSession(tmp_path / "model.onnx")
+    (posterior,) = session.run(["posterior"], feeds(session, table))
+    np.testing.assert_allclose(posterior, clf.predict_proba(table), rtol=1e-9, atol=1e-12)
+    with_nan = table.assign(size=table["size"].where(np.isfinite(table["size"])))
+    np.testing.assert_array_equal(session.run(["posterior"], feeds(session, with_nan))[0], posterior)
+
+
 @pytest.mark.parametrize("estimator", [suffice.MixedClassifier, suffice.LogisticClassifier])
 def test_dates_and_text_that_says_numbers_are_numbers(estimator, tmp_path):
     rng = np.random.default_rng(0)

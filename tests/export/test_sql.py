@@ -315,6 +315,27 @@ def test_a_row_that_predict_refuses_has_no_results(engine, clf, cell):
     assert free["decision"].tolist() == ["free", None]
 
 
+def with_infinity(n=N):
+    """Numbers with infinite and missing cells, and a column that shows the class."""
+    rng = np.random.default_rng(4)
+    y = np.array(["ham", "it's"])[np.arange(n) % 2]
+    X = pd.DataFrame({name: rng.lognormal(0.5 * (y == "ham"), 1, n) for name in ("plain", "binned", "log", "whole")})
+    X["whole"] = np.floor(X["whole"])
+    for name, cell in zip(X, (np.inf, -np.inf, np.inf, np.inf), strict=True):
+        X.loc[rng.random(n) < 0.1, name] = cell
+        X.loc[rng.random(n) < 0.1, name] = np.nan
+    return X, y
+
+
+@pytest.mark.filterwarnings("ignore::suffice.errors.SufficeWarning")
+@pytest.mark.parametrize("families", ["auto", {"binned": "binned", "log": "log", "whole": "categorical"}], ids=str)
+@pytest.mark.parametrize("generative", [False, True])
+def test_infinity_is_missing_to_models_that_take_it_so(engine, families, generative):
+    X, y = with_infinity()
+    clf = suffice.fit(X, y, families=families, generative=generative)
+    agree(engine.score(clf, X), clf, X)
+
+
 def test_nan_is_missing_where_a_database_has_it(engine):
     X, y = data("numbers")
     clf = MixedClassifier({float: "gaussian"}).fit(X, y)

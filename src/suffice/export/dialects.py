@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
 from sqlalchemy import Double, Select
 from sqlalchemy.engine.default import DefaultDialect
 from sqlalchemy.ext.compiler import compiles
@@ -18,6 +19,7 @@ from ..errors import DataError, ParameterError, not_known, remedy
 _NUMBER = "^[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)?$"
 _AROUND = "$€£¥₹%,'_ \u00a0\u202f)"  # what amounts have beside their digits
 _DAY = 86_400_000_000.0  # microseconds
+LARGEST = float(np.nextafter(np.finfo(np.float64).max, 0.0))  # the last one stands for infinity where there is none
 _BLOCK = 32  # terms of a sum, or arguments of a function, side by side: parsers and functions have limits
 
 

@@ -22,7 +22,7 @@ _MOST = 600.0  # the greatest exponent: some engines refuse to work out powers t
 
 def feature_cell(feature: Feature, steps: Steps, name: str) -> Expression:
     """The value of a feature of the column with this name: NULL, or NaN, where it is missing."""
-    value: Expression = steps.bind("raw", _read(feature, name))
+    value: Expression = steps.number(_read(feature, name))
     for step, *parameters in feature.steps[len(feature.reads) :]:
         made = _part(value, steps, *parameters) if step == "part" else _EXPRESSIONS[step](value, *parameters)
         value = steps.bind("derived", made)

@@ -125,6 +125,9 @@ class Value:
     def is_nan(self) -> Value:
         return self.graph.node("IsNaN", self)
 
+    def is_infinite(self) -> Value:
+        return self.graph.node("IsInf", self)
+
     def numbers(self) -> Value:
         """Booleans as ones and zeros."""
         return self.graph.node("Cast", self, to=TensorProto.DOUBLE)

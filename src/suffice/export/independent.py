@@ -21,11 +21,10 @@ from ..densities import (
 from ..densities.independent import IndependentDensity
 from ..stats.support import POSITIVE, WHOLE
 from .counts import counted, log_gamma, stirling_series, times
-from .dialects import AsNumber, Infinity, Number, Total
+from .dialects import LARGEST, AsNumber, Infinity, Number, Total
 from .scores import (
     FAR,
     IMPOSSIBLE,
-    LARGEST,
     LOG_2PI,
     Expression,
     Scores,
@@ -60,7 +59,7 @@ class _Cells:
         self._outside: list[Expression] = []
         positive = density.support is POSITIVE
         for name, low, high in zip(names, *self._reach(), strict=True):
-            v, least, most = steps.bind("v", AsNumber(cell(name))), Number(low), Number(high)
+            v, least, most = steps.number(AsNumber(cell(name))), Number(low), Number(high)
             fractional = [and_(v.between(Number(0.0), Number(LARGEST)), func.floor(v) != v)]
             self._outside.append(
                 or_(

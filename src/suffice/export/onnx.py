@@ -44,7 +44,7 @@ def to_onnx(
     """
     density, graph = model.density, Graph()
     names = model.names or tuple(f"x{j}" for j in range(density.n_features))
-    cells = _inputs(graph, density, names)
+    cells = _inputs(graph, density, names, model.takes_infinity)
     results = _Results(scores(model._evidence, cells), model.calibration, graph.constant(prior[None]))
     k = len(model.classes)
     makers: dict[str, Any] = {
@@ -61,18 +61,25 @@ def to_onnx(
         file.write(made)
 
 
-def _inputs(graph: Graph, density: Any, names: Sequence[str]) -> dict[int, Value]:
-    """One input X (n, d) where all columns hold numbers; else one (n, 1) for each column that is read."""
+def _inputs(graph: Graph, density: Any, names: Sequence[str], takes_infinity: bool) -> dict[int, Value]:
+    """The columns: of one input X (n, d) where all hold numbers; else of one (n, 1) for each column that is read."""
+
+    def number(x: Value) -> Value:
+        return x.is_infinite().where(np.nan, x) if takes_infinity else x
+
     if texts := density.columns_of_text():
         raise DataError(
             f"the words of column {', '.join(repr(names[j]) for j in sorted(texts))} cannot be written as ONNX; score "
             "the rows with predict, or leave the column out"
         )
     if not density.categories_of_columns():
-        x = graph.input("X", "number", density.n_features)
+        x = number(graph.input("X", "number", density.n_features))
         return {j: x.columns([j]) for j in range(density.n_features)}
     texts = {j for j, kind in density.category_kinds().items() if kind == "text"}
-    return {j: graph.input(names[j], "text" if j in texts else "number", 1) for j in density.columns_read}
+    return {
+        j: graph.input(names[j], "text", 1) if j in texts else number(graph.input(names[j], "number", 1))
+        for j in density.columns_read
+    }
 
 
 def _log_likelihood(found: GraphScores) -> Value:

@@ -29,7 +29,7 @@ from ..densities import (
 from ..errors import DataError
 from ..regression import LogisticModel
 from ..regression.encoding import Encoding
-from .dialects import AsBoolean, AsNumber, AsText, Cell, Dot, Greatest, Infinity, Number, Text, Total
+from .dialects import LARGEST, AsBoolean, AsNumber, AsText, Cell, Dot, Greatest, Infinity, Number, Text, Total
 from .features import feature_cell
 from .steps import Steps
 
@@ -40,7 +40,6 @@ IMPOSSIBLE = -1e300
 POSSIBLE = -1e299  # the least score that is one; sums of whatever is impossible lie below
 _NOTHING = -500.0  # the logarithm of a share that is none; some engines refuse to work out smaller ones
 FAR = 1e100  # deviations beyond which nothing is told apart
-LARGEST = float(np.nextafter(np.finfo(np.float64).max, 0.0))  # the last one stands for infinity where there is none
 _WIDE = 500  # columns of one kind in a query, of 1664 in all that PostgreSQL allows
 LOG_2PI = float(np.log(2 * pi))
 
@@ -85,7 +84,7 @@ class NumberCells:
     def of(
         cls, steps: Steps, names: Sequence[str], low: Array, high: Array, tiny: Array, kind: Any = AsNumber
     ) -> NumberCells:
-        raw = [steps.bind("v", kind(cell(name))) for name in names]
+        raw = [steps.number(kind(cell(name))) for name in names]
         held = []
         for v, a, b, none in zip(raw, low, high, tiny, strict=True):
             least, most = Number(a), Number(b)
@@ -325,7 +324,7 @@ def category_cells(steps: Steps, name: str, categories: Array) -> tuple[Expressi
     if categories.dtype == object:
         return steps.bind("x", AsText(cell(name))), [Text(str(value)) for value in categories], []
     values: list[Expression] = [Number(float(value)) for value in categories]
-    raw = steps.bind("v", (AsBoolean if categories.dtype.kind == "b" else AsNumber)(cell(name)))
+    raw = steps.number((AsBoolean if categories.dtype.kind == "b" else AsNumber)(cell(name)))
     finite = raw.between(Number(-LARGEST), Number(LARGEST))
     return steps.bind("x", case((finite, raw))), values, NumberCells([raw], []).infinite()
 

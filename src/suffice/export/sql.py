@@ -34,6 +34,7 @@ def to_sql(
     calibration: Any,
     keep: Sequence[str],
     outputs: Sequence[str],
+    takes_infinity: bool,
 ) -> str:
     """One SELECT that scores the rows of a table.
 
@@ -49,8 +50,9 @@ def to_sql(
     calibration : scale and offset (k,) of scores, or None
     keep : columns of the table to repeat
     outputs : some of `outputs.OUTPUTS`
+    takes_infinity : whether infinite numbers are missing values
     """
-    spoken, steps = dialect_of(dialect), Steps()
+    spoken, steps = dialect_of(dialect), Steps(takes_infinity)
     found = {name: steps.bind("keep", Cell(name)) for name in keep}
     density, evidence = scorers
     rows = _Rows(steps, scores(evidence, steps, names), prior, calibration)

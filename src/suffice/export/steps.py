@@ -5,17 +5,25 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from sqlalchemy import Double, FromClause, Select, column, select
+from sqlalchemy import Double, FromClause, Select, case, column, select
 from sqlalchemy.sql import visitors
 from sqlalchemy.sql.elements import ColumnClause, ColumnElement
 from sqlalchemy.sql.expression import quoted_name
 
+from .dialects import LARGEST, Number
+
 
 class Steps:
     """Named expressions over the cells of a table and over each other. Each stands in the first query of a chain in
-    which all that it needs is there; a query passes on what later ones need, and nothing else."""
+    which all that it needs is there; a query passes on what later ones need, and nothing else.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    takes_infinity : whether infinite numbers are missing values
+    """
+
+    def __init__(self, takes_infinity: bool = False) -> None:
+        self._takes_infinity = takes_infinity
         self._queries: list[dict[str, ColumnElement[Any]]] = []
         self._index: dict[str, int] = {}  # of each name in the chain
         self._used: Counter[str] = Counter()
@@ -32,6 +40,13 @@ class Steps:
         self._queries[index][key] = expression
         self._index[key] = index
         return column(key, Double())
+
+    def number(self, expression: ColumnElement[Any]) -> ColumnElement[Any]:
+        """A column that holds a number of the table."""
+        number = self.bind("v", expression)
+        if not self._takes_infinity:
+            return number
+        return self.bind("v", case((number.between(Number(-LARGEST), Number(LARGEST)), number)))
 
     def select(
         self, table: FromClause, outputs: dict[str, ColumnElement[Any]], dialect: Any, prefix: str

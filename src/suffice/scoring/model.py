@@ -824,6 +824,7 @@ class Model:
             self.calibration,
             [names[j] for j in self.density.columns_read] if kept is None else kept,
             check_outputs(outputs, self.density),
+            self.takes_infinity,
         )
 
     def to_onnx(

@@ -35,8 +35,8 @@ def shape_of(layout: str, k: int, d: int) -> tuple[int, ...]:
 
 def all_finite(array: Array) -> bool:
     """Whether no number is NaN or infinite."""
-    # A sum of squares is finite only if its terms are; most arrays need not be looked at twice. Threads of BLAS would go
-    # on waiting for work after such a sum.
+    # A sum of squares is finite only if its terms are; most arrays need not be looked at twice. BLAS is not used, since
+    # its threads would go on waiting for work.
     flat = array.ravel()
     return math.isfinite(np.einsum("i,i->", flat, flat)) or bool(np.isfinite(array).all())
 
