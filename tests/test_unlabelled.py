@@ -8,7 +8,7 @@ import pytest
 from scipy import stats as sps
 from scipy.sparse import csr_array
 
-from suffice import families, fit_density
+from suffice import Tokens, families, fit_density
 from suffice.errors import DataError
 
 COUNTS = [0, 2, 1, 3, 2, 1]
@@ -64,6 +64,20 @@ def test_categories_in_any_form(form):
     assert fitted.parameters["p"] == {"": 0.25, "a": 0.25, "b": 0.5}
     np.testing.assert_allclose(np.exp(fitted.log_likelihood(form(WORDS))), [0.5, 0.25, 0.5, 1, 0.25])
     assert set(fitted.sample(50, random_state=0)[:, 0]) == {"", "a", "b"}
+
+
+@pytest.mark.parametrize(
+    ("family", "p"),
+    [("text", [2 / 3, 1 / 3]), ("multinomial", [2 / 3, 1 / 3]), ("bernoulli", [1, 0.5])],
+)
+def test_words_of_text(family, p):
+    texts = ["a good film", "a film"]
+    fitted = fit_density(family, texts)
+    assert fitted.parameters["p"] == pytest.approx({"film": p[0], "good": p[1]})
+    two = fit_density(family, pd.DataFrame({"review": texts, "reply": texts})).parameters["p"]
+    assert two == [fitted.parameters["p"]] * 2
+    hashed = fit_density(family, texts, tokens=Tokens(hashed=64)).parameters["p"]
+    assert np.sort(hashed)[-2:] == pytest.approx(sorted(p))
 
 
 def test_numbers_and_words_mixed():

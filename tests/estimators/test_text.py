@@ -518,6 +518,19 @@ def test_top_words():
     np.testing.assert_allclose(clf.probabilities_[0].sum(axis=1), 1.0)
 
 
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [(MultinomialClassifier, [[0.75, 0.25], [0, 1]]), (BernoulliClassifier, [[1, 0.5], [0, 1]])],
+)
+def test_words_that_a_class_always_or_never_has(model, expected):
+    clf = model(alpha=0).fit(["good film", "good good", "film"], ["+", "+", "-"])
+    shown = clf.density_.labelled_parameters(["review"])
+    assert shown["categories"][0].tolist() == ["film", "good"]
+    np.testing.assert_allclose(shown["probabilities"][0], np.array(expected)[:, ::-1])
+    texts = clf.density_.write(clf.density_.sample(np.ones(20, np.intp), np.random.default_rng(0)))
+    assert set(" ".join(texts.ravel()).split()) == {"film"}
+
+
 def test_typicality_of_documents():
     clf = MultinomialClassifier().fit(FEW, SOME)
     tail = clf.typicality(["good film", "bad " * 50])

@@ -219,13 +219,18 @@ class TextDensity(Density):
         }
         return known | {"weights" if isinstance(self.parts[0], ComplementDensity) else "probabilities": tables}
 
+    def of_one_class(self) -> dict[str, Any]:
+        p = [self._by_class(j)[0] for j in range(self.n_features)]
+        if not self.tokens.hashed:
+            p = [dict(zip(self.vocabulary(j).tolist(), own.tolist(), strict=True)) for j, own in enumerate(p)]
+        return {"p": p[0] if len(p) == 1 else p}
+
     def _by_class(self, j: int) -> Array:
         """The probabilities of the words of a column (k, v), or complement weights."""
-        part = self.parts[j]
-        slope = np.stack([part.slopes.of_class(c) for c in range(self.n_classes)])
+        part, every = self.parts[j], range(self.n_classes)
         if isinstance(part, ComplementDensity):
-            return slope
-        return np.asarray(1 / (1 + np.exp(-slope)) if self.presence else np.exp(slope))  # of presence: log odds
+            return np.stack([part.slopes.of_class(c) for c in every])
+        return np.stack([_probabilities(part, c) for c in every])
 
     def top_words(self, n: int = 10, column: int = 0) -> Array:
         """Return the words that tell most for each class: frequent there, and rarer in the others.
@@ -574,15 +579,23 @@ def _estimated(
     return PolyaDensity.estimate(dense, alpha)
 
 
+def _probabilities(part: LinearDensity, c: int) -> Array:
+    """The probabilities of words in a class, (v,), also of those that it always or never has."""
+    slope = part.slopes.of_class(c)
+    p = 1 / (1 + np.exp(-slope)) if part.presence else np.exp(slope)  # of presence: log odds
+    if part.violations is None:
+        return np.asarray(p)
+    violated = part.violations.of_class(c)
+    return np.where(violated > 0, 0.0, np.where(violated < 0, 1.0, p))
+
+
 def _drawn(part: LinearDensity, c: int, n: int, rng: np.random.Generator) -> list[Array]:
     """The indices of the words of n documents of a class, in random order."""
-    slope = part.slopes.of_class(c)
-    if not len(slope):
+    p = _probabilities(part, c)
+    if not len(p):
         return [np.empty(0, np.intp)] * n
     if part.presence:
-        present = 1 / (1 + np.exp(-slope))
-        return [rng.permutation(np.flatnonzero(rng.random(len(slope)) < present)) for _ in range(n)]
-    p = np.exp(slope)
+        return [rng.permutation(np.flatnonzero(rng.random(len(p)) < p)) for _ in range(n)]
     length = part.mean_length[c] if isinstance(part, SparseCountDensity) else part.length[c]  # type: ignore[attr-defined]
     sizes = rng.poisson(length, n)
     reached = np.cumsum(p)
