@@ -1,5 +1,7 @@
 """Densities of unlabelled rows: every family, from whatever form the rows have."""
 
+import datetime as dt
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -169,6 +171,8 @@ ERRORS = {
     "infinity in a Gaussian": (("gaussian", [1.0, np.inf]), {}, "infinity"),
     "no such covariance": (("gaussian", [1.0, 2]), {"covariance": "round"}, "choose one of"),
     "words as numbers": (("poisson", ["a", "b"]), {}, "does not hold numbers"),
+    "dates as numbers": (("gamma", [dt.date(2026, 3, 31)] * 2), {}, r"column 0 \(object\) does not hold numbers"),
+    "dates in rows": (("gaussian", [[1.0, dt.date(2026, 3, 31)]]), {}, r"column 1 \(object\) does not hold numbers"),
     "outside the support": (("gamma", [-1.0, 2.0]), {}, "needs positive numbers; choose another family, such as"),
     "an infinite category": (("categorical", [1.0, np.inf]), {}, "cannot be infinite"),
     "no weight": (("poisson", [1, 2]), {"weight": [0, 0]}, "all weights are zero"),

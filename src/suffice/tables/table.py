@@ -15,7 +15,7 @@ from .. import kernels
 from ..errors import DataError, FamilyError, as_family, remedy
 from ..threads import ahead
 from .labels import is_missing
-from .times import moment_texts
+from .times import is_moment, moment_texts
 from .vocabulary import vocabulary
 
 Array = NDArray[Any]
@@ -466,7 +466,9 @@ def as_float(X: Array) -> Array:
     try:
         with np.errstate(over="ignore"):  # long doubles beyond the largest double are infinite
             return X.astype(np.float64)
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
+        if isinstance(error, TypeError) and not any(map(is_moment, X.flat)):
+            raise  # as scikit-learn expects of other objects
         raise DataError(f"X holds values that are not numbers: {error}") from None
 
 
