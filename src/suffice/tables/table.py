@@ -493,7 +493,8 @@ def encoded(table: Table, threads: int = 1) -> Table:
     columns = [looked_at(column) for column in table.columns()]
     if all(column.kind != "text" for column in columns):
         return table
-    return Frame(tuple(ahead(_encoded, columns, threads)), table.names, len(table))
+    parts = ahead(_encoded, columns, threads) if len(table) > LOOK else map(_encoded, columns)
+    return Frame(tuple(parts), table.names, len(table))
 
 
 def _encoded(column: Column) -> Column:
