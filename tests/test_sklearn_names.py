@@ -15,7 +15,7 @@ from sklearn.datasets import load_digits, load_iris
 from sklearn.linear_model import LogisticRegression
 
 import suffice.sklearn as ours
-from suffice.errors import StatisticsError
+from suffice.errors import DataError, StatisticsError
 from suffice.sklearn.__main__ import main
 
 X, y = load_iris(return_X_y=True)
@@ -145,6 +145,29 @@ def test_models_add_up_and_forget(name):
     assert np.allclose(half.statistics_.weight.sum(), (~odd).sum())
     with pytest.raises(TypeError):
         half + 1
+
+
+def state(model):
+    return {name: np.copy(value) for name, value in vars(model).items() if isinstance(value, np.ndarray)}
+
+
+@pytest.mark.parametrize("name", ADDITIVE)
+def test_the_last_rows_are_not_forgotten(name):
+    model = getattr(ours, name)().fit(rows(name), y)
+    before, statistics = state(model), model.statistics_
+    with pytest.raises(DataError, match="nothing is left to learn from"):
+        model.forget(rows(name), y)
+    assert model.statistics_ is statistics
+    np.testing.assert_equal(state(model), before)
+
+
+@pytest.mark.filterwarnings("ignore::suffice.errors.PrecisionWarning")
+def test_a_model_that_cannot_forget_stays_as_it_is():
+    model = ours.LinearDiscriminantAnalysis(solver="eigen").fit(X, y)
+    before = state(model)
+    with pytest.raises(np.linalg.LinAlgError):
+        model.forget(X[2:-2], y[2:-2])
+    np.testing.assert_equal(state(model), before)
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)

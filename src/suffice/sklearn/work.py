@@ -140,10 +140,13 @@ class Additive(ABC):
         """The model of the rows of both: equal to a fit of all of them."""
         if type(other) is not type(self):
             return NotImplemented
-        total = self._own_statistics("+") + other._own_statistics("+")
+        return self._of(self._own_statistics("+") + other._own_statistics("+"))
+
+    def _of(self, statistics: Any) -> Self:
+        """The same model of another statistic."""
         copy = object.__new__(type(self))
         vars(copy).update(vars(self))
-        return copy._learn(total)
+        return copy._learn(statistics)
 
     def __radd__(self, other: object) -> Self:
         """So that ``sum(models)`` works."""
@@ -178,7 +181,11 @@ class Additive(ABC):
         gone = self._collected(X, y, sample_weight)
         if gone is None:
             raise DataError("rows with weights that are negative, or values that are not finite, were never learnt")
-        return self._learn(before - gone)
+        rest = before - gone
+        if not rest.weight.any():
+            raise DataError("forget was given all rows of the model: nothing is left to learn from; fit another model")
+        vars(self).update(vars(self._of(rest)))  # all of it, or nothing where an error ends it
+        return self
 
 
 class Scored(ABC):
