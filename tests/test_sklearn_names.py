@@ -421,6 +421,15 @@ def test_priors_of_other_classes_are_refused_by_fit(name):
         getattr(ours, name)(priors=[0.5, 0.5]).fit(X, y)
 
 
+@pytest.mark.parametrize("name", ["GaussianNB", "LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"])
+@pytest.mark.parametrize(("priors", "n"), [([0, 0.4, 0.6], 150), ([0, 1], 100), ([1, 0], 100)], ids=str)
+@pytest.mark.filterwarnings("ignore:divide by zero")  # the logarithm of the prior, also in scikit-learn
+def test_a_class_without_prior_is_never_predicted(name, priors, n):
+    own, peer = (cls(priors=priors).fit(X[:n], y[:n]) for cls in (getattr(ours, name), THEIRS[name]))
+    np.testing.assert_array_equal(own.predict(X), peer.predict(X))
+    np.testing.assert_allclose(own.predict_proba(X), peer.predict_proba(X), rtol=1e-7, atol=1e-9)
+
+
 def test_mixtures_score_whole_numbers_as_numbers():
     whole = np.rint(X).astype(int)  # of which scikit-learn cuts the log-densities, to whole numbers
     model = ours.GaussianMixture(2, random_state=0).fit(whole)

@@ -52,9 +52,11 @@ class Linear(Scored):
         constant = np.broadcast_to(np.asarray(self.intercept_, np.float64), len(slope))
         if len(self.classes_) == 2 and len(slope) == 1:
             slope, constant = np.concatenate([0 * slope, slope]), np.concatenate([[0.0], constant])
-        prior = np.exp(self._log_prior())
-        center = np.zeros(slope.shape[1])
-        return LogisticModel(self.classes_, prior, center, slope, constant - self._log_prior())
+        log_prior, center = self._log_prior(), np.zeros(slope.shape[1])
+        if (never := np.isneginf(log_prior)).any():  # with such a prior, intercepts are infinite
+            constant = np.where(never, -np.inf, np.where(np.isposinf(constant), 0.0, constant))
+            log_prior = np.where(never, 0.0, log_prior)
+        return LogisticModel(self.classes_, np.exp(self._log_prior()), center, slope, constant - log_prior)
 
 
 class Discriminant(Generative):
