@@ -15,19 +15,18 @@ constexpr int kSmall = 32, kWhole = 4096;
 
 struct LogFactorials {
     double single[kWhole];          // log x!
-    double pair[kSmall * kSmall];   // log x! y! at x + kSmall y
+    double pair[kSmall * kSmall];   // log x! y! at x + kSmall y: the sum of the two that are rounded
 };
 
 inline const LogFactorials& log_factorial_tables() {
     static const LogFactorials tables = [] {
         LogFactorials found;
-        long double log = 0.0L, small[kSmall];
+        long double log = 0.0L;
         for (int i = 0; i < kWhole; ++i) {
             if (i > 1) log += std::log((long double)(i));
             found.single[i] = double(log);
-            if (i < kSmall) small[i] = log;
         }
-        for (int i = 0; i < kSmall * kSmall; ++i) found.pair[i] = double(small[i % kSmall] + small[i / kSmall]);
+        for (int i = 0; i < kSmall * kSmall; ++i) found.pair[i] = found.single[i % kSmall] + found.single[i / kSmall];
         return found;
     }();
     return tables;
@@ -76,10 +75,10 @@ inline void by_eight(const double* x, Index count, Index room, const Step& step)
 enum Cells { kPairs, kSingles, kAny };  // whole numbers below kSmall, or kWhole
 
 // The sum of log x! over the cells of a row, and that of x; returns what they are. The sums are right if that is not above
-// `way`. Whole numbers are looked up.
+// `way`. Whole numbers are looked up; one by one or in pairs, their sums are the same to the last bit.
 template <Cells way>
 inline Cells sum_row(const double* x, Index count, Index room, const LogFactorials& tables, double* log_factorials, double* total) {
-    std::int64_t index[4], none;
+    std::int64_t none;
     double logs[4] = {};
     v4 totals = {};
     i4 all = {}, fractions = {};
@@ -90,15 +89,14 @@ inline Cells sum_row(const double* x, Index count, Index room, const LogFactoria
         all |= i4(in_a) | i4(in_b);
         fractions |= (i4(in_a - kIndex) ^ i4(a)) | (i4(in_b - kIndex) ^ i4(b));
         totals += a + b;
-        const auto look_up = [&](v4 at, const double* table, std::int64_t last) {
-            std::memcpy(index, &at, sizeof index);
-            for (int q = 0; q < 4; ++q) logs[q] += table[index[q] & last];
-        };
+        std::int64_t at[4], at_b[4];
         if constexpr (way == kPairs) {
-            look_up(in_a + double(kSmall) * b, tables.pair, kSmall * kSmall - 1);
+            const v4 in_both = in_a + double(kSmall) * b;
+            std::memcpy(at, &in_both, sizeof at);
+            for (int q = 0; q < 4; ++q) logs[q] += tables.pair[at[q] & (kSmall * kSmall - 1)];
         } else if constexpr (way == kSingles) {
-            look_up(in_a, tables.single, kWhole - 1);
-            look_up(in_b, tables.single, kWhole - 1);
+            std::memcpy(at, &in_a, sizeof at), std::memcpy(at_b, &in_b, sizeof at_b);
+            for (int q = 0; q < 4; ++q) logs[q] += tables.single[at[q] & (kWhole - 1)] + tables.single[at_b[q] & (kWhole - 1)];
         } else {
             const v4 found = log_factorial(a) + log_factorial(b);
             for (int q = 0; q < 4; ++q) logs[q] += found[q];
@@ -114,7 +112,7 @@ struct RowLogs {
     double cells, total;  // the sum of log x! over the cells of a row, and log x! of their sum
 };
 
-// Rows are first summed in the way that was right for the row before.
+// Rows are first summed in the way that was right for the row before, on which the sums do not depend.
 class RowSums {
 public:
     RowLogs operator()(const double* x, Index count, Index room) {
@@ -127,6 +125,7 @@ public:
         };
         Cells are;
         while ((are = sum_by(way_)) > way_) way_ = Cells(way_ + 1);
+        if (way_ == kAny && are != kAny) are = sum_by(kSingles);
         way_ = are;
         const bool is_index = total < kWhole && total == double(Index(total));
         found.total = is_index ? tables_.single[Index(total)] : log_factorial(broadcast(total))[0];

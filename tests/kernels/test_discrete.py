@@ -455,6 +455,13 @@ def test_log_factorials(draw):
         np.testing.assert_allclose(row, [float(e) for e in expected], rtol=2e-14, atol=1e-13)
 
 
+def test_log_factorials_of_a_row_do_not_depend_on_the_rows_before(rng):
+    kinds = [[0, 1, 31], [30, 32, 33], [7, 4095], [4096], [0.5, 3], [2, np.nan], [2.0**52, 5], [-1, 6]]
+    X = np.array([rng.choice(kinds[rng.integers(len(kinds))], 19) for _ in range(500)])
+    alone = np.concatenate([kernels.active.dense_log_factorials(row[None]) for row in X])
+    np.testing.assert_array_equal(kernels.active.dense_log_factorials(X), alone)
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("presence", [False, True])
 def test_count_scores(dtype, presence):
