@@ -93,6 +93,7 @@ MASKED = {
     "boolean": (np.array([[True, False], [True, True]]), [[None, False], [True, True]]),
     "text": (np.array([["a", "b"], ["", "d"]]), [[None, "b"], ["", "d"]]),
     "object": (np.array([["a", 2], [None, 4]], object), [[None, 2], [None, 4]]),
+    "dates": (np.array([["2026", "2027"], ["2028", "NaT"]], "M8[D]"), [["NaT", "2027"], ["2028", "NaT"]]),
     "other byte order": (np.array([[1.5, 2], [3, 4]], ">f8"), [[np.nan, 2], [3, 4]]),
     "packed floats": (PACKED["float"], [[np.nan, 2], [3, 4]]),
     "packed integers": (PACKED["integer"], [[np.nan, 2], [3, 4]]),
@@ -109,7 +110,7 @@ def test_what_is_masked_is_missing(values, expected):
 
 
 def test_what_is_masked_is_refused_like_what_is_not():
-    for dtype, words in (("M8[s]", "datetime64"), ("c8", "Complex"), ([("a", "f8")], "this model needs numbers")):
+    for dtype, words in (("c8", "Complex"), ([("a", "f8")], "not numbers, text or dates")):
         with pytest.raises(DataError, match=words):
             Batch.of(np.ma.masked_all((2, 2), dtype))
 

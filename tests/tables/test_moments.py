@@ -63,6 +63,15 @@ def test_dates_are_the_same_categories_in_every_library(tmp_path, estimator, col
             np.testing.assert_allclose(found, expected, err_msg=f"{type(table)} {type(other)}")
 
 
+@pytest.mark.parametrize("estimator", [CategoricalClassifier(), MixedClassifier()], ids=["one", "mixed"])
+@pytest.mark.parametrize("column", [DAYS, LATE - LATE.min()], ids=["dates", "durations"])
+def test_an_array_of_dates_is_learnt_as_a_frame_is(estimator, column):
+    frame, array = pd.DataFrame({"x0": column}), column.to_numpy()[:, None]
+    expected = estimator.fit(frame, Y).predict_proba(frame)
+    np.testing.assert_allclose(estimator.fit(array, Y).predict_proba(array), expected)
+    assert len(np.unique(expected, axis=0)) > 2
+
+
 def test_dates_of_files_can_be_categories_and_still_are_after_loading(tmp_path):
     path = tmp_path / "dates.csv"
     for form in ("%Y-%m-%d", "%Y-%m-%dT%H:%M"):
@@ -95,6 +104,17 @@ def test_a_missing_date_is_filled_in_by_the_most_probable_one():
     assert filled["when"].notna().all()
     gaps = [dt.date(2021, 1, 1), None, float("nan")]
     assert model.unknown_cells(pd.DataFrame({"when": gaps})).sum() == 0
+
+
+@pytest.mark.parametrize("column", [DAYS, LATE, LATE - LATE.min()], ids=["days", "times", "durations"])
+def test_a_missing_date_of_an_array_is_filled_in(column):
+    array = column.to_numpy()[:, None]
+    gaps = array.copy()
+    gaps[0] = "NaT"
+    filled = CategoricalClassifier().fit(array, Y).impute(gaps)
+    assert filled.dtype == array.dtype
+    assert filled[0] in array
+    np.testing.assert_array_equal(filled[1:], array[1:])
 
 
 def test_lists_are_no_categories():

@@ -69,18 +69,19 @@ def as_matrix(table: Any) -> Array:
         raise DataError(f"0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
     if X.dtype.kind == "c":
         raise DataError(f"Complex data not supported: X is {X.dtype}")
-    if X.dtype.kind not in "fiubOUS":
-        raise DataError(f"X holds {X.dtype}; this model needs numbers")
+    if X.dtype.kind not in "fiubOUSmM":
+        raise DataError(f"X holds {X.dtype}, not numbers, text or dates; pass a data frame, or convert it")
     return X
 
 
 def _unmasked(table: Any) -> Array:
-    """Return an array with missing values for masked cells: NaN, or None if the dtype has no NaN."""
-    if not np.ma.is_masked(table) or table.dtype.kind not in "fiubOUS":
+    """Return an array with missing values for masked cells: NaN or NaT, or None if the dtype has neither."""
+    kind = table.dtype.kind
+    if not np.ma.is_masked(table) or kind not in "fiubOUSmM":
         return np.asarray(table.data)
-    exact = table.dtype.kind == "f" or (table.dtype.kind in "iu" and -(2**53) < table.min() <= table.max() < 2**53)
-    plain = np.array(table.data, (table.dtype if table.dtype.kind == "f" else np.float64) if exact else object)
-    plain[np.ma.getmaskarray(table)] = np.nan if exact else None
+    exact = kind in "fmM" or (kind in "iu" and -(2**53) < table.min() <= table.max() < 2**53)
+    plain = np.array(table.data, (table.dtype if kind in "fmM" else np.float64) if exact else object)
+    plain[np.ma.getmaskarray(table)] = "NaT" if kind in "mM" else np.nan if exact else None
     return plain
 
 

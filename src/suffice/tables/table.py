@@ -463,6 +463,8 @@ def as_float(X: Array) -> Array:
     if X.dtype == object:
         missing = missing_cells(X)
         X = np.where(missing, np.nan, X) if missing.any() else X
+    if X.dtype.kind in "mM":
+        raise DataError(f"{X.dtype} is not numbers")
     try:
         with np.errstate(over="ignore"):  # long doubles beyond the largest double are infinite
             return X.astype(np.float64)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ...tables import vocabulary as vocabularies
 from ...tables.arrow import arrow_column, from_arrow
 from ...tables.labels import is_missing
-from ...tables.parsing import written_like
+from ...tables.parsing import duration_of, written_like
 from ...tables.readers import is_column, library, pandas_column
 from ...tables.table import ArrayColumn, looked_at
 
@@ -155,10 +155,19 @@ def _array_with(X: Array, written: dict[int, _Cells]) -> Array:
     for j, cells in written.items():
         values = np.empty(len(cells.values), object)
         values[:] = cells.like(looked_at(ArrayColumn.of(X[:, j])).kind, X[:, j].tolist())
+        if X.dtype.kind in "mM":
+            values[:] = [_moment(value, X.dtype.kind) for value in values]
         if out.dtype != object and any(isinstance(value, str) for value in values):
             out = out.astype(object)
         out[cells.rows, j] = values
     return out
+
+
+def _moment(value: Any, kind: str) -> Any:
+    """A category of dates or durations as NumPy has them."""
+    if not isinstance(value, str):
+        return value
+    return np.datetime64(value) if kind == "M" else np.timedelta64(round(1e6 * duration_of(value)), "us")
 
 
 def _items_with(X: Any, cells: _Cells) -> Any:
