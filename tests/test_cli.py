@@ -1263,6 +1263,13 @@ def test_every_command_has_help_with_an_example(command):
     assert f"Example: suffice {command}" in " ".join(output.split())
 
 
+@pytest.mark.parametrize("command", ["compare", "predict"])
+def test_help_tells_whose_prior_is_taken(command):
+    _, output = run(command, "--help")
+    whose = "the first model, for all models" if command == "compare" else "the model: the class frequencies"
+    assert f"Default: those of {whose}" in " ".join(output.split())
+
+
 def test_clusters_are_neither_merged_nor_forgotten(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     code, output = run("cluster", PENGUINS, "-k", "2", "--columns", "body_mass_g")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.command(epilog="Example: suffice compare test.csv -m birds.safetensors -m simple.safetensors")
 @click.option("--model", "-m", "models", multiple=True, help="A model file. Repeat it for each one to compare.")
 @options.labels
-@options.prior
+@click.option("--prior", help=f"{options.PRIOR}those of the first model, for all models.")
 @options.cost
 @options.weight
 @options.skip_unlabelled

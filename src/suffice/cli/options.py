@@ -53,10 +53,13 @@ skip_unlabelled = click.option(
     "--skip-unlabelled", is_flag=True, help="Leave out rows without a label instead of stopping."
 )
 weight = click.option("--weight", help="The column with row weights.")
+PRIOR = (
+    "Class probabilities: a=0.7,b=0.3, or 0.7,0.3 in the order of the classes, or uniform, or JSON; of two "
+    "classes, one is enough, as in fraud=0.01. Default: "
+)
 prior = click.option(
     "--prior",
-    help="Class probabilities: a=0.7,b=0.3, or 0.7,0.3 in the order of the classes, or uniform, or JSON; of two "
-    "classes, one is enough, as in fraud=0.01. Default: the class frequencies of the training data.",
+    help=f"{PRIOR}those of the model: the class frequencies of the training data, unless it was fitted with others.",
 )
 cost = click.option(
     "--cost",
