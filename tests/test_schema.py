@@ -287,6 +287,8 @@ REAL = {
     "durations as text": (pd.to_timedelta(NUMBERS, unit="s").astype(str), "gaussian", "str of durations in seconds"),
     "whole days as pandas writes them": ([f"{i} days" for i in range(N)], "gaussian", "str of durations in seconds"),
     "ISO 8601 durations": ([f"P{i % 3}DT{i}M" for i in range(N)], "gaussian", "str of durations in seconds"),
+    "ISO 8601 weeks": ([f"P{i % 70}W" for i in range(N)], "gaussian", "str of durations in seconds"),
+    "codes like ISO 8601 days": ([f"P{i % 70:03}D" for i in range(N)], "categorical", "str"),
     "times": ([dt.time(i % 24, i % 60) for i in range(N)], "gaussian", "object in seconds"),
     "constant": ([3] * N, "drop", "all values are the same"),
     "constant number": ([0.5] * N, "drop", "all values are the same"),
@@ -446,6 +448,18 @@ def test_dates_that_leave_day_and_month_open_are_warned_of():
     for found in (schema(points), schema(slashes, {"x": "dmy"})):
         assert not found.warnings
         assert found.features[0].steps == (("date", "dmy"),)
+
+
+def test_days_that_may_be_codes_are_warned_of():
+    days = [f"P{i % 40}D" for i in range(N)]
+    (told,) = schema(beside(days)).warnings
+    assert told == (
+        "column 'x' is read as durations, but P0D can also be a code; use families={'x': 'categorical'} if it is, and "
+        "families={'x': 'gaussian'} if it is not"
+    )
+    for found in (schema(beside(days), {"x": family}) for family in ("categorical", "gaussian")):
+        assert not found.warnings
+    assert not schema(beside([*days, "PT8H"])).warnings
 
 
 def test_numbers_in_text_and_durations_have_the_kind_of_numbers():

@@ -26,6 +26,7 @@ from .families import FAMILIES
 from .tables.features import DERIVED, Feature, Steps, as_learnt, at, derived
 from .tables.parsing import ORDERS, temporal
 from .tables.recognition import (
+    Recognition,
     are_whole,
     as_numbers,
     convertible,
@@ -487,10 +488,9 @@ def inferred(
         family, reason = _suggested(numbers)
         why = read.reason if read.family or family == "gaussian" else f"{read.reason}, {reason.partition(', ')[2]}"
         keep = f"; these become missing values; use {as_family(name, 'categorical')} to keep the text"
-        doubt = f"is read with the month first, but {read.doubtful} can also have the day first; use "
-        doubt += f"{as_family(name, 'dmy')} if it does, and {as_family(name, 'mdy')} if it does not"
+        doubt = _doubtful(read, name, read.family or family)
         coded = "" if read.family else _doubt(family, numbers)
-        told = read.lost and read.lost + keep, read.doubtful and doubt, coded
+        told = read.lost and read.lost + keep, doubt, coded
         return ColumnFamily(read.family or family, why, read.steps, "; it ".join(filter(None, told)))
     if leaves_out and isinstance(name, str) and not summary.is_prose and (reason := identifies_rows(summary, name)):
         words = "text" if summary.has_words else "categorical"
@@ -510,6 +510,21 @@ def _hint(column: Column, name: str | int) -> str:
     how = f", as X[{name!r}]{cut} does in pandas" if isinstance(name, str) else ""
     instead = f"remove {(before + after).strip()!r} from its cells{remedy(how, '')}"
     return f"seems to hold numbers with a unit, such as {word!r}; to learn it as numbers, {instead}"
+
+
+def _doubtful(read: Recognition, name: str | int, family: str) -> str:
+    """A warning of cells that can mean something else than what they are read as."""
+    if not read.doubtful:
+        return ""
+    if family == "date":
+        return (
+            f"is read with the month first, but {read.doubtful} can also have the day first; use "
+            f"{as_family(name, 'dmy')} if it does, and {as_family(name, 'mdy')} if it does not"
+        )
+    return (
+        f"is read as durations, but {read.doubtful} can also be a code; use {as_family(name, 'categorical')} if it is, "
+        f"and {as_family(name, family)} if it is not"
+    )
 
 
 def _left_out(name: str, reason: str, keep: str) -> ColumnFamily:

@@ -31,6 +31,7 @@ _COLLISIONS = 20  # pairs of equal values that chance would make among values th
 _CODES = {sign * (10.0**digits - 1) for digits in range(2, 10) for sign in (1, -1)}  # 99, -99, 999, ...
 # A number with letters before or after it; codes such as A17 and v1.2 have one letter before.
 _WITH_UNIT = re.compile(r"([^\W\d_]{2,8}\.?\s*)?([-+]?\d[\d.,']*)(\s*(?:[^\W\d_]|[°/]){1,12})?")
+_DAYS_OR_CODE = re.compile(r"P(?P<zero>0?)\d+[DW]")  # of ISO 8601; a number that starts with a zero is a code
 _ORDINALS = ("st", "nd", "rd", "th")
 _NAME = re.compile(
     r"(?:^|[\W_])(?:ids?|idx|index|key|uuid|guid|no|nr|num|number|row|rowid|pk)$|[a-z](?:ID|Id|Nr|No|Key)$|#$"
@@ -46,7 +47,7 @@ class Recognition:
     reason: str
     family: str | None = None  # that it gets, unless its numbers tell
     lost: str = ""  # which cells become missing, if any do
-    doubtful: str = ""  # a cell that could mean another one, as 3/4/2026, where no cell tells
+    doubtful: str = ""  # a cell that could mean something else, as 3/4/2026 or P12D, where no cell tells
 
 
 def reading(column: Column, decimal: str | None = None) -> Recognition | None:
@@ -137,9 +138,14 @@ def _durations(column: Column, words: list[Any], cells: Array) -> Recognition | 
     are_durations = _are_known(parsing.duration_of, words)
     if not _are_enough(are_durations, cells, are_durations.sum() > FEW):
         return None
+    read = [str(words[i]).strip() for i in np.flatnonzero(are_durations)]
+    days = [found for word in read if (found := _DAYS_OR_CODE.fullmatch(word)) is not None]
+    if any(found["zero"] for found in days):
+        return None
     steps: Steps = (("duration",),)
     said = f"{column.dtype} of durations in seconds"
-    return Recognition(steps, as_numbers(column, steps), said, lost=_lost(words, cells, are_durations, "durations"))
+    lost, doubtful = _lost(words, cells, are_durations, "durations"), read[0] if len(days) == len(read) else ""
+    return Recognition(steps, as_numbers(column, steps), said, lost=lost, doubtful=doubtful)
 
 
 def _decimal(known: str | None, words: list[Any], cells: Array) -> tuple[str, Array]:
