@@ -37,7 +37,7 @@ from .densities import (
     TreeDensity,
 )
 from .densities.categorical import POLICIES, pseudo_counts
-from .densities.counts import check_alpha, check_alphas, of_columns, one_alpha
+from .densities.counts import check_alphas, of_columns, one_alpha
 from .densities.predictive import check_predictive
 from .densities.transformed import TransformedDensity
 from .errors import DataError, as_parameter, one_of
@@ -169,8 +169,8 @@ def _gaussian_held_out(statistics: Any, density: Any, choices: Choices) -> leave
 # Columns of counts.
 
 
-def _check_alpha(choices: dict[str, Any]) -> None:
-    choices["alpha"] = check_alpha(choices["alpha"])
+def _check_alpha(family: str, choices: dict[str, Any]) -> None:
+    choices["alpha"] = one_alpha(choices["alpha"], f"the family {family!r}")
 
 
 def _check_alphas(choices: dict[str, Any]) -> None:
@@ -348,7 +348,7 @@ def _of_moments(density: type[TransformedDensity], defaults: Choices = MappingPr
         held_out=lambda s, fitted, c: leave_one_out.TransformedLeaveOneOut(s, fitted, c.get("alpha", 0.0)),
         by_moments=getattr(density, "from_moments", None),
         defaults=defaults,
-        check=_check_alpha if "alpha" in defaults else lambda _: None,
+        check=partial(_check_alpha, density.family) if "alpha" in defaults else lambda _: None,
     )
 
 
@@ -477,7 +477,7 @@ FAMILIES: dict[str, Family] = {
             held_out=lambda s, density, c: leave_one_out.NegativeBinomialLeaveOneOut(s, density, c["alpha"]),
             by_moments=NegativeBinomialDensity.from_moments,
             defaults={"alpha": 1.0},
-            check=_check_alpha,
+            check=partial(_check_alpha, "negative_binomial"),
             merges_columns=True,
         ),
     )

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .densities import BetaBinomialDensity, BinomialDensity, Density, MixtureDensity
-from .densities.counts import as_trials, check_alpha
+from .densities.counts import as_trials, one_alpha
 from .errors import DataError, listed, not_known, one_of
 from .families import FAMILIES, Family
 from .sources import as_table
@@ -274,7 +274,8 @@ def _binomial(
     if (most > trials).any():
         raise DataError("there are more successes than trials; give a larger number of trials")
     kind = BetaBinomialDensity if predictive else BinomialDensity
-    return kind.estimate(stats, trials, float(predictive) if alpha is None else check_alpha(alpha))
+    prior = float(predictive) if alpha is None else one_alpha(alpha, f"the family {_BINOMIAL!r}")
+    return kind.estimate(stats, trials, prior)
 
 
 def _trials_by_moments(batch: Batch) -> Array:

@@ -491,7 +491,11 @@ def check_alpha(alpha: Any) -> float:
 
 def check_alphas(alpha: Any, of_one: Callable[[Any], Any] = check_alpha) -> Any:
     """A pseudo-count, or a tuple of what `of_one` makes of that of each column; or an error."""
-    return tuple(map(of_one, alpha)) if is_for_each(alpha) else check_alpha(alpha)
+    if not is_for_each(alpha):
+        return check_alpha(alpha)
+    if not len(alpha):
+        raise DataError("alpha has no numbers; give one number, or one for each column")
+    return tuple(map(of_one, alpha))
 
 
 def is_for_each(alpha: Any) -> bool:
@@ -506,11 +510,11 @@ def of_columns(alpha: float | Sequence[float], n_features: int) -> Array:
     return np.broadcast_to(np.asarray(alpha, np.float64), (n_features,))
 
 
-def one_alpha(alpha: float | Sequence[float], what: str) -> float:
+def one_alpha(alpha: Any, what: str) -> float:
     """The pseudo-count of all columns, or an error where each has its own."""
-    if np.ndim(alpha):
+    if is_for_each(alpha):
         raise DataError(f"alpha must be one number for {what}, not one for each column")
-    return float(alpha)  # type: ignore[arg-type]
+    return check_alpha(alpha)
 
 
 def finite(values: Array) -> Array:
