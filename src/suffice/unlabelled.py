@@ -109,8 +109,8 @@ def fit_density(family: str, x: Any, *, weight: Any = None, method: str = "ml", 
     Parameters
     ----------
     family : str
-        "bernoulli", "binomial", "categorical", "multinomial", "poisson", "gaussian", "exponential", "gamma",
-        "lognormal", "inverse_gaussian", "geometric", "negative_binomial" or "gaussian_mixture".
+        "bernoulli", "binomial", "categorical", "text", "multinomial", "poisson", "gaussian", "gaussian_mixture",
+        "exponential", "gamma", "lognormal", "inverse_gaussian", "geometric" or "negative_binomial".
     x : table of shape (n, d), or one column of shape (n,)
         The rows.
     weight : array-like of shape (n,), optional
