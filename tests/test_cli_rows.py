@@ -377,6 +377,9 @@ class TestCompare:
         run("fit", "two.csv", "-t", "species", "--model", "gaussian", "--columns", FEATURES[0], "-o", "two.safetensors")
         said = refused("compare", "two.csv", "-m", "two.safetensors", "-m", "tied.safetensors")
         assert "models of other classes cannot be compared: tied.safetensors has 'Adelie'" in said
+        pd.read_csv(PENGUINS).assign(body_mass_g=np.inf).to_csv("far.csv", index=False)
+        said = refused("compare", "far.csv", "-m", "mixed.safetensors", "-m", "tied.safetensors")
+        assert said.startswith("mixed.safetensors: ")
         for name, labels in (("bits", "01"), ("truths", ("false", "true"))):  # which are equal in Python
             rows = "".join(f"{x},{labels[x % 2]}\n" for x in (1, 2, 5, 8))
             Path(f"{name}.csv").write_text(f"x,label\n{rows}")

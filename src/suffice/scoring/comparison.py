@@ -65,7 +65,10 @@ def compared(
     given = used if prior is None else prior
     found = {}
     for name, model in models.items():
-        scores, labels, weights = scored_rows(model, X, y, weight, skip_unlabelled)
+        try:
+            scores, labels, weights = scored_rows(model, X, y, weight, skip_unlabelled)
+        except DataError as error:
+            raise DataError(f"{name}: {error}") from error
         rows = labels[weights > 0], weights[weights > 0]
         found[name] = _judged(model, scores[weights > 0], *rows, used, given, cost)
     alone = _judged(model, np.zeros((len(rows[0]), len(used))), *rows, used, given, cost)
