@@ -127,7 +127,7 @@ def _chosen_rows(
     return source.reduce(lambda batch: chosen(batch, next(numbers) << 40), merged)
 
 
-class Sample(NamedTuple):
+class SampledRows(NamedTuple):
     """Rows of a source in memory, in its order."""
 
     rows: ArraySource
@@ -136,7 +136,7 @@ class Sample(NamedTuple):
     n_read: int  # rows of the table
 
 
-def sampled(source: Source, n: int, seed: int, by_class: bool = True) -> Sample:
+def sampled(source: Source, n: int, seed: int, by_class: bool = True) -> SampledRows:
     """Take rows into memory: all of them, or n of those with weight, chosen at random.
 
     Parameters
@@ -153,7 +153,7 @@ def sampled(source: Source, n: int, seed: int, by_class: bool = True) -> Sample:
 
     Returns
     -------
-    Sample
+    SampledRows
         The rows, and where they stand in the table.
     """
     whole, where = source.whole_table()
@@ -168,7 +168,7 @@ def sampled(source: Source, n: int, seed: int, by_class: bool = True) -> Sample:
     if found.n_rows > n and weights:
         found = _weighted(found, weights)
     found.n_jobs = source.n_jobs
-    return Sample(found, places, n_rows, n_read)
+    return SampledRows(found, places, n_rows, n_read)
 
 
 def _some_of(
