@@ -55,21 +55,22 @@ struct Wide {  // eight bytes or more each: the key is a hash, the last word may
     }
 };
 
-struct Head {  // the first bytes of a string, zeros after its end, and its length
+struct Head {  // the first bytes of a string, zeros after its end, and what tells how it goes on
     static constexpr std::int64_t size = 32;
     std::uint64_t word[4];
-    std::int64_t length;
+    std::uint64_t rest;  // the length of a string that ends here; of others a larger number, which is a hash
     bool operator==(const Head& o) const {
-        return !((word[0] ^ o.word[0]) | (word[1] ^ o.word[1]) | (word[2] ^ o.word[2]) | (word[3] ^ o.word[3]) |
-                 std::uint64_t(length ^ o.length));
+        return !((word[0] ^ o.word[0]) | (word[1] ^ o.word[1]) | (word[2] ^ o.word[2]) | (word[3] ^ o.word[3]) | (rest ^ o.rest));
     }
 };
 
-// All bits of the words have a part in the highest ones of the sum, which become the lowest.
+// All bits of the words have a part in the highest ones of the sum, which become the lowest. Those that are high in their
+// words come down first: of multiples, they would reach only what is above them, which is little and the same in all words.
 inline std::uint64_t mix(const Head& k) {
-    return __builtin_bswap64(k.word[0] * 0x9E3779B97F4A7C15ull + k.word[1] * 0x632BE59BD9B4E01Bull +
-                             k.word[2] * 0xD6E8FEB86659FD93ull + k.word[3] * 0xC2B2AE3D27D4EB4Full +
-                             std::uint64_t(k.length) * 0x9FB21C651E98DF25ull);
+    const auto down = [](std::uint64_t w) { return w ^ (w >> 32); };
+    return __builtin_bswap64(down(k.word[0]) * 0x9E3779B97F4A7C15ull + down(k.word[1]) * 0x632BE59BD9B4E01Bull +
+                             down(k.word[2]) * 0xD6E8FEB86659FD93ull + down(k.word[3]) * 0xC2B2AE3D27D4EB4Full +
+                             down(k.rest) * 0x9FB21C651E98DF25ull);
 }
 
 // Strings one after the other: string r begins at start[r] and ends where the next one begins. Lengths vary from row to row,
@@ -90,12 +91,21 @@ struct Strings {
         if (first + Head::size > size) p = static_cast<const char*>(std::memcpy(copy, p, static_cast<std::size_t>(used)));
         Head found;
         for (int i = 0; i < 4; ++i) found.word[i] = read<std::uint64_t>(p + 8 * i) & read<std::uint64_t>(kept + 8 * i);
-        found.length = length;
+        found.rest = length <= Head::size ? std::uint64_t(length) : rest(first, length);
         return found;
     }
     bool same(const Head& key, std::int64_t r, std::int64_t s) const {
-        const char *a = text + start[r] + Head::size, *b = text + start[s] + Head::size;
-        return key.length <= Head::size || !std::memcmp(a, b, static_cast<std::size_t>(key.length - Head::size));
+        if (key.rest <= Head::size) return true;
+        const std::int64_t length = start[r + 1] - start[r];
+        return length == start[s + 1] - start[s] && !std::memcmp(text + start[r], text + start[s], static_cast<std::size_t>(length));
+    }
+
+private:
+    // Of a string that is longer than its head. Texts such as addresses begin alike, often all of a column.
+    std::uint64_t rest(std::int64_t first, std::int64_t length) const {
+        constexpr std::int64_t before = Head::size - 8;  // so that there are eight bytes or more
+        const std::uint64_t h = Wide{text + first + before, length - before}.key(0) + std::uint64_t(length) * 0x9E3779B97F4A7C15ull;
+        return h > Head::size ? h : h + Head::size + 1;
     }
 };
 

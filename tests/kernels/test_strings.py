@@ -1,5 +1,7 @@
 """Codes of strings that follow each other in memory, against Arrow's on every kernel, and what is refused."""
 
+from time import perf_counter
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -40,6 +42,25 @@ def test_strings_that_differ_in_one_letter(kernel, rng, length):
 def test_a_hundred_thousand_different_strings(kernel, rng):
     texts = [f"{'a long beginning that all have ' * (i % 3)}{i}" for i in range(100_000)]
     agrees_with_arrow(pa.array([*texts, None, *rng.permutation(texts).tolist()]))
+
+
+def seconds(texts):
+    values, start = pa.chunked_array([texts]), perf_counter()
+    assert len(arrow_column(values, "string").coded()[0]) == len(texts)
+    return perf_counter() - start
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        lambda i: f"https://www.example.com/articles/2026/{i:05}",
+        lambda i: f"https://www.example.com/articles/{i:05}/index.html",
+        lambda i: f"ABCDEF{i // 1000:02}GHIJKL{i // 10 % 100:02}MNOPQRS{i % 10}",  # the last bytes of three words
+    ],
+    ids=["at the end", "in the middle", "in few bytes"],
+)
+def test_strings_that_are_much_alike_take_no_longer(kernel, text):
+    assert seconds([text(i) for i in range(50_000)]) < 10 * seconds([f"{i:x}" for i in range(50_000)])
 
 
 @pytest.mark.parametrize(
