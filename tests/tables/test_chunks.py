@@ -5,6 +5,7 @@ import pyarrow as pa
 import pytest
 
 from suffice.tables.arrow import arrow_column
+from suffice.tables.table import ArrayColumn, CodedColumn, Frame, encoded
 
 WORDS = [None if i % 7 == 3 else f"w{i % 5}" for i in range(50)]
 CHUNKED = pa.chunked_array([WORDS[:1], [], WORDS[1:20], WORDS[20:21], WORDS[21:]], pa.string())
@@ -21,3 +22,33 @@ def test_rows_of_chunks_are_those_of_one_array(rows):
     assert column.values.to_pylist() == [WORDS[row] for row in rows]
     distinct, code = column.coded()
     assert [distinct[c] if c >= 0 else None for c in code] == [WORDS[row] for row in rows]
+
+
+def test_strings_of_more_bytes_than_their_offsets_can_count():
+    chunk = pa.array(["x" * 2**20] * 63 + ["y"], pa.string())
+    distinct, code = arrow_column(pa.chunked_array([chunk] * 34), "string").coded()
+    assert [text[0] for text in distinct] == ["x", "y"]
+    assert code.tolist() == ([0] * 63 + [1]) * 34
+
+
+PROSE = [f"{i} words of which there is one" for i in range(5000)]
+
+
+@pytest.mark.parametrize(
+    ("values", "encodes"),
+    [
+        (PROSE, False),
+        ([text if i % 3 == 0 else None for i, text in enumerate(PROSE)], False),  # of few rows, but of all these
+        (["none"] * 1500 + PROSE, False),
+        ([f"word {i % 300}" for i in range(5000)], True),
+        ([f"word {i % 300}" if i % 3 == 0 else None for i in range(5000)], True),
+        ([None] * 5000, True),
+    ],
+    ids=["prose", "prose in some rows", "prose after other text", "categories", "categories in some rows", "none"],
+)
+def test_text_whose_values_do_not_occur_again_is_not_encoded(values, encodes):
+    table = Frame((ArrayColumn(np.array(values, object), "text", "object"),), ("a",), len(values))
+    assert isinstance(encoded(table).columns()[0], CodedColumn) == encodes
+    if values[0] != "none":  # only the first rows of Arrow's columns are looked at
+        table = Frame((arrow_column(pa.chunked_array([pa.array(values, pa.string())]), "string"),), ("a",), len(values))
+        assert isinstance(encoded(table).columns()[0], CodedColumn) == encodes

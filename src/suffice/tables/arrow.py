@@ -16,6 +16,8 @@ from .times import moments_coded
 
 Array = NDArray[Any]
 
+_MOST = 2**31 - 1  # bytes of an Arrow array of strings whose offsets have 32 bits
+
 
 def arrow_frame(table: Any) -> Frame:
     """The columns of an Arrow table."""
@@ -54,11 +56,9 @@ class ArrowColumn(Column):
         is_moment = pa.types.is_temporal(self.values.type) and not pa.types.is_interval(self.values.type)
         if self.kind == "other" and not is_moment:
             raise DataError(f"{self.dtype} is neither numbers nor categories; convert it to text first")
-        values = (in_microseconds(self.values) if is_moment else self.values).combine_chunks()
-        if isinstance(values, pa.ChunkedArray):  # of no chunks, or more than fit one
-            values = pa.concat_arrays(values.chunks) if values.num_chunks else pa.array([], values.type)
-        if _are_strings(values):
-            return _strings_coded(values)
+        if _are_strings(self.values):
+            return _strings_coded(self.values)
+        values = _in_one(in_microseconds(self.values) if is_moment else self.values)
         if not pa.types.is_dictionary(values.type):
             values = values.dictionary_encode()
         if is_moment:
@@ -103,6 +103,18 @@ def _taken(values: Any, rows: Array) -> Any:
     return pa.chunked_array(own, values.type)
 
 
+def _in_one(values: Any) -> Any:
+    """A chunked array as one array; strings of more bytes than their offsets can count get larger offsets."""
+    import pyarrow as pa
+
+    if pa.types.is_string(values.type) and values.nbytes > _MOST:
+        values = values.cast(pa.large_string())
+    values = values.combine_chunks()
+    if isinstance(values, pa.ChunkedArray):  # of no chunks, or more than fit one
+        values = pa.concat_arrays(values.chunks) if values.num_chunks else pa.array([], values.type)
+    return values
+
+
 def _are_strings(values: Any) -> bool:
     """Whether an Arrow array holds strings that follow each other in memory."""
     import pyarrow as pa
@@ -111,15 +123,31 @@ def _are_strings(values: Any) -> bool:
 
 
 def _strings_coded(values: Any) -> tuple[Array, Array]:
-    """The distinct strings of an Arrow array, and the index of each row's among them, -1 where it is missing."""
+    """The distinct strings of a chunked array, and the index of each row's among them, -1 where it is missing.
+
+    Chunks are encoded one by one, and then what is different in each of them: in one array, all text would be copied.
+    """
+    import pyarrow as pa
+
+    found = [_codes(chunk) for chunk in values.chunks]
+    texts = [chunk.take(first) for chunk, (first, _) in zip(values.chunks, found, strict=True)]
+    whole = _in_one(pa.chunked_array(texts, values.type))
+    first, code = _codes(whole)
+    bounds = pairwise(np.cumsum([0, *map(len, texts)]).tolist())
+    codes = [np.append(code[a:b], code.dtype.type(-1))[own] for (a, b), (_, own) in zip(bounds, found, strict=True)]
+    distinct = np.empty(len(first), object)
+    distinct[:] = whole.take(first).to_pylist()
+    return distinct, np.concatenate(codes) if codes else code
+
+
+def _codes(values: Any) -> tuple[Array, Array]:
+    """The row where each string of an Arrow array appears first, and the index of each row's among these strings."""
     _, offsets, text = values.buffers()
     wide = np.dtype(np.int64 if str(values.type) == "large_string" else np.int32)
     starts = np.frombuffer(offsets or bytes(wide.itemsize), wide)[values.offset : values.offset + len(values) + 1]
     missing = values.is_null().to_numpy(zero_copy_only=False) if values.null_count else None
     first, code = kernels.active.encode_strings(np.frombuffer(text or b"", np.uint8), starts, missing)
-    distinct = np.empty(len(first), object)
-    distinct[:] = values.take(first).to_pylist()
-    return distinct, code
+    return first, code
 
 
 def in_microseconds(values: Any) -> Any:
@@ -187,13 +215,13 @@ def from_arrow(values: Any) -> Array:
     """An Arrow array or chunked array as NumPy; strings become a few shared objects, which encode fast."""
     import pyarrow as pa
 
+    if _are_strings(values):
+        distinct, code = _strings_coded(values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values]))
+        return np.concatenate([distinct, [None]])[code]
     if isinstance(values, pa.ChunkedArray):
         values = values.combine_chunks()
     if pa.types.is_string_view(values.type):
         values = values.dictionary_encode()
-    if _are_strings(values):
-        distinct, code = _strings_coded(values)
-        return np.concatenate([distinct, [None]])[code]
     if not pa.types.is_dictionary(values.type):
         return np.asarray(values.to_numpy(zero_copy_only=False))
     words = np.array([*values.dictionary.to_pylist(), None], dtype=object)

@@ -503,12 +503,24 @@ def _encoded(column: Column) -> Column:
     if column.kind != "text" or column.bytes_per_row() > _LONG:
         return column
     try:
-        if len(column) > _FIRST and len(column[:_FIRST].coded()[0]) > _FIRST // 2:
+        if len(column) > _FIRST and any(map(_hardly_repeats, _samples(column))):
             return column
         categories, code = column.coded()
     except DataError:  # of objects such as dictionaries, which the schema refuses, unless they are dropped
         return column
     return CodedColumn(code, categories, column.dtype, declared=column.declares)
+
+
+def _samples(column: Column) -> list[Column]:
+    """The first rows of a column, and some from all over it, where these can be had without a copy."""
+    some = [column[:_FIRST]]
+    return [*some, column[:: len(column) // _FIRST]] if isinstance(column, ArrayColumn) else some
+
+
+def _hardly_repeats(column: Column) -> bool:
+    """Whether at least every second value of text is a new one, missing ones apart."""
+    distinct, code = column.coded()
+    return 0 < int(np.count_nonzero(code >= 0)) <= 2 * len(distinct)
 
 
 def settled(table: Table, columns: Sequence[int]) -> Table:
