@@ -186,18 +186,20 @@ private:
 
     // Cells of equal columns are added up in a table of columns: open addressing, at most a quarter full.
     Index add_up(Index row, const I* index, const V* data, Index n) {
-        while (Index(slots_.size()) < 4 * n) slots_.resize(larger<std::size_t>(2 * slots_.size(), 1024));
+        const Index size = 4 * smaller(n, X_.cols);
+        while (Index(slots_.size()) < size) slots_.resize(larger<std::size_t>(2 * slots_.size(), 1024));
         const std::size_t mask = slots_.size() - 1;
         Slot* slots = slots_.data();
         Index count = 0;
         for (Index e = 0; e < n; ++e) {
-            std::size_t h = std::size_t(index[e]) * 0x9E3779B97F4A7C15ull >> 32;
-            while (slots[h & mask].row == row && slots[h & mask].column != index[e]) ++h;
+            const I column = I(inside(index[e], X_.cols));
+            std::size_t h = std::size_t(column) * 0x9E3779B97F4A7C15ull >> 32;
+            while (slots[h & mask].row == row && slots[h & mask].column != column) ++h;
             Slot& slot = slots[h & mask];
             if (slot.row == row) {
                 cells_[slot.cell] += double(data[e]);
             } else {
-                slot = {row, index[e], I(count)};
+                slot = {row, column, I(count)};
                 cells_[count++] = double(data[e]);
             }
         }

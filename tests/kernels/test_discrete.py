@@ -429,6 +429,18 @@ def test_log_factorials_of_cells_that_are_stored_twice(rows, value, index):
     np.testing.assert_allclose(sums, found.sum(axis=0, keepdims=True), rtol=1e-13)
 
 
+@pytest.mark.parametrize("n_columns", [1, 3, 255, 256, 257, 2000])
+def test_log_factorials_of_more_cells_than_columns(rng, n_columns):
+    indices, data = rng.integers(0, n_columns, 3000), rng.poisson(2.0, 3000).astype(float)
+    dense = np.bincount(indices, data, n_columns)[None]
+    found = kernels.active.sparse_log_factorials(np.array([0, 3000]), indices, data, n_columns)
+    np.testing.assert_allclose(found, plain_log_factorials(dense), rtol=1e-13)
+    indices[::2] += rng.integers(1, 2**40, 1500) * n_columns  # of which no table has room for each
+    table, sums = np.zeros((1, n_columns)), np.zeros((1, 2))
+    code = np.zeros(1, np.int32)
+    assert not kernels.active.sparse_counts(np.array([0, 3000]), indices, data, code, None, False, table, sums)
+
+
 @pytest.mark.parametrize(
     "draw",
     [
