@@ -16,8 +16,10 @@ CHUNKED = pa.chunked_array([WORDS[:1], [], WORDS[1:20], WORDS[20:21], WORDS[21:]
     [[0], [49], [0, 1, 20, 21, 49], [1, 1, 20, 20], list(range(50)), list(range(49, -1, -1)), [5, 3, 40], []],
     ids=str,
 )
-def test_rows_of_chunks_are_those_of_one_array(rows):
-    column = arrow_column(CHUNKED, "string")[np.array(rows, np.int64)]
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view()], ids=str)
+def test_rows_of_chunks_are_those_of_one_array(kind, rows):
+    chunked = pa.chunked_array([pa.array(chunk.to_pylist(), kind) for chunk in CHUNKED.chunks])
+    column = arrow_column(chunked, str(kind))[np.array(rows, np.int64)]
     assert len(column) == len(rows)
     assert column.values.to_pylist() == [WORDS[row] for row in rows]
     distinct, code = column.coded()

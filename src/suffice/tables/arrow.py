@@ -180,14 +180,13 @@ def arrow_column(values: Any, dtype: str) -> ArrowColumn:
 
 
 def _without_views(values: Any) -> Any:
-    """String views as strings, where a version of pyarrow cannot compute with them."""
+    """String views as strings: Arrow can take no rows of views."""
     import pyarrow as pa
 
     try:
-        pa.array([], pa.string_view()).cast(pa.large_string())
-    except pa.ArrowNotImplementedError:
+        return values.cast(pa.large_string())
+    except pa.ArrowNotImplementedError:  # by older versions
         return pa.chunked_array([pa.array(values.to_pylist(), pa.large_string())])
-    return values
 
 
 def to_arrow(column: Column) -> Any:
