@@ -364,11 +364,17 @@ constexpr Index kAhead = 12;  // entries of a sparse row for which memory is ask
 template <class V, class I>
 inline Index last_entry(const SparseRows<V, I>& X) { return larger<Index>(X.indptr[X.rows] - 1, 0); }
 
+// Where row i of a table with k columns would lie, to ask for it: no arithmetic of pointers, as there may be no such row.
+template <class I>
+inline const double* address(const double* table, I i, Index k) {
+    return reinterpret_cast<const double*>(reinterpret_cast<std::uintptr_t>(table) + std::uintptr_t(i) * std::uintptr_t(k) * sizeof *table);
+}
+
 // Adds entries [first, stop) to the row of their class, and asks for memory of that row, or another, for later entries.
 template <bool presence, class V, class I>
 inline void add_entries(const SparseRows<V, I>& X, Index first, Index stop, double w, double* row, const double* ahead) {
     for (Index e = first; e < stop; ++e) {
-        if (ahead) __builtin_prefetch(ahead + X.indices[e + kAhead], 1);
+        if (ahead) __builtin_prefetch(address(ahead, X.indices[e + kAhead], 1), 1);
         const V v = X.data[e];
         row[inside(X.indices[e], X.cols)] += presence ? (v > V(0) ? w : 0.0) : w * double(v);
     }
@@ -428,7 +434,7 @@ struct SparseEntries {
     const double* slope;
     Index k, last;
     const double* row(Index e) const { return slope + inside(X.indices[e], X.cols) * k; }
-    const double* ahead(Index e) const { return slope + Index(X.indices[smaller(e + kAhead, last)]) * k; }  // not read
+    const double* ahead(Index e) const { return address(slope, X.indices[smaller(e + kAhead, last)], k); }
     auto value(Index e) const {
         if constexpr (valued) return double(X.data[e]);
         else return One{};
