@@ -64,13 +64,17 @@ struct Head {  // the first bytes of a string, zeros after its end, and what tel
     }
 };
 
-// All bits of the words have a part in the highest ones of the sum, which become the lowest. Those that are high in their
-// words come down first: of multiples, they would reach only what is above them, which is little and the same in all words.
+__extension__ typedef unsigned __int128 Product;
+
+// Both halves of a product, in which all bits of both numbers have a part.
+inline std::uint64_t fold(std::uint64_t a, std::uint64_t b) {
+    const Product p = Product(a) * b;
+    return std::uint64_t(p) ^ std::uint64_t(p >> 64);
+}
+
 inline std::uint64_t mix(const Head& k) {
-    const auto down = [](std::uint64_t w) { return w ^ (w >> 32); };
-    return __builtin_bswap64(down(k.word[0]) * 0x9E3779B97F4A7C15ull + down(k.word[1]) * 0x632BE59BD9B4E01Bull +
-                             down(k.word[2]) * 0xD6E8FEB86659FD93ull + down(k.word[3]) * 0xC2B2AE3D27D4EB4Full +
-                             down(k.rest) * 0x9FB21C651E98DF25ull);
+    return fold(k.word[0] ^ 0x9E3779B97F4A7C15ull, k.word[1] ^ 0x632BE59BD9B4E01Bull) ^
+           fold(k.word[2] ^ 0xD6E8FEB86659FD93ull, k.word[3] ^ 0xC2B2AE3D27D4EB4Full) ^ fold(k.rest, 0x9FB21C651E98DF25ull);
 }
 
 // Strings one after the other: string r begins at start[r] and ends where the next one begins. Lengths vary from row to row,

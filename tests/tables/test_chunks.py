@@ -26,6 +26,12 @@ def test_rows_of_chunks_are_those_of_one_array(kind, rows):
     assert [distinct[c] if c >= 0 else None for c in code] == [WORDS[row] for row in rows]
 
 
+@pytest.mark.parametrize("rows", [[-1, 3], [3, 50]], ids=str)
+def test_rows_that_do_not_exist_are_refused(rows):
+    with pytest.raises(IndexError):
+        arrow_column(CHUNKED, "string")[np.array(rows)]
+
+
 def test_strings_of_more_bytes_than_their_offsets_can_count():
     chunk = pa.array(["x" * 2**20] * 63 + ["y"], pa.string())
     distinct, code = arrow_column(pa.chunked_array([chunk] * 34), "string").coded()

@@ -16,6 +16,7 @@ from .times import moments_coded
 
 Array = NDArray[Any]
 
+_COPIED = 1 << 26  # bytes of text that are copied to have its chunks in one array
 _MOST = 2**31 - 1  # bytes of an Arrow array of strings whose offsets have 32 bits
 
 
@@ -91,7 +92,8 @@ def _taken(values: Any, rows: Array) -> Any:
     """Some rows of a chunked array. Arrow copies all chunks to take a few rows, so each chunk gives its own."""
     import pyarrow as pa
 
-    if values.num_chunks < 2 or (rows[1:] < rows[:-1]).any():
+    outside = len(rows) > 0 and (rows[0] < 0 or rows[-1] >= len(values))  # which Arrow refuses
+    if values.num_chunks < 2 or outside or (rows[1:] < rows[:-1]).any():
         return values.take(rows)
     starts = np.cumsum([0, *map(len, values.chunks)])
     bounds = np.searchsorted(rows, starts)
@@ -125,19 +127,28 @@ def _are_strings(values: Any) -> bool:
 def _strings_coded(values: Any) -> tuple[Array, Array]:
     """The distinct strings of a chunked array, and the index of each row's among them, -1 where it is missing.
 
-    Chunks are encoded one by one, and then what is different in each of them: in one array, all text would be copied.
+    Much text is encoded chunk by chunk, and then what is different in each of them: in one array, it would be copied.
     """
     import pyarrow as pa
 
+    if values.num_chunks < 2 or values.nbytes <= _COPIED:
+        whole = _in_one(values)
+        first, code = _codes(whole)
+        return _texts(whole, first), code
     found = [_codes(chunk) for chunk in values.chunks]
     texts = [chunk.take(first) for chunk, (first, _) in zip(values.chunks, found, strict=True)]
     whole = _in_one(pa.chunked_array(texts, values.type))
     first, code = _codes(whole)
     bounds = pairwise(np.cumsum([0, *map(len, texts)]).tolist())
     codes = [np.append(code[a:b], code.dtype.type(-1))[own] for (a, b), (_, own) in zip(bounds, found, strict=True)]
-    distinct = np.empty(len(first), object)
-    distinct[:] = whole.take(first).to_pylist()
-    return distinct, np.concatenate(codes) if codes else code
+    return _texts(whole, first), np.concatenate(codes)
+
+
+def _texts(values: Any, rows: Array) -> Array:
+    """Some strings of an Arrow array."""
+    texts = np.empty(len(rows), object)
+    texts[:] = values.take(rows).to_pylist()
+    return texts
 
 
 def _codes(values: Any) -> tuple[Array, Array]:
