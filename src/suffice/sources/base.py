@@ -31,7 +31,7 @@ Score = Callable[[Batch, Array], bool]  # writes the results of a batch; False i
 # rows must be converted. It does not depend on the number of threads, hence neither does any result.
 PIECE = 1 << 21
 
-TEXT_PIECE = 1 << 25  # bytes of text in a piece of work; what several pieces add up to costs more to merge
+TEXT_PIECE = 1 << 25  # bytes of text in a piece of work: the statistics of more and smaller pieces take longer to merge
 
 SPREAD = 16  # places of a source that a sample is taken from
 
