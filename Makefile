@@ -37,7 +37,7 @@ coverage: $(VENV)/dev.stamp
 # are left out: one subtracts from integers in place, the other runs on models that do not support sparse matrices. So are
 # comparisons with results, types and parameters that scikit-learn itself has changed since: of its discriminant analyses,
 # and of GaussianNB on float32.
-CHANGED := Discriminant and (attributes_and_results or types_of or no_counterpart or grid_search_gives)
+CHANGED := Discriminant and (attributes_and_results or types_of or no_counterpart or grid_search_gives or without_prior)
 test-lowest: $(LOWEST)/test.stamp
 	$(LOWEST)/bin/python -m pytest -n auto tests/estimators tests/selection/test_search.py tests/selection/test_folds.py \
 		tests/selection/test_fold_statistics.py tests/kernels tests/laws tests/tables tests/test_cli.py tests/test_em.py \
